@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from scipy import special
 
 from evalsampling import EvaluationSpec
+from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.measures import Accuracy, FEta, MeanSquaredError, Measure, TableRisk
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import (
@@ -34,7 +35,6 @@ from evalsampling.samplers import (
 )
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.simulation.urns import Urns
-from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.history import History
 
 FloatArray = npt.NDArray[np.float64]
@@ -266,7 +266,7 @@ def numbers(folder: Path, repeats: int) -> None:
     )
     print("| ---: | ---: | ---: | ---: | ---: |")
     rng = np.random.default_rng(6)
-    rows, labels = 8000, NumberRange(-1000, 1000)
+    rows, labels = 8000, Numbers(-1000, 1000)
     for shape in (16.0, 4.0, 1.0, 0.25):
         variance = rng.gamma(shape, 5 / shape, rows)
         label = np.sqrt(variance) * rng.normal(size=rows)

@@ -28,7 +28,7 @@ from evalsampling.spec.systems import SystemSpec
 
 NOT_GIVEN = {
     "measure", "oracle", "branching", "hidden", "positive", "classes", "system", "sets", "titles",
-    "gains", "numbers",
+    "gains", "numbers", "label_space",
 }  # fmt: skip
 """Fields of samplers and measures that a spec says elsewhere than among their parameters."""
 
@@ -85,6 +85,11 @@ ATTRIBUTES_OF = {
 """The records whose docstrings say what the keys of a section mean."""
 
 MEANT = {
+    ("labels", "classes"): "whole numbers or texts, at least two; their places are their codes.",
+    ("labels", "positive"): "the positive class, by default the last.",
+    ("labels", "multilabel"): "the labels of which a row may have several.",
+    ("labels", "range"): "the least and the greatest label, of labels that are numbers.",
+    ("labels", "space"): "labels of a kind of another package, by name or as `module:object`.",
     ("pool", "variance"): "with `labels.range`: numeric column of the predictive variance of the "
     "label, at least 0; it drives the strata in place of a score.",
     ("stop", "half_width"): "no further round is drawn once half the width of every interval is at "
@@ -102,7 +107,6 @@ UAI 2018."""
 """What the letters in brackets stand for on the pages of samplers and measures."""
 
 CALLED = {
-    ("labels", "range"): "numbers",
     ("", "measure"): "measures",
     ("sink", "pairs"): "sides",
 }

@@ -1,5 +1,6 @@
 """The one clear error of a job that failed, whatever engine ran it."""
 
+import contextlib
 import re
 import sys
 import traceback
@@ -21,19 +22,31 @@ def user_error(error: Exception) -> InputError | None:
     """Return the error of a worker that a user can mend, found in the text of an engine's own."""
     text = "".join(traceback.format_exception_only(error))
     ours = {*_names(InputError)}
-    kinds = [kind for kind in logs.reported_errors() if issubclass(kind, Exception)]
-    known = ours.union(*map(_names, kinds))
+    reported = [kind for kind in logs.reported_errors() if issubclass(kind, Exception)]
+    names = ours.union(*map(_names, reported))
     # The last line of a traceback, in the engine's own error.
-    found = re.findall(
-        rf"^(?:RuntimeError: )?({'|'.join(map(re.escape, known))}): "
+    last_lines = re.findall(
+        rf"^(?:RuntimeError: )?({'|'.join(map(re.escape, names))}): "
         r"(.*?)(?: \[while running .*)?$",
         text,
         re.MULTILINE,
     )
-    if not found:
+    if not last_lines:
         return None
-    kind, message = found[-1]
+    kind, message = last_lines[-1]
     return InputError(message if kind in ours else f"{kind}: {message}")
+
+
+@contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """Let an engine's error in a block be the `user_error` that it tells of, if it does."""
+    try:
+        yield
+    except Exception as error:
+        mendable = user_error(error)
+        if mendable is not None:
+            raise mendable from error
+        raise
 
 
 def run_as_program(main: Callable[[], None]) -> None:

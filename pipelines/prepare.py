@@ -19,17 +19,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import apache_beam as beam
-import pyarrow as pa
-from apache_beam import pvalue
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.check_ids import NAME as CHECK
-from evalsampling.commands.check_ids import IdCheck
+from evalsampling.commands.check_ids import IdCheck, plan_id_check
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
-from evalsampling.commands.top_up import TopUp
+from evalsampling.commands.prepare_plan import plan_passes
+from evalsampling.commands.top_up import TopUp, plan_top_up
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.pipelines.running import (
     is_template,
@@ -39,124 +37,11 @@ from evalsampling.pipelines.running import (
     run_as_program,
     workers_here,
 )
-from evalsampling.pool.catalog import Catalog
-from evalsampling.preparation.reserve import Reserve
-from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import summary_columns
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums
-from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
-from evalsampling.transforms import (
-    CheckHeld,
-    CheckIds,
-    CountSlices,
-    CutStrata,
-    DrawReserve,
-    FetchCells,
-    FetchPool,
-    InspectPool,
-    ScorePool,
-    SumCells,
-    SummarizePool,
-    read_meters,
-)
+from evalsampling.transforms import BeamEngine, read_meters
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-
-
-def build(root: beam.Pipeline, preparation: Preparation, spill: Path | None = None) -> None:
-    """Build the pipeline of one preparation.
-
-    Args:
-        root: to add it to.
-        preparation: what to prepare, and where to.
-        spill: folder for hashes of ids, where all workers are on this machine; see `CheckIds`.
-    """
-    spec = preparation.spec
-    started = root | "Start" >> beam.Create([spec.pool.path]) | "StampStart" >> beam.Map(_stamp)
-    files = started | "NamePool" >> beam.Keys() | "InspectPool" >> InspectPool()
-    catalog = (
-        root
-        | "Plan" >> beam.Create([preparation])
-        | "PlanPool" >> beam.Map(Preparation.plan, pvalue.AsList(files))
-    )
-    items = catalog | "ListItems" >> beam.FlatMap(_items)
-
-    if spec.pool.scorer is None:
-        rows, batches = items, None
-    else:
-        scored = items | "ScorePool" >> ScorePool(spec, preparation.scored_directory)
-        rows, batches = scored.items, scored.batches
-
-    given = Stratification.given(spec)
-    if given is not None:
-        cut = root | "GivenPartition" >> beam.Create([given])
-    else:
-        scores = batches or items | "FetchScores" >> FetchPool(summary_columns(spec))
-        summaries = scores | "SummarizePool" >> SummarizePool(spec)
-        cut = summaries | "CutStrata" >> CutStrata(spec)
-    stratification = pvalue.AsSingleton(cut)
-
-    cells = rows | "FetchCells" >> FetchCells(spec, stratification)
-    sums = cells | "SumCells" >> SumCells()
-    counts = cells | "CountSlices" >> CountSlices()
-    located = (
-        cells
-        | "DrawReserve" >> DrawReserve(spec)  # (part, Reserve)
-        | "WriteReserve" >> beam.MapTuple(preparation.write_reserve)
-    )
-    checked = None
-    if preparation.check_ids:
-        checked = pvalue.AsList(cells | "CheckIds" >> CheckIds(spec, pvalue.AsList(rows), spill))
-    # The marker is last: its side inputs are everything else that is written.
-    _ = catalog | "Commit" >> beam.Map(
-        _commit,
-        preparation,
-        pvalue.AsSingleton(started),
-        stratification,
-        pvalue.AsSingleton(sums),
-        pvalue.AsSingleton(counts),
-        pvalue.AsList(located),
-        checked,
-    )
-
-
-def build_top_up(root: beam.Pipeline, top_up: TopUp) -> None:
-    """Build the pipeline that adds rows to the reserve of a prepared workspace."""
-    spec = top_up.preparation.spec
-    stratification = pvalue.AsSingleton(
-        root | "Stratification" >> beam.Create([top_up.stratification])
-    )
-    items = root | "ListItems" >> beam.Create(top_up.items())
-    cells = items | "FetchCells" >> FetchCells(spec, stratification)
-    same = cells | "CheckHeld" >> CheckHeld(spec, top_up.held, top_up.pool)
-    parts = cells | "DrawReserve" >> DrawReserve(
-        spec, capacity=top_up.capacity, held=top_up.held
-    )  # (part, Reserve)
-    # When there are parts all is read, also the payload.
-    read = pvalue.AsList(parts | "NumberParts" >> beam.Keys())
-    checked = (
-        root
-        | "TopUp" >> beam.Create([top_up])
-        | "CheckPool" >> beam.Map(_check_unchanged, pvalue.AsSingleton(same), read)
-    )
-    _ = parts | "WriteReserve" >> beam.Map(_write, top_up, pvalue.AsSingleton(checked))
-
-
-def build_id_check(root: beam.Pipeline, check: IdCheck, spill: Path | None = None) -> None:
-    """Build the pipeline that checks all ids of the pool of a prepared workspace: see `build`."""
-    spec = check.preparation.spec
-    stratification = pvalue.AsSingleton(
-        root | "Stratification" >> beam.Create([check.stratification])
-    )
-    items = root | "ListItems" >> beam.Create(check.items())
-    checked = (
-        items
-        | "FetchCells" >> FetchCells(spec, stratification)
-        | "CheckIds" >> CheckIds(spec, pvalue.AsList(items), spill)
-    )
-    _ = root | "Check" >> beam.Create([check]) | beam.Map(_keep, pvalue.AsList(checked))
 
 
 def prepare(
@@ -198,13 +83,13 @@ def prepare(
         return preparation.result()
     preparation.check_labels()
     if not wait:
-        build(pipeline, preparation)
+        plan_passes(BeamEngine(pipeline), preparation)
         workspace.check_free()
         run(pipeline, wait=False)
         return None
     spilling = _spill(options, needed=check_ids)
     with workspace.preparing(preparation.attempt), _progress(), spilling as folder:
-        build(pipeline, preparation, folder)
+        plan_passes(BeamEngine(pipeline), preparation, folder)
         done = run(pipeline)
         with workspace.in_use():
             workspace.add_steps(JOB, read_meters(done))
@@ -213,11 +98,11 @@ def prepare(
 
 def _run_check(pipeline: beam.Pipeline, check: IdCheck, wait: bool) -> None:
     if not wait:
-        build_id_check(pipeline, check)
+        plan_id_check(BeamEngine(pipeline), check)
         run(pipeline, wait=False)
         return
     with _progress(CHECK, check.pool.rows), _spill(pipeline.options) as folder:
-        build_id_check(pipeline, check, folder)
+        plan_id_check(BeamEngine(pipeline), check, folder)
         done = run(pipeline)
     workspace = check.preparation.workspace
     with workspace.in_use():
@@ -265,7 +150,7 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
         work = TopUp.from_snapshot(snapshot, wanted, context)
         if work is not None:
             pipeline = beam.Pipeline(options=options)
-            build_top_up(pipeline, work)
+            plan_top_up(BeamEngine(pipeline), work)
             with _progress("top-up", snapshot.pool.marker["rows"]):
                 done = run(pipeline)
             workspace.add_steps(work.name, read_meters(done))
@@ -273,39 +158,6 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
         if work is not None:
             workspace.add_manifest(work.manifest(started, held))
     return dataclasses.replace(preparation.result(), reserve_rows=held)
-
-
-def _stamp(path: str) -> tuple[str, float]:
-    return path, time.time()
-
-
-def _items(catalog: Catalog) -> Any:
-    return catalog.items
-
-
-def _check_unchanged(top_up: TopUp, *_: Any) -> None:
-    top_up.check_unchanged()
-
-
-def _keep(check: IdCheck, _: Any) -> None:
-    check.keep()
-
-
-def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:
-    return top_up.write(*part)
-
-
-def _commit(
-    catalog: Catalog,
-    preparation: Preparation,
-    started: tuple[str, float],
-    stratification: Stratification,
-    sums: CellSums,
-    counts: SliceCounts,
-    located: Sequence[pa.Table],
-    _: Any,
-) -> PrepareResult:
-    return preparation.commit(catalog, started[1], stratification, sums, counts, located)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

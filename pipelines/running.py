@@ -20,8 +20,8 @@ from apache_beam.runners.runner import PipelineResult
 
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.errors import UsageError
+from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pipelines.errors import run_as_program as run_as_program
-from evalsampling.pipelines.errors import user_error
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_credentials
 from evalsampling.transforms.job_options import JobOptions
@@ -85,9 +85,9 @@ def parse_options(argv: Sequence[str]) -> PipelineOptions:
     Raises:
         UsageError: for an option that Beam does not know.
     """
-    known = set(PipelineOptions([]).get_all_options())
+    options_of_beam = set(PipelineOptions([]).get_all_options())
     given = JobOptions([*argv]).get_all_options(retain_unknown_options=True)
-    unknown = sorted(set(given) - known)
+    unknown = sorted(set(given) - options_of_beam)
     if unknown:
         raise UsageError(f"unknown option --{unknown[0]}")
     if given["runner"] is not None:
@@ -124,16 +124,10 @@ def run(pipeline: beam.Pipeline, wait: bool = True) -> PipelineResult:
     Raises:
         InputError: if a worker raised one, with its message alone.
     """
-    try:
-        with _quiet(workers_here(pipeline.options)):
-            result = pipeline.run()
-            if wait:
-                result.wait_until_finish()
-    except Exception as error:
-        mendable = user_error(error)
-        if mendable is not None:
-            raise mendable from error
-        raise
+    with plain_errors(), _quiet(workers_here(pipeline.options)):
+        result = pipeline.run()
+        if wait:
+            result.wait_until_finish()
     return result
 
 

@@ -3,22 +3,21 @@
 See docs/poisson.md.
 """
 
+import dataclasses
+import functools
 import pickle
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from evalsampling.errors import InputError
-from evalsampling.pipelines.errors import user_error
+from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
-from evalsampling.preparation.local import SecondPass, first_pass
-from evalsampling.preparation.poisson import INCLUSION, PoissonFilter, keep_batches
-from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import check_not_empty, summary_columns
+from evalsampling.preparation.poisson import INCLUSION, keep_rows
+from evalsampling.preparation.shares import Merge, Piece, Rows, Shares, Work
 from evalsampling.spec import EvaluationSpec
 
 
@@ -37,57 +36,48 @@ def poisson_sample(rows: DataFrame, spec: EvaluationSpec, by_cell: bool = False)
         InputError: for a column that is missing, the first bad value of a partition, no rows, or
             anything wrong with the spec.
     """
-    columns = required_columns(spec, payload=False)
-    for name in columns:
+    for name in required_columns(spec, payload=False):
         if name not in rows.columns:
             raise InputError(f"column {name!r} is missing; there are: {', '.join(rows.columns)}")
-
-    def sums_of(batches: Iterable[PoolBatch]) -> Any:
-        work = SecondPass(spec, stratification)
-        for _ in work.over(batches):
-            pass
-        return work.sums
-
-    def keep(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return keep_batches(batches, spec, stratification, chosen)
-
-    given = Stratification.given(spec)
-    stratification = given or Stratification.from_spec(
-        spec, _total(rows, summary_columns(spec), lambda batches: first_pass(batches, spec))
-    )
-    sums = _total(rows, columns, sums_of)
-    check_not_empty(0 if sums is None else sums.count.sum())
-    chosen = PoissonFilter.from_spec(spec, stratification, sums, by_cell)
+    pool = Rows(rows, _pool_batches, rows.columns)
+    kept = dataclasses.replace(keep_rows(Shares(_gather), pool, spec, by_cell), source=None)
+    keep = functools.partial(_kept_batches, kept=kept)
     return rows.mapInArrow(keep, StructType([*rows.schema.fields]).add(INCLUSION, "double"))
 
 
-def _total(
-    rows: DataFrame, columns: Iterable[str], state_of: Callable[[Iterable[PoolBatch]], Any]
-) -> Any:
-    """Return the sum of what a function makes of each partition, None if there is nothing.
+def _pool_batches(
+    batches: Iterable[pa.RecordBatch], _: Sequence[str] | None
+) -> Iterator[PoolBatch]:
+    return (PoolBatch(batch) for batch in batches if len(batch))
+
+
+def _kept_batches(batches: Iterable[pa.RecordBatch], kept: Rows) -> Iterator[pa.RecordBatch]:
+    for table in kept.over(batches):
+        yield from table.combine_chunks().to_batches()
+
+
+def _gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
+    """Return the one piece of a stage over a DataFrame, of which each partition is a share.
 
     Raises:
         InputError: if a worker raised one, with its message alone.
     """
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        state = state_of(PoolBatch(batch) for batch in batches if len(batch))
-        if state is not None:
-            yield pa.record_batch({"state": pa.array([pickle.dumps(state)], pa.binary())})
+        for piece in work(batches, 0):
+            yield pa.record_batch({"piece": pa.array([pickle.dumps(piece)], pa.binary())})
 
-    quoted = ["`" + name.replace("`", "``") + "`" for name in columns]
-    states = rows.select(*quoted).mapInArrow(stage, "state binary").rdd
-    try:
-        return states.map(lambda row: pickle.loads(row.state)).treeAggregate(None, _added, _added)
-    except Exception as error:
-        found = user_error(error)
-        if found is not None:
-            raise found from error
-        raise
+    def merged(total: Piece | None, piece: Piece | None) -> Piece | None:
+        if total is None or piece is None:
+            return piece if total is None else total
+        return merge(piece.kind, piece.part, (total.state, piece.state))
 
-
-def _added(total: Any, state: Any) -> Any:
-    """Return the sum of two states, either of which may be None."""
-    if total is None or state is None:
-        return state if total is None else total
-    return total + state
+    names = ["`" + name.replace("`", "``") + "`" for name in rows.columns or ()]
+    pieces = (
+        rows.source.select(*names)
+        .mapInArrow(stage, "piece binary")
+        .rdd.map(lambda row: pickle.loads(row.piece))
+    )
+    with plain_errors():
+        total = pieces.treeAggregate(None, merged, merged)
+    return [] if total is None else [total]

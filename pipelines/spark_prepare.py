@@ -28,11 +28,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
-from evalsampling.commands.prepare_in_shares import Merge, Work, prepare_in_shares
+from evalsampling.commands.prepare_plan import prepare_by_shares
 from evalsampling.evaluation.specs import load_spec
-from evalsampling.pipelines.errors import run_as_program, user_error
-from evalsampling.preparation import shards
-from evalsampling.preparation.shards import Piece
+from evalsampling.pipelines.errors import plain_errors, run_as_program
+from evalsampling.preparation.shares import Merge, Piece, Rows, Shares, Work, deal, groups_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import ExecutionContext
@@ -65,17 +64,18 @@ def prepare(
     preparation = Preparation.from_spec(spec, context, check_ids)
     most = partitions or int(session.conf.get(_SHUFFLE_PARTITIONS))
 
-    def gather(dealt: Sequence[Any], work: Work, merge: Merge, parts: int) -> list[Piece]:
-        tasks = min(len(dealt), max(parts, shards.groups_of(len(dealt))))
+    def gather(rows: Rows, work: Work, merge: Merge, parts: int) -> list[Piece]:
+        dealt = deal(rows.source, most)
+        tasks = min(len(dealt), max(parts, groups_of(len(dealt))))
         return _collect(_merge(_pass(session, dealt, work), merge, tasks))
 
     with _one_row_a_batch(session):
-        return prepare_in_shares(preparation, most, gather)
+        return prepare_by_shares(preparation, Shares(gather))
 
 
 def _pass(session: SparkSession, dealt: Sequence[Any], work: Work) -> DataFrame:
-    """Call a function with each share and the number of its group; return the pieces as rows."""
-    groups = shards.groups_of(len(dealt))
+    """Return the pieces of each share as rows; sums have the number of a group as their part."""
+    groups = groups_of(len(dealt))
     encoded = [pickle.dumps(share) for share in dealt]
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -88,7 +88,7 @@ def _pass(session: SparkSession, dealt: Sequence[Any], work: Work) -> DataFrame:
 
 
 def _merge(pieces: DataFrame, merge: Merge, tasks: int) -> DataFrame:
-    """Call a function with kind, part and states of all pieces that share kind and part."""
+    """Return the pieces that all pieces of one kind and part are merged to, as rows."""
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for (kind, part), group in itertools.groupby(_pieces(batches), lambda piece: piece[:2]):
@@ -99,18 +99,13 @@ def _merge(pieces: DataFrame, merge: Merge, tasks: int) -> DataFrame:
 
 
 def _collect(pieces: DataFrame) -> list[Piece]:
-    """Run a job and return its pieces.
+    """Return the pieces of rows, for which a job is run.
 
     Raises:
         InputError: if a worker raised one, with its message alone.
     """
-    try:
+    with plain_errors():
         rows = pieces.collect()
-    except Exception as error:
-        found = user_error(error)
-        if found is not None:
-            raise found from error
-        raise
     return [Piece(row.kind, row.part, pickle.loads(row.state)) for row in rows]
 
 
@@ -146,9 +141,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--partitions", type=int, metavar="N", help=f"most shares (default: {_SHUFFLE_PARTITIONS})"
     )
-    known = parser.parse_args(argv)
+    arguments = parser.parse_args(argv)
     with logs.job(JOB):
-        result = _prepare_here(read_options(PrepareOptions, known), known.partitions)
+        result = _prepare_here(read_options(PrepareOptions, arguments), arguments.partitions)
         logs.tell(rows=result.rows, cells=result.cells)
         json.dump(result.to_json(), sys.stdout)
         sys.stdout.write("\n")
@@ -159,14 +154,14 @@ def _prepare_here(options: PrepareOptions, partitions: int | None) -> PrepareRes
     spec = load_spec(options.spec)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: workers are here
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    mine = SparkSession.getActiveSession() is None
+    is_ours = SparkSession.getActiveSession() is None
     session = SparkSession.builder.appName("evalsampling prepare").getOrCreate()
-    if mine and session.sparkContext.master.startswith("local"):
+    if is_ours and session.sparkContext.master.startswith("local"):
         session.sparkContext.setLogLevel("OFF")  # an error would be told twice, at great length
     try:
         return prepare(spec, session, options.check_ids, partitions)
     finally:
-        if mine:
+        if is_ours:
             session.stop()
 
 

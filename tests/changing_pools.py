@@ -13,9 +13,8 @@ import pytest
 
 from evalsampling.commands.prepare import Preparation
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.preparation import local
+from evalsampling.preparation import plan
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.transforms import pool as reading
 from tests.jobs import Job, Result, files_below, make_pool
 from tests.reference import assert_same, reference
 
@@ -142,8 +141,7 @@ def changed(moment: str, change: Callable[[], None]) -> Iterator[None]:
         elif moment == "between the passes":
             before(Stratification, "from_summary")
         elif moment == "in the second pass":
-            before(local, "assign_cells", calls=2)
-            before(reading, "assign_cells", calls=2)
+            before(plan, "assign_cells", calls=2)
         else:
             before(Preparation, "commit")
         yield

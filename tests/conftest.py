@@ -13,6 +13,7 @@ from google.cloud import storage
 from evalsampling.telemetry import progress
 from tests.emulator import emulator
 from tests.jobs import Job, Pool, make_pool
+from tests.spark import started_session
 
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
@@ -36,6 +37,12 @@ def cloud() -> Iterator[storage.Client]:
     """An emulator of Google Cloud Storage."""
     with emulator():
         yield storage.Client(project=None)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """A session of Spark on this machine."""
+    yield from started_session()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ PACKAGE = ROOT / "evalsampling"
 ORDER = (
     {"arrays", "errors", "version"},
     {"stats", "parts", "telemetry"},
+    {"label_spaces"},
     {"storage"},
     {"spec"},
     {"pool", "measures"},
@@ -28,19 +29,20 @@ ORDER = (
 )
 """The rooms. Each may import those of the rows above it, and none of its own row."""
 
-STATISTICS = {"arrays", "errors", "parts", "stats", "spec", "measures"}
-ROWS = {"arrays", "errors", "parts", "stats", "storage", "telemetry", "spec"}
+STATISTICS = {"arrays", "errors", "parts", "stats", "label_spaces", "spec", "measures"}
+ROWS = {"arrays", "errors", "parts", "stats", "label_spaces", "storage", "telemetry", "spec"}
 NARROWER = {
     "stats": {"arrays"},
+    "label_spaces": {"arrays", "errors", "stats"},
     "storage": {"errors", "parts"},
-    "spec": {"arrays", "errors", "parts", "storage"},
-    "measures": {"arrays", "errors", "parts", "stats", "spec"},
+    "spec": {"arrays", "errors", "parts", "label_spaces", "storage"},
+    "measures": {"arrays", "errors", "parts", "stats", "label_spaces", "spec"},
     "pool": ROWS,
     # The two wings, which meet in `evaluation`.
     "inference": STATISTICS,
     "samplers": STATISTICS | {"inference"},
     # What a reader is shown knows results, and nothing of where they come from.
-    "report": {"arrays", "errors", "stats", "inference"},
+    "report": {"arrays", "errors", "parts", "stats", "inference"},
     "preparation": ROWS | STATISTICS | {"pool"},
     "transforms": ROWS | STATISTICS | {"pool", "preparation"},
 }

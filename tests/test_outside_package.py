@@ -152,6 +152,34 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     assert f"{SCORE[id]}\t".encode() not in kept(outside, tmp_path, BATCH)
 
 
+@pytest.mark.parametrize("space", ["angles", "outside_parts.label_space:Angles"])
+def test_labels_of_its_own_kind(run: Run, tmp_path: Path, space: str) -> None:
+    """Angles, whose file also has the measure of them: scores are chances to be far off."""
+    rows = 1000
+    far = np.random.default_rng(5).random(rows) < (chance := np.linspace(0, 0.5, rows))
+    predicted = np.arange(rows) % 360
+    truth = (predicted + np.where(far, 90, 5)) % 360
+    pool = {"id": np.arange(rows), "score": chance, "prediction": predicted}
+    pq.write_table(pa.table(pool), tmp_path / "pool.parquet")
+    spec = {"pool": {"path": "pool.parquet"}, "labels": {"space": space}, "workspace": "run"}
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec | {"round_size": 200, "budget": 400}))
+    said(run("prepare", "spec.yaml", "--in-process"))
+    for number in (1, 2):
+        said(run("sample", "run"))
+        ids = pq.read_table(tmp_path / f"run/rounds/000{number}/batch.parquet")["id"].to_pylist()
+        lines = [f"{id},{truth[id]}" for id in ids] + [f"{ids[0]},north"]
+        (tmp_path / "votes.csv").write_text("\n".join(["id,label", *lines, ""]))
+        estimated = said(run("estimate", "run", "--labels", "votes.csv"))
+    (one,) = estimated["measures"]
+    turn = np.where(far, 90, 5).mean() / 180
+    assert (one["measure"], estimated["labels"], estimated["rejects"]) == ("mean_turn", 400, 2)
+    assert one["intervals"][0]["low"] < turn < one["intervals"][0]["high"]
+    assert one["value"] == pytest.approx(turn, rel=0.1)
+    assert said(run("status", "run"))["labels"] == 400
+    refused = run("diagnose", "run")
+    assert "its rates are of classes, and here labels are angles" in refused.stderr
+
+
 def test_deliveries_and_specs_may_be_in_its_store(outside: Path, run: Run, tmp_path: Path) -> None:
     said(run("prepare", "spec.yaml", "--in-process"))
     said(run("sample", "sqlite://kept/run"))

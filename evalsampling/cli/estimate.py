@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,15 +9,17 @@ from evalsampling.cli.command import Beam, Command
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
-from evalsampling.commands.estimate_result import EstimateResult, ReportedEstimate
+from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
+from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
     CLAIM_NOTHING,
     HALF_AND_TWICE,
     MOSTLY_PRIOR,
+    Number,
     is_mostly_prior,
     two_digits,
 )
@@ -29,6 +30,9 @@ _WHOLE = "whole pool"
 
 _MOST_POINTS = 8
 """Most points of a curve that are printed; `--json` has them all."""
+
+_MOST_STATEMENTS = 8
+"""Most numbers that are said in sentences; the others are in a table."""
 
 _MOST_NOTES = 3
 """Most numbers, and most classes, that get notes on hidden positives; `--json` has all."""
@@ -59,14 +63,58 @@ def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> Estima
     from evalsampling.pipelines.estimate import main
 
     with through_pipeline(main, options, arguments.beam) as output:
-        return EstimateResult.from_json(output["result"], output["messages"])
+        return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
 
 
-def _text(_: argparse.Namespace, result: EstimateResult) -> str:
-    lines = [line for one in result.mostly_rejected for line in wrapped(one.words, "  ")]
-    lines.append(
-        f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    add_to_command(parser, EstimateOptions)
+    parser.add_argument(
+        "--detail", action="store_true", help="show all intervals, and what they rest on"
     )
+
+
+def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
+    lines = [line for one in result.mostly_rejected for line in wrapped(one.words, "  ")]
+    labels = counted(result.labels, "label")
+    lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
+    if arguments.detail:
+        return "\n".join(lines + _detail(result))
+    headline = [number for number in result.measures if _is_headline(number)][:_MOST_STATEMENTS]
+    others = _thinned([number for number in result.measures if number not in headline])
+    for number in headline:
+        lines += wrapped(number.statement, "  ")
+    lines += _short_table(others)
+    if result.measures:
+        level = f"{100 * result.measures[0].confidence:g} % intervals"
+        lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
+    return "\n".join(lines)
+
+
+def _is_headline(number: Number) -> bool:
+    """Return whether a number is of the whole pool and no point of a curve."""
+    return number.slice is None and number.threshold is None
+
+
+def _short_table(numbers: Sequence[Number]) -> list[str]:
+    """Return a table of values and default intervals, a row each; no line of no numbers."""
+    if not numbers:
+        return []
+    rows = [[_title(each), _value(each), _default_interval(each)] for each in numbers]
+    return table(["others", "value", f"{100 * numbers[0].confidence:g} % interval"], rows)
+
+
+def _default_interval(number: Number) -> str:
+    """Return the cell of the default interval: its ends, ``exact``, or ``no claim``."""
+    return _interval(number, number.intervals[0].kind)
+
+
+def _value(number: Number) -> str:
+    return "undefined" if number.value is None else _end(number.value)
+
+
+def _detail(result: EstimateResult) -> list[str]:
+    """Return all numbers with all their intervals, and what they rest on."""
+    lines = []
     shown = _thinned(result.measures)
     kinds = [*assumed(kind for number in shown for kind in _kinds(number))]
     lines += estimate_table(shown, kinds, _methods_asked_for(shown))
@@ -87,7 +135,7 @@ def _text(_: argparse.Namespace, result: EstimateResult) -> str:
         lines += wrapped(result.guarantee.words, "  ")
     if result.sample_size is not None:
         lines += wrapped(result.sample_size.words, "  ")
-    return "\n".join(lines)
+    return lines
 
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
@@ -107,10 +155,9 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
         others = zip(HALF_AND_TWICE, number.sensitivity, strict=True)
         ranges = ", ".join(f"{words}: {_ends(other)}" for words, other in others)
         notes.append(f"{_title(number)} if hidden positives were {ranges}")
-    undetected = [(number, number.undetected) for number in pool if number.undetected is not None]
-    further = [f"{_title(number)}: {bound['words']}" for number, bound in undetected
-               if bound["further"]]  # fmt: skip
-    notes += further[:_MOST_NOTES]
+    bounds = [f"{_title(number)}: {number.undetected['words']}" for number in pool
+              if number.undetected is not None]  # fmt: skip
+    notes += bounds[:_MOST_NOTES]
     return [line for note in notes for line in wrapped(note, "  ")]
 
 
@@ -119,7 +166,7 @@ def _percents(quantiles: Mapping[str, float]) -> str:
 
 
 def estimate_table(
-    shown: Sequence[ReportedEstimate], kinds: Sequence[str], methods: Sequence[str] = ()
+    shown: Sequence[Number], kinds: Sequence[str], methods: Sequence[str] = ()
 ) -> list[str]:
     """Return a table of estimates: a row each, a column for each kind of interval.
 
@@ -133,7 +180,7 @@ def estimate_table(
     """
     if not shown:
         return []
-    groups: dict[str, list[ReportedEstimate]] = {}
+    groups: dict[str, list[Number]] = {}
     for number in shown:
         groups.setdefault(number.measure, []).append(number)
     names = [_SHORT.get(kind, kind) for kind in kinds]
@@ -145,14 +192,13 @@ def estimate_table(
         rows += [] if alone else [[measure, *[""] * (len(head) - 1 + by_method)]]
         for number in members:
             name = _title(number) if alone else _below(number)
-            value = "undefined" if number.value is None else _end(number.value)
             cells = [_interval(number, kind) for kind in kinds]
             cells += [_by_method(number, method) for method in methods]
-            rows.append([name, value, *cells, *([number.method] if by_method else [])])
+            rows.append([name, _value(number), *cells, *([number.method] if by_method else [])])
     return table([*head, *(["method"] if by_method else [])], rows)
 
 
-def _interval(number: ReportedEstimate, kind: str) -> str:
+def _interval(number: Number, kind: str) -> str:
     """Return the cell of an interval of a kind: its ends, ``exact``, ``no claim``, or ``-``.
 
     A model-based interval that is not the default is in brackets.
@@ -168,7 +214,7 @@ def _interval(number: ReportedEstimate, kind: str) -> str:
     return f"({ends})" if _is_bracketed(number, kind) else ends
 
 
-def _methods_asked_for(shown: Sequence[ReportedEstimate]) -> list[str]:
+def _methods_asked_for(shown: Sequence[Number]) -> list[str]:
     """Return the methods of design-based intervals that are not the first of their number."""
     methods: dict[str, None] = {}
     for number in shown:
@@ -177,12 +223,12 @@ def _methods_asked_for(shown: Sequence[ReportedEstimate]) -> list[str]:
     return list(methods)
 
 
-def _by_method(number: ReportedEstimate, method: str) -> str:
+def _by_method(number: Number, method: str) -> str:
     """Return the cell of an interval of a method: its ends, or ``-``."""
     return next((_ends(item) for item in number.intervals if item.method == method), "-")
 
 
-def _is_bracketed(number: ReportedEstimate, kind: str) -> bool:
+def _is_bracketed(number: Number, kind: str) -> bool:
     interval = _kinds(number).get(kind)
     return interval is not None and is_mostly_prior(interval, number.intervals)
 
@@ -191,7 +237,7 @@ def contest_table(contest: Contest) -> list[str]:
     """Return the table of a contest: the system of a row less the system of a column."""
     width = max(11, *(len(str(name)) + 2 for name in contest.systems))
     differences = {
-        (pair.system, pair.against): (pair.value, pair.low > 0, pair.high < 0)
+        (pair.system, pair.against): (pair.value, pair.is_above, pair.is_below)
         for pair in contest.pairs
     }
     lines = [
@@ -231,7 +277,7 @@ _SHORT = {"assumption-light": "light"}
 """Shorter names of kinds of intervals, for the heads of columns."""
 
 
-def _kinds(number: ReportedEstimate) -> dict[str, ReportedInterval]:
+def _kinds(number: Number) -> dict[str, ReportedInterval]:
     """Return the first interval of each kind, by the kind."""
     kinds: dict[str, ReportedInterval] = {}
     for interval in number.intervals:
@@ -239,7 +285,7 @@ def _kinds(number: ReportedEstimate) -> dict[str, ReportedInterval]:
     return kinds
 
 
-def _tests_table(shown: Sequence[ReportedEstimate]) -> list[str]:
+def _tests_table(shown: Sequence[Number]) -> list[str]:
     """Return a table of tests of comparisons, a row each; no line if nothing is compared."""
     tests = [(_title(item), item.significance) for item in shown if item.significance is not None]
     keys = {"p": "p_value", "anytime p": "anytime_p_value", "chance above": "chance_above"}
@@ -254,12 +300,12 @@ def _tests_table(shown: Sequence[ReportedEstimate]) -> list[str]:
     return table(["tests", *columns], list(zip(titles, *columns.values(), strict=True)))
 
 
-def _title(number: ReportedEstimate) -> str:
+def _title(number: Number) -> str:
     within = _within(number)
     return number.measure if within == _WHOLE else f"{number.measure} {within}"
 
 
-def _within(number: ReportedEstimate) -> str:
+def _within(number: Number) -> str:
     """Return the threshold, systems and slice that an estimate is for, in words."""
     parts = [None if number.threshold is None else f"at {number.threshold:.4g}"]
     parts += [None if number.system is None else f"of {number.system}"]
@@ -267,7 +313,7 @@ def _within(number: ReportedEstimate) -> str:
     return " ".join(part for part in parts if part is not None) or _WHOLE
 
 
-def _below(number: ReportedEstimate) -> str:
+def _below(number: Number) -> str:
     """Return the name of an estimate below its measure; a slice is indented below its system.
 
     Slices of points of curves are not indented, as their names are long.
@@ -286,9 +332,9 @@ def _end(value: float | None) -> str:
     return "?" if value is None else f"{value:z.4f}"
 
 
-def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
+def _thinned(measures: Sequence[Number]) -> list[Number]:
     """Return the estimates to print: all except evenly spaced points of long curves."""
-    groups: dict[tuple[str | None, ...], list[ReportedEstimate]] = {}
+    groups: dict[tuple[str | None, ...], list[Number]] = {}
     for number in measures:
         curve = (number.measure, number.system, number.against, number.slice)
         groups.setdefault(curve, []).append(number)
@@ -298,6 +344,4 @@ def _thinned(measures: Sequence[ReportedEstimate]) -> list[ReportedEstimate]:
     return shown
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=EstimateOptions), _run, _text, Beam.WITH_RUNNER
-)
+COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER)

@@ -6,8 +6,9 @@ import functools
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import grouped_table, wrapped
 from evalsampling.commands.options import add_to_command, read_options
-from evalsampling.commands.plan import PlanOptions, PlanResult, plan
+from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
+from evalsampling.report.numbers import compared
 from evalsampling.telemetry import logs
 
 
@@ -19,10 +20,10 @@ def _run(arguments: argparse.Namespace) -> PlanResult:
 
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
-    compared = any(row.power is not None for row in result.errors)
+    compares = any(row.power is not None for row in result.errors)
     unit = "budget" if result.by_cost else "labels"
     head = ["sampler, measure", unit, "std. error", "half-width"]
-    head += ["power"] * compared + ["draws", "labels", "cost"] * result.by_cost
+    head += ["power"] * compares + ["draws", "labels", "cost"] * result.by_cost
     groups: dict[str, list[list[str]]] = {}
     for row in result.errors:
         cells = [
@@ -31,27 +32,37 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
             _shown(row.standard_error, 4),
             _shown(row.half_width, 4),
         ]
-        if compared:
+        if compares:
             cells.append("" if row.power is None else f"{row.power:.2f}")
         if result.by_cost:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
         groups.setdefault(row.sampler, []).append(cells)
-    lines = ["if the scores' probabilities are right:", *grouped_table(head, groups)]
+    title = "if the scores' probabilities are right:"
+    lines = [*_what_to_expect(result), title, *grouped_table(head, groups)]
     return "\n".join([*lines, *_will_it_pay(result)])
 
 
-def _if_off(result: PlanResult) -> list[str]:
-    """Return, for each sampler and measure, a range of the half-width at the largest budget."""
-    largest = {
-        (row.sampler, row.measure): row for row in result.errors if row.half_width_high is not None
-    }
-    return [
-        f"{row.measure} by {row.sampler}: the half-width at {_whole_or_rounded(row.budget)} is "
-        f"{_shown(row.half_width_low, 3)} to {_shown(row.half_width_high, 3)} in eight of ten "
-        "pools whose probabilities are off as those of real models are"
-        for row in largest.values()
-        if row.budget is not None
-    ]
+def _what_to_expect(result: PlanResult) -> list[str]:
+    """Return, for each measure, the half-widths to expect at the largest budget, in sentences."""
+    unit = "" if result.by_cost else " labels"
+    largest: dict[str, dict[str, PlannedError]] = {}
+    for row in result.errors:
+        if row.budget is not None and row.half_width is not None and row.standard_error is not None:
+            largest.setdefault(row.measure, {})[row.sampler] = row
+    lines = []
+    for measure, by_sampler in largest.items():
+        widths = [f"± {row.half_width:.2g} by {name}" for name, row in by_sampler.items()]
+        budget = _whole_or_rounded(max(row.budget or 0 for row in by_sampler.values()))
+        sentence = f"{compared(measure)} with {budget}{unit}: {', '.join(widths)}."
+        off = [
+            f"± {row.half_width_low:.2g} to {row.half_width_high:.2g} by {name}"
+            for name, row in by_sampler.items()
+            if row.half_width_low is not None and row.half_width_high is not None
+        ]
+        if off:
+            sentence += f" With probabilities as far off as those of real models {', '.join(off)}."
+        lines += wrapped(sentence, "  ")
+    return lines
 
 
 def _whole_or_rounded(budget: float) -> str:
@@ -67,16 +78,15 @@ def _will_it_pay(result: PlanResult) -> list[str]:
     """Return lines on the variance that the best proposal saves, and on what may be wrong."""
     savings = {row.measure: row.saving for row in result.errors if row.saving is not None}
     sentences = [
-        f"{measure}: the best proposal has {saving:.2f} of the variance of even draws"
-        + " for equal money" * result.by_cost
+        f"{compared(measure)}: rows chosen as well as can be leave {saving:.2f} of the variance "
+        "of rows drawn evenly" + " for equal money" * result.by_cost
         for measure, saving in savings.items()
     ]
-    sentences += _if_off(result)
     likelihood = result.errors[0].label_likelihood if result.errors else None
     if likelihood is not None:
         sentences.append(
-            f"label likelihood {likelihood:.2f}: rows are worth choosing by the scores from "
-            f"{WORTH_CHOOSING:g} on, if labels bear it out"
+            f"label likelihood {likelihood:.2f}: from {WORTH_CHOOSING:g} on it pays to choose rows "
+            "by the scores, if labels agree with them"
         )
     return [line for sentence in sentences for line in wrapped(sentence, "  ")]
 

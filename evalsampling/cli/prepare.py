@@ -5,7 +5,7 @@ import argparse
 from evalsampling.cli.command import Beam, Command
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.prepare import PrepareOptions, PrepareResult
-from evalsampling.commands.prepare_in_shares import InProcessOptions, prepare_in_process
+from evalsampling.commands.prepare_plan import InProcessOptions, prepare_in_process
 from evalsampling.commands.top_up import TopUpOptions
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.specs import load_spec

@@ -7,7 +7,7 @@ import numpy as np
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
-from evalsampling.labels.annotators import AnnotatorRecord, agreement, agreement_of_numbers, records
+from evalsampling.labels.annotators import AnnotatorRecord, agreement, records
 from evalsampling.labels.tally import State
 from evalsampling.stats.agreement import Agreement
 from evalsampling.workspace.snapshot import Snapshot
@@ -42,8 +42,8 @@ class AnnotatorsResult(Result):
     def to_json(self) -> Any:
         """Return the object that `annotators --json` prints: recall by class."""
         content = super().to_json()
-        for one in content["annotators"]:
-            one["recall"] = dict(zip(self.classes, one["recall"], strict=True))
+        for record in content["annotators"]:
+            record["recall"] = dict(zip(self.classes, record["recall"], strict=True))
         return content
 
 
@@ -65,15 +65,11 @@ def annotators_of(snapshot: Snapshot) -> AnnotatorsResult:
     rows[UNANSWERED] = snapshot.never_answered
     rows[State.OPEN.value] -= snapshot.never_answered
     table: list[list[int]] = np.asarray(snapshot.gold).tolist()
-    if classes:
-        agreed = agreement(tally, len(classes), spec.confidence)
-    else:
-        agreed = agreement_of_numbers(tally, spec.confidence)
     return AnnotatorsResult(
         votes=spec.labels.votes,
         classes=classes,
         rows=rows,
-        agreement=agreed,
+        agreement=agreement(tally, spec.labels.space, spec.confidence),
         gold=tuple(map(tuple, table)),
         annotators=tuple(records(tally, snapshot.control_subjects, len(classes), spec.confidence)),
         confidence=spec.confidence,

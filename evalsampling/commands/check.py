@@ -25,7 +25,9 @@ from evalsampling.pool.files import find_files
 from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
-from evalsampling.preparation.local import SecondPass, read_items, stratify
+from evalsampling.preparation.local import read_items, stratify
+from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
+from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sections import nearest, unknown_keys
@@ -156,13 +158,12 @@ def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> tuple[list[
     Raises:
         InputError: naming the first value that it would refuse.
     """
-    work = SecondPass(spec, stratify(batches, spec))
-    for _ in work.over(batches):
-        pass
-    assert work.counts is not None
-    check_slices(work.counts, spec.pool.slices)
-    table = work.table()
-    return work.stratification.about_scores(spec, table), what_scores_say(spec, table)
+    stratification = stratify(batches, spec)
+    cells = LOCAL.map(Rows(batches), assign(spec, stratification))
+    sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
+    check_slices(counts, spec.pool.slices)
+    table = stratification.table(sums)
+    return stratification.about_scores(spec, table), what_scores_say(spec, table)
 
 
 def _check_slices(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:

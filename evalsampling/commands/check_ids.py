@@ -2,10 +2,14 @@
 
 import dataclasses
 import time
+from pathlib import Path
+from typing import Any
 
 from evalsampling.commands.prepare import CHECK_IDS, JOB, Preparation, read_unchanged
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation import plan
+from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext, read_jobs
 from evalsampling.workspace.prepared import PreparedPool
@@ -68,6 +72,26 @@ class IdCheck:
         )
         with preparation.workspace.in_use():
             preparation.workspace.add_manifest(manifest)
+
+
+def plan_id_check(engine: Engine, check: IdCheck, folder: Path | None = None) -> Any:
+    """Run a check on an engine, which reads the pool once, and keep its manifest.
+
+    Args:
+        engine: to run on.
+        check: of a prepared workspace.
+        folder: for hashes of ids, where all workers are on this machine: see `plan.check_ids`.
+    """
+    spec, started = check.preparation.spec, engine.value("Check", check)
+    stratification = engine.value("Stratification", check.stratification)
+    items = engine.expand(Step("ListItems", IdCheck.items), started)
+    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    repeated = engine.run(cells, plan.check_ids(spec, items, folder))
+    return engine.call(Step("KeepManifest", _keep, (*repeated,)), started)
+
+
+def _keep(check: IdCheck, _: Any) -> None:
+    check.keep()
 
 
 def ids_were_checked(prepared: PreparedPool) -> bool:

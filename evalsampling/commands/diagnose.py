@@ -58,10 +58,10 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         InputError: if the workspace is not prepared, or a file of it cannot be read.
     """
     pool = PreparedPool.read(Workspace(options.workspace))
-    if pool.spec.labels.numbers is not None:
-        raise InputError("diagnose: its rates are of classes, and here labels are numbers")
-    if pool.spec.pool.lists is not None:
-        raise InputError(f"{pool.workspace.path}: queries have no scores to diagnose")
+    if not pool.spec.has_classes:
+        raise InputError(
+            f"diagnose: its rates are of classes, and here {pool.spec.labels.space.are}"
+        )
     classes = [str(value) for value in pool.spec.labels.classes]
 
     def by_class(shares: Sequence[float]) -> dict[str, float]:

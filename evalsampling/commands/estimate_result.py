@@ -23,8 +23,6 @@ from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
-    ReportedInterval,
-    ReportedSensitivity,
     as_json,
     brief,
     no_width_because,
@@ -33,45 +31,11 @@ from evalsampling.inference.results import (
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.parts.records import read_record
+from evalsampling.report.numbers import Number
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.workspace.snapshot import Snapshot
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedEstimate:
-    """One number of the result, as `inference.results.as_json` tells it."""
-
-    measure: str
-    system: str | None
-    against: str | None
-    slice: str | None
-    threshold: float | None
-    value: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    confidence: float
-    method: str
-    intervals: tuple[ReportedInterval, ...]
-    reason: str | None
-    effective_size: float | None
-    design_effect: float | None
-    largest_share: float | None
-    largest_weight: float | None
-    sensitivity: tuple[ReportedSensitivity, ...] = ()
-    undetected: Mapping[str, Any] | None = None
-    bias: Mapping[str, float | None] | None = None
-    significance: Mapping[str, float | None] | None = None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "ReportedEstimate":
-        """Return the estimate that an object stands for."""
-        parts = {
-            "intervals": tuple(ReportedInterval(**one) for one in content["intervals"]),
-            "sensitivity": tuple(ReportedSensitivity(**one) for one in content["sensitivity"]),
-        }
-        return cls(**{**content, **parts})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,12 +65,6 @@ class ReportedRegion:
     covariance: Sequence[Sequence[float]] | None = None
     radius: float | None = None
     reason: str | None = None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "ReportedRegion":
-        """Return the region that an object stands for."""
-        measures = tuple(RegionComponent(**one) for one in content["measures"])
-        return cls(**{**content, "measures": measures})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,7 +144,7 @@ class EstimateResult(Result):
     rejects: int
     warnings: tuple[str, ...]
     done: bool
-    measures: tuple[ReportedEstimate, ...]
+    measures: tuple[Number, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
     assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -208,29 +166,6 @@ class EstimateResult(Result):
         content = super().to_json()
         del content["messages"]
         return content
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any], messages: Sequence[str]) -> "EstimateResult":
-        """Return the result that an object stands for."""
-        parts: dict[str, Any] = {
-            "warnings": tuple(content["warnings"]),
-            "notes": tuple(content["notes"]),
-            "measures": tuple(map(ReportedEstimate.from_json, content["measures"])),
-            "regions": tuple(map(ReportedRegion.from_json, content["regions"])),
-            "hidden": tuple(ReportedHidden(**one) for one in content["hidden"]),
-            "contests": tuple(map(Contest.from_json, content["contests"])),
-            "mostly_rejected": tuple(MostlyRejected(**one) for one in content["mostly_rejected"]),
-        }
-        missing, wrong = content["missing"], content["label_error"]
-        if missing is not None:
-            parts["missing"] = MissingLabels.from_json(missing)
-        if wrong is not None:
-            parts["label_error"] = LabelError.from_json(wrong)
-        if content["guarantee"] is not None:
-            parts["guarantee"] = Guarantee.from_json(content["guarantee"])
-        if content["sample_size"] is not None:
-            parts["sample_size"] = PoissonSize(**content["sample_size"])
-        return cls(**{**content, **parts}, messages=tuple(messages))
 
 
 def result_of(
@@ -267,7 +202,7 @@ def result_of(
         rejects=snapshot.rejects,
         warnings=(*(one.words for one in rejected), *told),
         done=is_spent or exhausted or enough,
-        measures=tuple(ReportedEstimate.from_json(as_json(one)) for one in estimates),
+        measures=tuple(read_record(Number, as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),

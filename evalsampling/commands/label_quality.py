@@ -1,8 +1,7 @@
 """What missing and wrong labels may do to the estimates of a workspace."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
@@ -35,12 +34,6 @@ class MissingLabels:
     unsure: int
     late: int
     bounds: tuple[MissingBounds, ...]
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "MissingLabels":
-        """Return what an object stands for."""
-        bounds = tuple(MissingBounds(**one) for one in content["bounds"])
-        return cls(**{**content, "bounds": bounds})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,12 +77,6 @@ class LabelError:
     measures: tuple[CorrectedEstimate, ...]
     reason: str | None
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "LabelError":
-        """Return what an object stands for."""
-        measures = tuple(CorrectedEstimate(**one) for one in content["measures"])
-        return cls(**{**content, "measures": measures})
-
 
 def missing_labels(
     snapshot: Snapshot, measures: Sequence[Requested] | None
@@ -98,7 +85,6 @@ def missing_labels(
     counts = {state: sum(one is state for one in snapshot.states) for state in State}
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
-    of_queries = snapshot.pool.spec.pool.lists is not None
     waiting = sum(
         snapshot.states[question] is State.OPEN
         for files in snapshot.standing
@@ -112,7 +98,7 @@ def missing_labels(
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
         late=snapshot.late,
-        bounds=() if of_queries else tuple(missing_bounds(snapshot.analysis, measures)),
+        bounds=tuple(missing_bounds(snapshot.analysis, measures)),
     )
 
 

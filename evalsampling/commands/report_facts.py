@@ -15,7 +15,6 @@ from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
-from evalsampling.report.numbers import Number
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.finite import finite
@@ -42,7 +41,7 @@ def report_facts(
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot)
     jobs = read_jobs(workspace)
-    curves = curves_of(list(map(Number.from_json, estimated.to_json()["measures"])))
+    curves = curves_of(estimated.measures)
     share = prevalence(analysis, curves) if estimated.labels else None
     classes = list(spec.labels.codes)
     content = {
@@ -80,65 +79,56 @@ def report_facts(
 def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
     """Return the classes whose rates are shown, with their codes: of two the positive one.
 
-    Of rows with several labels it is the labels, each with the codes of the sets that hold it; of
+    Of rows with several labels it is the labels, each with the codes of the sets that have it; of
     queries, which have no scores, and of numbers there are none.
     """
     if not spec.has_classes:
         return {}
-    if spec.labels.multilabel:
-        codes = range(len(spec.labels.classes))
-        return {
-            name: [code for code in codes if code >> place & 1]
-            for place, name in enumerate(spec.labels.multilabel)
-        }
-    names = {name: [code] for code, name in enumerate(spec.labels.codes)}
-    if len(names) == 2:
-        positive = list(names)[spec.labels.positive]
-        return {positive: names[positive]}
-    return dict(itertools.islice(names.items(), MOST_CLASSES))
+    rates = spec.labels.space.rates.items()
+    return {name: list(codes) for name, codes in itertools.islice(rates, MOST_CLASSES)}
 
 
 def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any]]:
     """Return the numbers after each round; after the last they are those of the estimate."""
     latest = estimated.to_json()["measures"]
     rounds = []
-    for one in convergence(analysis):
-        told = [as_json(estimate) for estimate in one.estimates]
-        if one.round == estimated.round:
-            wanted = {_key(each) for each in told}
-            told = [each for each in latest if _key(each) in wanted]
-        rounds.append({"round": one.round, "labels": one.labels, "measures": told})
+    for moment in convergence(analysis):
+        estimates = [as_json(estimate) for estimate in moment.estimates]
+        if moment.round == estimated.round:
+            wanted = {_key(entry) for entry in estimates}
+            estimates = [entry for entry in latest if _key(entry) in wanted]
+        rounds.append({"round": moment.round, "labels": moment.labels, "measures": estimates})
     return rounds
 
 
-def _key(told: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(told[name] for name in ("measure", "system", "against", "slice", "threshold"))
+def _key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(entry[name] for name in ("measure", "system", "against", "slice", "threshold"))
 
 
 def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[dict[str, Any]]:
     """Return the cheapest threshold of each curve for each cost of a miss."""
     return [
         {
-            "curve": one.curve,
-            "system": one.system,
-            "miss_in_false_positives": one.miss_in_false_positives,
-            "threshold": one.point.threshold,
-            "cost": one.cost,
+            "curve": choice.curve,
+            "system": choice.system,
+            "miss_in_false_positives": choice.miss_in_false_positives,
+            "threshold": choice.point.threshold,
+            "cost": choice.cost,
         }
         for curve in curves
-        for one in cheapest(curve, prevalence)
+        for choice in cheapest(curve, prevalence)
     ]
 
 
 def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:
     """Return rows and labels of every value of every slice column."""
     slices, history = snapshot.pool.slices, snapshot.history
-    known = history.slice[history.labelled]
+    labelled = history.slice[history.labelled]
     return [
         {
             "slice": f"{name}={value}",
             "rows": int(slices.counts[column][code].sum()),
-            "labels": int(np.sum(known[:, column] == code)),
+            "labels": int(np.sum(labelled[:, column] == code)),
         }
         for column, name in enumerate(slices.names)
         for code, value in enumerate(slices.values[column])
@@ -147,11 +137,11 @@ def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:
 
 def _annotators(snapshot: Snapshot, anonymous: bool) -> dict[str, Any]:
     """Return the object of `annotators --json`; answers that name nobody stay so."""
-    told: dict[str, Any] = annotators_of(snapshot).to_json()
-    named = [one for one in told["annotators"] if one["annotator"] is not None]
-    for number, one in enumerate(named if anonymous else (), start=1):
-        one["annotator"] = f"annotator {number}"
-    return told
+    content: dict[str, Any] = annotators_of(snapshot).to_json()
+    named = [record for record in content["annotators"] if record["annotator"] is not None]
+    for number, record in enumerate(named if anonymous else (), start=1):
+        record["annotator"] = f"annotator {number}"
+    return content
 
 
 def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:

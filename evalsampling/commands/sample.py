@@ -17,7 +17,7 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.labels.controls import Gold
-from evalsampling.labels.items import item_rows
+from evalsampling.labels.items import subject_questions, subject_rows
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
@@ -216,12 +216,10 @@ def write_round(
     code = drawn.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
-    asked, questions = rows, new.tolist()
-    if spec.pool.lists is not None:
-        asked = _items_of(rows, spec)
-        questions = [-1] * len(asked)
+    asked = _subjects_of(rows, spec)
+    questions = subject_questions(rows, (new + 1).tolist())
     names = [
-        task_name(spec, pool.task_key, number, id, question + 1, check)
+        task_name(spec, pool.task_key, number, id, question, check)
         for id, question in zip(asked[ID].to_pylist(), questions, strict=True)
     ]
     batch = make_batch(names, asked, spec, mask_key(pool.task_key, number))
@@ -253,14 +251,14 @@ def write_round(
     return len(batch), exported, 0 if controls is None else len(controls)
 
 
-def _items_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
-    """Return the items of queries, a row for each.
+def _subjects_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
+    """Return a row for each subject: rows as they are, items of queries.
 
     Raises:
         InputError: if a list of the payload is shorter than that of the items.
     """
     try:
-        return item_rows(rows, spec)
+        return subject_rows(rows, spec)
     except ValueError as error:
         raise InputError(f"{spec.pool.path}: {error}") from error
 

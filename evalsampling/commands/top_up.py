@@ -11,8 +11,10 @@ from evalsampling.commands.prepare import Preparation, read_unchanged
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
+from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
+from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
@@ -113,14 +115,6 @@ class TopUp:
         """Return what there is to read: the scored rows, if a scorer made them."""
         return self.preparation.items(self.pool)
 
-    def check_unchanged(self) -> None:
-        """Check that the pool did not change while it was read.
-
-        Raises:
-            InputError: naming a file that did.
-        """
-        self.pool.check_unchanged(self.preparation.spec.pool.path)
-
     def write(self, part: int, reserve: Reserve) -> int:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
@@ -128,6 +122,36 @@ class TopUp:
         files = ReserveFiles(self.preparation.workspace.store, self.preparation.attempt)
         files.write_top_up(self.number, part, reserve, first_rank)
         return len(reserve)
+
+
+def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
+    """Return the rows added in each part, as a value of an engine, which reads the pool once."""
+    spec, started = top_up.preparation.spec, engine.value("TopUp", top_up)
+    stratification = engine.value("Stratification", top_up.stratification)
+    items = engine.expand(Step("ListItems", TopUp.items), started)
+    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    counts, parts = engine.run(
+        cells,
+        plan.recount(spec, top_up.held),
+        plan.draw_reserve(spec, top_up.capacity, top_up.held),
+    )
+    same = engine.call(plan.compare_counts(spec, top_up.held, top_up.pool), counts)
+    # When there are parts all is read, also the payload.
+    numbers = engine.each(Step("NumberParts", _number), parts)
+    checked = engine.call(Step("CheckPool", _check_unchanged, (same, numbers)), started)
+    return engine.each(Step("WriteReserve", _write, (top_up, checked)), parts)
+
+
+def _number(part: tuple[int, Reserve]) -> int:
+    return part[0]
+
+
+def _check_unchanged(top_up: TopUp, *_: Any) -> None:
+    top_up.pool.check_unchanged(top_up.preparation.spec.pool.path)
+
+
+def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:
+    return top_up.write(*part)
 
 
 def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:

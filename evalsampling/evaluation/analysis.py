@@ -13,6 +13,7 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
+from evalsampling.evaluation.statement import stated
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
@@ -157,6 +158,11 @@ class Analysis:
         return Price.of_rows(rows if chance is None else rows * chance, table.cost)
 
     @property
+    def has_classes(self) -> bool:
+        """Whether rows have one of a few labels: see `LabelSpace.has_classes`."""
+        return self.spec is None or self.spec.has_classes
+
+    @property
     def exhausted(self) -> bool:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
@@ -180,16 +186,17 @@ class Analysis:
         scope = self.scope if scope is None else scope
         if intervals:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
-        return Estimates(
-            self.sampler.estimate(
-                self.table,
-                self.history,
-                self.measures if measures is None else self.chosen(measures),
-                self.confidence,
-                scope,
-                self.label_model,
-            )
+        estimates = self.sampler.estimate(
+            self.table,
+            self.history,
+            self.measures if measures is None else self.chosen(measures),
+            self.confidence,
+            scope,
+            self.label_model,
         )
+        labels, rows = len(self.history.labelled), self.table.rows
+        goal = None if self.spec is None else self.spec.stop_half_width
+        return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
     def chosen(self, measures: Any) -> Sequence[Requested]:
         """Return measures that are asked for as `estimate` takes them, its own of an empty list.
@@ -296,8 +303,7 @@ class Analysis:
         Args:
             parts: column and code of a slice each; None for all labels.
         """
-        has_classes = self.spec is None or self.spec.has_classes
-        if not (len(self.history.labelled) and has_classes):
+        if not (len(self.history.labelled) and self.has_classes):
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]

@@ -5,18 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.class_texts import class_texts
+from evalsampling.label_spaces.base import LABEL, LabelSpace
 from evalsampling.pool.frames import Table, has_index, index_of, to_array
 from evalsampling.spec import LabelsSpec
-from evalsampling.spec.label_sets import set_text
-from evalsampling.spec.numbers import NumberCodes, text_of
 from evalsampling.stats.history import NO_LABEL
-
-LABEL = "label"
-"""Column of a table of answers."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +39,7 @@ class Answers:
             label = _aligned(id, ids, label)
         if len(ids) != len(label):
             raise InputError(f"{len(label)} labels for {len(ids)} ids")
-        texts = _sets(label, labels.multilabel) if labels.multilabel else _classes(label, labels)
+        texts = labels.space.texts(_listed(label, labels.space.flags))
         for value, text in zip(ids, texts, strict=True):
             if text is None:
                 raise InputError(f"id {value!r} has no label; leave its row out")
@@ -54,8 +48,8 @@ class Answers:
     def by_question(
         self,
         asked: Sequence[Any],
-        known: Sequence[int],
-        codes: Mapping[str, int],
+        labels: Sequence[int],
+        space: LabelSpace,
         stochastic: bool,
         replace: bool,
     ) -> dict[int, int]:
@@ -63,8 +57,8 @@ class Answers:
 
         Args:
             asked: id of the row of each question.
-            known: class code of each question, `NO_LABEL` where there is none.
-            codes: code of each class by its text.
+            labels: class code of each question so far, `NO_LABEL` where there is none.
+            space: what labels there are.
             stochastic: whether a row may be asked about more than once.
             replace: whether a label may differ from one that is known.
 
@@ -75,14 +69,15 @@ class Answers:
         waiting: dict[Any, list[int]] = {}
         for question, value in enumerate(asked):
             open_questions = waiting.setdefault(value, [])
-            if not stochastic or known[question] == NO_LABEL:
+            if not stochastic or labels[question] == NO_LABEL:
                 open_questions.append(question)
-        found: dict[int, int] = {}
-        classes = codes.words if isinstance(codes, NumberCodes) else list(codes)
+        answers: dict[int, int] = {}
+        codes = space.codes
         for value, text in zip(self.ids, self.texts, strict=True):
             if text not in codes:
                 raise InputError(
-                    f"label {text!r} of id {value!r} is not one of {classes}, the labels.classes"
+                    f"label {text!r} of id {value!r} is not one of {space.words}, the "
+                    "labels.classes"
                 )
             if value not in waiting:
                 raise InputError(f"id {value!r} was not drawn")
@@ -90,14 +85,14 @@ class Answers:
                 raise InputError(f"id {value!r} has more labels than it was drawn")
             code = codes[text]
             question = waiting[value].pop(0) if stochastic else waiting[value][0]
-            before = found.setdefault(question, code)
+            before = answers.setdefault(question, code)
             if before != code:
-                told = f"{text_of(codes, before)!r} and {text!r}"
-                raise InputError(f"id {value!r} has two labels, {told}")
-            if not replace and known[question] not in (NO_LABEL, code):
-                told = f"{text_of(codes, known[question])!r} already, not {text!r}"
-                raise InputError(f"id {value!r} has label {told}; replace=True takes the new one")
-        return found
+                words = f"{space.text(before)!r} and {text!r}"
+                raise InputError(f"id {value!r} has two labels, {words}")
+            if not replace and labels[question] not in (NO_LABEL, code):
+                words = f"{space.text(labels[question])!r} already, not {text!r}"
+                raise InputError(f"id {value!r} has label {words}; replace=True takes the new one")
+        return answers
 
 
 def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
@@ -156,26 +151,28 @@ def _aligned(id: Any, ids: Sequence[Any], label: Any) -> Any:
     return label.iloc[[place[name] for name in wanted]]
 
 
-def _classes(label: Any, labels: LabelsSpec) -> list[str | None]:
-    return class_texts(to_array(label, LABEL), labels.codes)
+def _listed(label: Any, flags: Sequence[str]) -> list[Any]:
+    """Return labels as a list, a matrix of 0 and 1 as lists of the labels that are 1.
+
+    Args:
+        label: of rows, in any form.
+        flags: the labels that columns of a matrix may be of.
+    """
+    if flags and hasattr(label, "__array__") and np.ndim(label) == 2:
+        rows = np.asarray(_by_name(label, flags))
+        return [[name for name, is_set in zip(flags, row, strict=True) if is_set] for row in rows]
+    if flags and isinstance(label, list | tuple):
+        return list(label)
+    values: list[Any] = to_array(label, LABEL).to_pylist()
+    return values
 
 
-def _sets(label: Any, known: Sequence[str]) -> list[str | None]:
-    """Return sets of labels as the texts of classes."""
-    if hasattr(label, "__array__") and np.ndim(label) == 2:
-        rows = np.asarray(_by_name(label, known))
-        label = [[one for one, held in zip(known, row, strict=True) if held] for row in rows]
-    elif isinstance(label, pa.Array | pa.ChunkedArray) or hasattr(label, "__arrow_c_stream__"):
-        label = to_array(label, LABEL).to_pylist()
-    return [one if one is None or isinstance(one, str) else set_text(one, known) for one in label]
-
-
-def _by_name(label: Any, known: Sequence[str]) -> Any:
+def _by_name(label: Any, names: Sequence[str]) -> Any:
     """Return a matrix with a column for each label; those of a table are found by their names."""
     if isinstance(label, np.ndarray):
         return label
     table = Table.of(label, "labels")
-    if set(map(str, table.names)) != set(known):
-        raise InputError(f"labels: must have a column for each of {list(known)}")
-    columns = [to_array(table.column(name), name) for name in known]
+    if set(map(str, table.names)) != set(names):
+        raise InputError(f"labels: must have a column for each of {list(names)}")
+    columns = [to_array(table.column(name), name) for name in names]
     return np.stack([column.to_numpy(zero_copy_only=False) for column in columns], axis=1)

@@ -2,6 +2,7 @@
 
 import html
 import math
+import textwrap
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
@@ -14,6 +15,9 @@ from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
 
 _TEXTS = ("measure", "system", "against", "slice", "method", "reason")
+
+_WIDTH = 100
+"""Columns of a line of text."""
 
 _MOST_LINES = 40
 """Estimates that are shown of many."""
@@ -96,14 +100,11 @@ class Estimates(list[Estimate]):
             ) from error
 
     def __repr__(self) -> str:
-        """Return a line for each estimate, and what their intervals rest on."""
-        lines = [
-            [one.target.title, _value(one), _interval(one)] for one in list(self)[:_MOST_LINES]
-        ]
-        width = max((len(title) for title, _, _ in lines), default=0)
-        text = [f"{title:<{width}}  {value:>9}  {told}" for title, value, told in lines]
-        head = f"<{len(self)} estimate{'s' * (len(self) != 1)}>"
-        return "\n".join([head, *text, *self._tests(), *self._notes()])
+        """Return a sentence for each estimate, and what their intervals rest on."""
+        shown = list(self)[:_MOST_LINES]
+        text = [line for estimate in shown for line in _wrapped(estimate.statement)]
+        notes = [line for note in self._notes() for line in _wrapped(note)]
+        return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *notes])
 
     def _repr_html_(self) -> str:
         """Return a table, which a notebook shows."""
@@ -114,7 +115,8 @@ class Estimates(list[Estimate]):
             f"<td>{html.escape(one.intervals[0].method)}</td></tr>"
             for one in list(self)[:_MOST_LINES]
         ]
-        notes = [*self._tests(), *self._notes()]
+        compared = [one.statement for one in self[:_MOST_LINES] if one.target.against is not None]
+        notes = [*compared, *self._notes()]
         more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -127,24 +129,9 @@ class Estimates(list[Estimate]):
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)
 
-    def _tests(self) -> Iterable[str]:
-        """Return, for each comparison shown, what is compared, its tests and the chance."""
-        for one in list(self)[:_MOST_LINES]:
-            test, target = one.significance, one.target
-            if test is None or target.against is None:
-                continue
-            sign = "/" if target.null == 1 else "-"
-            numbers = {
-                "p": test.p_value,
-                "anytime p": test.anytime_p_value,
-                f"chance that {target.system} is greater": test.chance_above,
-            }
-            known = [f"{name} {value:.3g}" for name, value in numbers.items() if value is not None]
-            within = "" if target.slice is None else f" where {target.slice}"
-            yield (
-                f"{target.measure}: {target.system} {sign} {target.against}{within}; "
-                f"{', '.join(known) or 'no test: labels allow no claim'}"
-            )
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _digits(one: Estimate) -> int:

@@ -39,11 +39,11 @@ def known_outputs(
         table: the cells.
     """
     none = np.full(len(item_ids(rows)), NO_LABEL)
-    outputs, known = _graded(rows, none, spec, table), history.labelled
-    if len(known):
+    outputs, graded = _graded(rows, none, spec, table), history.labelled
+    if len(graded):
         assert outputs.grades is not None
         assert history.outputs.grades is not None
-        outputs.grades[known] = history.outputs.grades[known]
+        outputs.grades[graded] = history.outputs.grades[graded]
     return outputs
 
 
@@ -64,7 +64,9 @@ def read_grades(asked: Sequence[Any], id: Any, grades: Any) -> list[tuple[int, A
     if not isinstance(given, Mapping) or len(given) != len(id):
         raise InputError("grades of queries are one list for each id, or a mapping from ids")
     questions = questions_of(list(given), asked)
-    return [(question, one, given[one]) for question, one in zip(questions, given, strict=True)]
+    return [
+        (question, query, given[query]) for question, query in zip(questions, given, strict=True)
+    ]
 
 
 def take_grades(
@@ -88,20 +90,20 @@ def take_grades(
     """
     codes, labels = spec.labels.codes, history.label.copy()
     assert history.outputs.grades is not None
-    known = history.outputs.grades.copy()
+    all_grades = history.outputs.grades.copy()
     for question, id, given in grades:
         row = rows.slice(question, 1)
-        items, told = len(item_ids(row)), [str(grade) for grade in given]
-        if len(told) != items:
-            raise InputError(f"{len(told)} grades for the {items} items of id {id!r}")
-        wrong = [grade for grade in told if grade not in codes]
+        items, texts = len(item_ids(row)), [str(grade) for grade in given]
+        if len(texts) != items:
+            raise InputError(f"{len(texts)} grades for the {items} items of id {id!r}")
+        wrong = [grade for grade in texts if grade not in codes]
         if wrong:
             raise InputError(f"grade {wrong[0]} of id {id!r} is not one of {[*codes]}")
-        label = np.array([codes[grade] for grade in told], dtype=np.int64)
+        label = np.array([codes[grade] for grade in texts], dtype=np.int64)
         of_query = _graded(row, label, spec, table).grades
         assert of_query is not None
-        known[question], labels[question] = of_query[0], 0
-    outputs = dataclasses.replace(history.outputs, grades=known)
+        all_grades[question], labels[question] = of_query[0], 0
+    outputs = dataclasses.replace(history.outputs, grades=all_grades)
     return history.with_rows(outputs, history.slice).with_labels(labels)
 
 

@@ -19,7 +19,8 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
-from evalsampling.preparation.local import SecondPass, stratify
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import stratify
 from evalsampling.preparation.reserve import Reserve, check_unique
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
@@ -27,7 +28,9 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import KD
+from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
+from evalsampling.spec.sections import Section
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -74,29 +77,27 @@ class MemoryPool:
         """
         spec = _named(spec)
         given = {"score": score, "prediction": prediction}
-        there = {name: values for name, values in given.items() if values is not None}
+        columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
-        labels = spec.get("labels", {})
-        if labels.get("multilabel") and _is_matrix(prediction):
-            known = labels["multilabel"]
-            pool["prediction"] = {value: f"prediction {value}" for value in known}
-            del there["prediction"]
-            there |= _columns_of(prediction, pool["prediction"])
+        space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        if space.flags and _is_matrix(prediction):
+            pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
+            del columns_by_name["prediction"]
+            columns_by_name |= _columns_of(prediction, pool["prediction"])
         if _is_matrix(probability):
-            classes = labels.get("multilabel") or labels.get("classes", [0, 1])
-            pool["probability"] = {value: f"probability {value}" for value in classes}
-            there |= _columns_of(probability, pool["probability"])
+            pool["probability"] = {name: f"probability {name}" for name in space.names}
+            columns_by_name |= _columns_of(probability, pool["probability"])
         elif probability is not None:
             pool["probability"] = "probability"
-            there["probability"] = probability
+            columns_by_name["probability"] = probability
         others = Table.of({} if columns is None else columns, "columns")
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec)
-        there |= {name: others.column(name) for name in wanted if name in others.names}
-        if not there:
+        columns_by_name |= {name: others.column(name) for name in wanted if name in others.names}
+        if not columns_by_name:
             raise InputError("no columns are given")
         if id is not None:
-            there["id"] = id
-        return cls._of_columns(there, {**spec, "pool": pool})
+            columns_by_name["id"] = id
+        return cls._of_columns(columns_by_name, {**spec, "pool": pool})
 
     @classmethod
     def from_frame(cls, frame: Frame, named: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
@@ -125,10 +126,10 @@ class MemoryPool:
         return cls._of_columns(there, {**spec, "pool": pool})
 
     @classmethod
-    def _of_columns(cls, there: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
+    def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
         """Prepare columns that are all there is, but for ids that may follow from an index."""
-        rows = len(next(iter(there.values())))
-        indexed = [(name, values.index) for name, values in there.items() if has_index(values)]
+        rows = len(next(iter(columns.values())))
+        indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
         for name, index in indexed:
             if len(index) == rows and not index.equals(indexed[0][1]):
                 raise InputError(
@@ -136,11 +137,11 @@ class MemoryPool:
                     "bring the rows in one order first"
                 )
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
-        if checked.pool.id not in there:
+        if checked.pool.id not in columns:
             ids = indexed[0][1].to_series() if indexed else np.arange(rows)
-            there[checked.pool.id] = ids
+            columns[checked.pool.id] = ids
         check_buildable(checked)
-        arrays = {name: to_array(values, name) for name, values in there.items()}
+        arrays = {name: to_array(values, name) for name, values in columns.items()}
         for name, values in arrays.items():
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
@@ -149,18 +150,16 @@ class MemoryPool:
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
         """Return the pool of one batch of rows, both passes made."""
-        work = SecondPass(spec, stratify([batch], spec))
-        (cells,) = work.over([batch])
-        table = work.table()
-        reserve = ReserveBuilder(spec, work.stratification, capacity=len(cells))
-        reserve.add(cells)
-        kept = reserve.build()
-        check_unique(kept.rows, spec.pool.id)
-        sums, counts = work.sums, work.counts
-        assert sums is not None
-        assert counts is not None
+        stratification = stratify([batch], spec)
+        cells = assign_cells(batch, spec, stratification)
+        sums, counts = cells.sums(), cells.slice_counts()
+        table = stratification.table(sums)
+        builder = ReserveBuilder(spec, stratification, capacity=len(cells))
+        builder.add(cells)
+        reserve = builder.build()
+        check_unique(reserve.rows, spec.pool.id)
         slices = Slices.from_counts(spec.pool.slices, counts, table)
-        return cls(spec, work.stratification, table, slices, kept, sums, counts)
+        return cls(spec, stratification, table, slices, reserve, sums, counts)
 
     @functools.cached_property
     def analysis(self) -> Analysis:

@@ -9,10 +9,11 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
 from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.results import Estimate
+from evalsampling.label_spaces.base import NO_PROBABILITY
 from evalsampling.measures.build import build_measures
 from evalsampling.measures.calibrated import Calibrated, measure_of
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import NO_PROBABILITY, read_outputs, required_columns
+from evalsampling.pool.columns import read_outputs, required_columns
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.poisson import INCLUSION
 from evalsampling.spec import EvaluationSpec
@@ -50,12 +51,14 @@ def estimate_kept_rows(
         raise InputError("sampler.estimator: the totals of the prior are those of the pool")
     answers = Answers.read(id, label, labels, spec.pool.id)
     ids = batch.ids(spec.pool.id).to_pylist()
-    found = answers.by_question(ids, [NO_LABEL] * len(ids), labels.codes, False, False)
-    if not found:
+    codes = answers.by_question(ids, [NO_LABEL] * len(ids), labels.space, False, False)
+    if not codes:
         raise InputError("no row has a label")
-    kept = np.array(sorted(found))
-    code = np.array([found[place] for place in kept.tolist()])
-    rules = ["column" if one.probability else NO_PROBABILITY for one in spec.pool.systems]
+    kept = np.array(sorted(codes))
+    code = np.array([codes[place] for place in kept.tolist()])
+    rules = [
+        labels.space.prior_rule(system.probability, None, None) for system in spec.pool.systems
+    ]
     outputs = read_outputs(batch, spec, tuple(rules)).take(kept)
     estimates: list[Estimate] = []
     for requested in build_measures(spec, [None] * len(rules)):

@@ -9,7 +9,6 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.nonresponse import share_answered
 from evalsampling.measures.calibrated import Requested
-from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.history import NO_LABEL, History
 
 
@@ -43,7 +42,7 @@ def missing_bounds(
 ) -> list[MissingBounds]:
     """Return bounds for each number on the whole pool; none if no label is missing.
 
-    Nor of labels that are numbers, which are of no class. Rounds without any label are left out,
+    Nor of labels that are no classes of rows. Rounds without any label are left out,
     as from the estimates.
 
     Args:
@@ -52,7 +51,7 @@ def missing_bounds(
     """
     history = analysis.history
     missing = _missing(history)
-    if not len(missing) or hold_numbers(history.label):
+    if not len(missing) or not analysis.has_classes:
         return []
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
     by_class = []
@@ -64,17 +63,17 @@ def missing_bounds(
     bounds = []
     for estimates in zip(*by_class, strict=True):
         target = estimates[0].target
-        values = [one.value for one in estimates if one.value is not None]
-        told = len(values) == len(estimates)
+        values = [estimate.value for estimate in estimates if estimate.value is not None]
+        is_defined = len(values) == len(estimates)
         bounds.append(
             MissingBounds(
                 target.measure,
                 target.system,
                 target.threshold,
-                min(values) if told else None,
-                max(values) if told else None,
-                min(one.intervals[0].low for one in estimates),
-                max(one.intervals[0].high for one in estimates),
+                min(values) if is_defined else None,
+                max(values) if is_defined else None,
+                min(estimate.intervals[0].low for estimate in estimates),
+                max(estimate.intervals[0].high for estimate in estimates),
                 target.against,
             )
         )

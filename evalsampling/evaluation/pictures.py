@@ -9,6 +9,7 @@ from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.results import as_json
 from evalsampling.inference.score_bands import score_bands
 from evalsampling.measures.binary import Prevalence
+from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands, calibration_chart, effort_chart
 from evalsampling.report.convergence_chart import convergence_chart
 from evalsampling.report.curve_chart import curve_chart
@@ -45,7 +46,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":
         return _convergence(analysis)
-    numbers = [Number.from_json(as_json(one)) for one in analysis.estimate()]
+    numbers = [read_record(Number, as_json(one)) for one in analysis.estimate()]
     if what == "curve":
         found = [one for one in curves_of(numbers) if system in (None, one.system)]
         if not found:
@@ -77,7 +78,7 @@ def _convergence(analysis: Analysis) -> Picture:
     rounds = convergence(analysis)
     if not rounds:
         raise InputError("all that was estimated are points of curves: draw the curve")
-    numbers = [[Number.from_json(as_json(one)) for one in now.estimates] for now in rounds]
+    numbers = [[read_record(Number, as_json(one)) for one in now.estimates] for now in rounds]
     return convergence_chart([now.labels for now in rounds], numbers)
 
 

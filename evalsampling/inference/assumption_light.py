@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.inference.breakdown import Breakdown, below_all_met, breakdown
 from evalsampling.inference.exposure import Exposure, RoundOfTrials
 from evalsampling.inference.intervals import Interval
-from evalsampling.inference.undetected import Most, fill, most_undetected
+from evalsampling.inference.undetected import Rules, Undetected
 from evalsampling.measures.base import Measure
 from evalsampling.measures.tallies import Tally
 from evalsampling.stats.cells import CellTable
@@ -24,9 +25,6 @@ ASSUMES = (
     "it does not depend on the row whether its label is there"
 )
 """The assumptions of the interval, besides the way rows were drawn."""
-
-FACTOR = 2.0
-"""`Further` describes labels that make the interval at most this many times the default's width."""
 
 _OF_FALLING = 4.0
 """Error probability of the upper bound of a falling tally, in units of that of other bounds."""
@@ -66,56 +64,28 @@ class CountBounds:
 
 
 @dataclasses.dataclass(frozen=True)
-class Further:
-    """Further labels that would narrow the interval if none of them counts in the tally.
-
-    Attributes:
-        labels: approximate number of labels, spread so that all rows get the same exposure.
-        first_leaf: lowest number of their leaves.
-        last_leaf: highest number of their leaves.
-        name: name of the tally that they bound: "false negatives".
-        width: width that the interval would have.
-    """
-
-    labels: int
-    first_leaf: int
-    last_leaf: int
-    name: str
-    width: float
-
-    @property
-    def words(self) -> str:
-        """The labels and their effect, in words."""
-        return (
-            f"about {self.labels:,} further labels in leaves {self.first_leaf} to {self.last_leaf} "
-            f"that bring no {self.name} would make the {KIND} interval {self.width:.2g} wide, at "
-            f"most {FACTOR:g} times the default one"
-        )
-
-
-@dataclasses.dataclass(frozen=True)
 class AssumptionLight:
     """The assumption-light interval of one number, or why there is none.
 
     Attributes:
         interval: the interval, of kind `KIND`; None if there is none.
         counts: bounds on the numbers of rows from which it is computed.
-        further: labels that would narrow it; None if it is narrow enough or no labels help.
+        breakdown: what the measure is at least unless many positives hide; None if that would say
+            no more than the interval.
         reason: why there is no interval, in words; None if there is one.
     """
 
     interval: Interval | None
     counts: tuple[CountBounds, ...] = ()
-    further: Further | None = None
+    breakdown: Breakdown | None = None
     reason: str | None = None
 
     @property
     def words(self) -> str:
-        """The undetected rows that are possible and the labels that would help, or `reason`."""
+        """The undetected rows that are possible, or `reason`."""
         if self.reason is not None:
             return self.reason
-        widest = max(self.counts, key=lambda bounds: bounds.high - bounds.low)
-        return "; ".join([widest.words] + ([self.further.words] if self.further else []))
+        return max(self.counts, key=lambda bounds: bounds.high - bounds.low).words
 
     def as_json(self) -> dict[str, Any]:
         """Return the object `undetected` of an estimate in `estimate --json`."""
@@ -123,7 +93,7 @@ class AssumptionLight:
             "assumes": None if self.interval is None else ASSUMES,
             "words": self.words,
             "counts": [dataclasses.asdict(bounds) for bounds in self.counts],
-            "further": None if self.further is None else dataclasses.asdict(self.further),
+            "breakdown": None if self.breakdown is None else dataclasses.asdict(self.breakdown),
         }
 
 
@@ -152,9 +122,7 @@ class Searched:
     stochastic: bool = False
 
 
-def assumption_light(
-    measure: Measure, searched: Searched, confidence: float, default: Interval | None
-) -> AssumptionLight:
+def assumption_light(measure: Measure, searched: Searched, confidence: float) -> AssumptionLight:
     """Return the interval of a measure that holds whatever labels the unlabelled rows have.
 
     The measure is monotone in each of its tallies, so simultaneous bounds on these bound it. The
@@ -166,7 +134,6 @@ def assumption_light(
         measure: a measure of class predictions; any other is refused with a reason.
         searched: the trials and labels.
         confidence: in (0, 1).
-        default: the default interval, to compare widths; None if it claims nothing.
     """
     table, tallies = searched.table, measure.tallies
     if not tallies:
@@ -193,11 +160,38 @@ def assumption_light(
     predicted = np.bincount(prediction, searched.rows, table.classes).astype(np.int64)
     range_between = functools.partial(_range, measure, predicted)
     low, high = range_between([bounds.low for bounds in counts], [bounds.high for bounds in counts])
-    further = None
-    if default is not None:
-        width = FACTOR * (default.high - default.low)
-        further = _further(searched, bounded, range_between, width) if high - low > width else None
-    return AssumptionLight(Interval(low, high, KIND, METHOD), counts, further)
+    return AssumptionLight(
+        Interval(low, high, KIND, METHOD),
+        counts,
+        _breakdown(measure, searched, bounded, range_between, confidence),
+    )
+
+
+def _breakdown(
+    measure: Measure,
+    searched: Searched,
+    bounded: Sequence[tuple[CountBounds, Undetected | None]],
+    range_between: Callable[[Sequence[float], Sequence[float]], tuple[float, float]],
+    confidence: float,
+) -> Breakdown | None:
+    """Return what a measure of true positives and false negatives is at least unless many hide."""
+    tallies = measure.tallies
+    if len(tallies) != 2 or not tallies[0].rises or tallies[1].rises or tallies[1].missed is None:
+        return None
+    (found, _), (missed, undetected) = bounded
+    if undetected is None:
+        return None
+    positive, votes, known = tallies[1].missed, searched.votes, searched.known
+    met = searched.cell[known[votes.row[votes.label == positive]]]
+    inside = known[searched.prediction[known, measure.system] != positive]
+    return breakdown(
+        undetected,
+        below_all_met(searched.table, positive, met),
+        np.bincount(searched.cell[inside], minlength=len(searched.rows)),
+        (found.low, missed.met),
+        lambda count: range_between([found.low, missed.low], [found.high, count])[0],
+        confidence,
+    )
 
 
 def _range(
@@ -218,8 +212,8 @@ def _bounds(
     prediction: IntArray,
     system: int,
     alpha: tuple[float, float],
-) -> tuple[CountBounds, Most]:
-    """Return the bounds of a tally, and the bound on undetected rows behind the upper one.
+) -> tuple[CountBounds, Undetected | None]:
+    """Return the bounds of a tally, and the event behind the upper one, None without rows.
 
     Args:
         tally: the tally.
@@ -239,17 +233,16 @@ def _bounds(
     if not searched.stochastic:
         free = rows - np.bincount(searched.cell[known[inside]], minlength=len(rows))
     if not rows.any():
-        none = Most(0.0, rows * 0.0, 0.0, rows * 0.0, rows)
-        return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), none
+        return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), None
     assert searched.rounds is not None
     exposure = Exposure.over(searched.rounds, rows, searched.cell, searched.stochastic)
     hit, miss = (
         _spread(known, share, len(searched.cell))[exposure.question]
         for share in (counts, inside - counts)
     )
-    most = most_undetected(exposure, hit, miss, free, alpha[1])
-    others = most_undetected(exposure, miss, hit, free, alpha[0])
-    total = int(free.sum())
+    undetected = Undetected(Rules.of(exposure, hit, miss, free), free, alpha[1])
+    others = Undetected(Rules.of(exposure, miss, hit, free), free, alpha[0]).most()
+    most, total = undetected.most(), int(free.sum())
     if searched.stochastic:
         low, high = total - others.count, most.count
     else:
@@ -259,7 +252,7 @@ def _bounds(
     bounds = CountBounds(
         tally.name, tally.among, float(low), float(high), int(rows.sum()), labelled, met
     )
-    return bounds, most
+    return bounds, undetected
 
 
 def _spread(known: IntArray, share: FloatArray, count: int) -> FloatArray:
@@ -267,57 +260,3 @@ def _spread(known: IntArray, share: FloatArray, count: int) -> FloatArray:
     shares = np.zeros(count)
     shares[known] = share
     return shares
-
-
-def _further(
-    searched: Searched,
-    bounded: Sequence[tuple[CountBounds, Most]],
-    range_between: Callable[[Sequence[float], Sequence[float]], tuple[float, float]],
-    width: float,
-) -> Further | None:
-    """Return the further labels that reduce the interval to some width by bounding one tally.
-
-    The tally is the one that adds most to the width. Labels go to the cells with the least exposure
-    until all have the same, and none of them is assumed to count.
-    """
-    low = [bounds.low for bounds, _ in bounded]
-    high = [bounds.high for bounds, _ in bounded]
-
-    def width_at(index: int, count: float) -> float:
-        ends = range_between(low, [*high[:index], count, *high[index + 1 :]])
-        return ends[1] - ends[0]
-
-    chosen = min(range(len(bounded)), key=lambda i: width_at(i, low[i]))
-    bounds, most = bounded[chosen]
-    if width_at(chosen, bounds.low) > width:
-        return None
-    allowed, _ = _bisected(lambda count: width_at(chosen, count) > width, bounds.low, bounds.high)
-
-    def count_at(level: float) -> float:
-        undetected = fill(np.maximum(most.slope, level), most.budget, most.rows).sum()
-        return min(bounds.met + np.floor(undetected), bounds.high)
-
-    # Where one row costs more than the budget, none is left.
-    _, level = _bisected(lambda level: count_at(level) <= allowed, 0.0, 1.001 * most.budget)
-    need = np.minimum(most.rows, most.rows * np.maximum(level - most.slope, 0.0) / most.bet)
-    leaves = searched.table.leaf[need > 0]
-    if not len(leaves):
-        return None
-    return Further(
-        int(np.ceil(need.sum())),
-        int(leaves.min()),
-        int(leaves.max()),
-        bounds.name,
-        width_at(chosen, count_at(level)),
-    )
-
-
-def _bisected(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Return the bracket of the point from which a monotone condition holds.
-
-    It is assumed to be false at ``low`` and true at ``high``.
-    """
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low, high

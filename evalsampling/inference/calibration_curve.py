@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.inference.curve_coordinates import STEPS, Coordinates, fallen
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.chains import nested_r_hat
 from evalsampling.stats.climbing import climb
@@ -21,23 +22,8 @@ from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, hamiltonian
 from evalsampling.stats.score_summary import ends_of_curve, prior_log_odds
 
-STEPS = 24
-"""Steps of the curve from the top score to the bottom."""
-
 _PER_STEP = 6
 """Cells are told apart to so many parts of a step."""
-
-_TOP_SPREAD = 5.0
-"""Standard deviation of the log-odds of the highest scores."""
-
-_SLOPE_SPREAD = 1.0
-"""Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
-
-_STEP_SPREAD = 1.1
-"""Standard deviation of the logarithm of one step by the mean slope."""
-
-_STEP_DECAY = 0.25
-"""Correlation of steps d apart is exp(-d times this)."""
 
 _PREDICTION_SPREAD = 5.0
 """Standard deviation of the effect, in log-odds, of a prediction that the score does not explain:
@@ -164,9 +150,9 @@ class CalibrationCurve:
         modes = z[height > height[best] - _FAR_BELOW]
         return CurveFit(self, labels, z[best], information[best], float(height[best]), modes)
 
-    def at(self, z: FloatArray) -> "CurvesAt":
-        """Return the curves of parameters z, shape (draws, dimensions)."""
-        return CurvesAt(self, z)
+    def at(self, x: FloatArray, coordinates: Coordinates | None = None) -> "CurvesAt":
+        """Return the curves of parameters, shape (draws, dimensions), or of other coordinates."""
+        return CurvesAt.from_coordinates(self, x, coordinates or self.coordinates)
 
     @functools.cached_property
     def design(self) -> FloatArray:
@@ -174,9 +160,19 @@ class CalibrationCurve:
         return np.concatenate([self.weight, self.effect], axis=1)
 
     @functools.cached_property
-    def parts(self) -> "_Parts":
-        """What parameters are, and falls, in corners and effects."""
-        return _parts(self.effect.shape[1])
+    def against(self) -> FloatArray:
+        """Minus `design`, the other way round: (J + 1 + effects, groups)."""
+        return np.ascontiguousarray(-self.design.T)
+
+    @functools.cached_property
+    def coordinates(self) -> Coordinates:
+        """The parameters themselves."""
+        return Coordinates.of_parameters(self.effect.shape[1], self.step, self.hidden)
+
+    @functools.cached_property
+    def fallen(self) -> FloatArray:
+        """What falls add to corners and effects, shape (J, J + 1 + effects)."""
+        return fallen(self.effect.shape[1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,12 +184,14 @@ class GroupLabels:
         positive: shape (n,).
         negative: shape (n,).
         negative_everywhere: shape (groups,): those of all groups.
+        design: shape (n, J + 1 + effects): `CalibrationCurve.design` of these groups.
     """
 
     group: IntArray
     positive: FloatArray
     negative: FloatArray
     negative_everywhere: FloatArray
+    design: FloatArray
 
     @classmethod
     def from_cells(
@@ -204,13 +202,13 @@ class GroupLabels:
         rows: FloatArray = np.bincount(curve.group, labelled, groups).astype(np.float64)
         hits: FloatArray = np.bincount(curve.group, positive, groups).astype(np.float64)
         group, misses = np.flatnonzero(rows), rows - hits
-        return cls(group, hits[group], misses[group], misses)
+        return cls(group, hits[group], misses[group], misses, curve.design[group])
 
     @functools.cached_property
-    def met(self) -> tuple[IntArray, FloatArray]:
-        """Groups with positives, few of those with labels, and how many each has."""
+    def met(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Groups with positives, few of those with labels, how many each has, and its design."""
         some = self.positive > 0
-        return self.group[some], self.positive[some]
+        return self.group[some], self.positive[some], self.design[some]
 
     @functools.cached_property
     def rows(self) -> float:
@@ -218,67 +216,92 @@ class GroupLabels:
         return float(self.positive.sum() + self.negative.sum())
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False)
 class CurvesAt:
-    """Curves of some parameters.
+    """Curves of some parameters; what all uses need is worked out at once, for there are many.
 
     Attributes:
         curve: whose parameters.
-        z: shape (draws, dimensions).
+        x: shape (draws, dimensions): coordinates of the parameters.
+        coordinates: what these are.
+        falls: shape (draws, J): by how much the log-odds fall over each step.
+        ratio: shape (draws,): rho, positives of the background over what they are relative to.
+        odds_against: shape (draws, groups): minus eta, without the background.
+        sigma: shape (draws, groups): what the curve alone says of the rate.
+        rest: shape (draws, groups): 1 - sigma.
+        overlap: shape (draws, groups): sigma (1 - sigma).
+        reference: shape (draws,): what the background is relative to, over the rows of the pool.
+        background: shape (draws,): the odds m of the background.
     """
 
     curve: CalibrationCurve
-    z: FloatArray
+    x: FloatArray
+    coordinates: Coordinates
+    falls: FloatArray
+    ratio: FloatArray
+    odds_against: FloatArray
+    sigma: FloatArray
+    rest: FloatArray
+    overlap: FloatArray
+    reference: FloatArray
+    background: FloatArray
+
+    @classmethod
+    def from_coordinates(
+        cls, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates
+    ) -> "CurvesAt":
+        """Return the curves at coordinates of their parameters, shape (draws, dimensions)."""
+        linear = x @ coordinates.linear
+        linear += coordinates.constant
+        positive = np.minimum(linear[:, : STEPS + 1], coordinates.ceiling)
+        np.exp(positive, out=positive)
+        falls, ratio = positive[:, :STEPS], positive[:, STEPS]
+        terms = falls @ curve.fallen
+        terms += linear[:, STEPS + 1 :]
+        against = terms @ curve.against
+        if not against.max() <= -_LOWEST:  # or not a number; to look is faster than to cut
+            np.minimum(against, -_LOWEST, out=against)
+        sigma = np.exp(against)  # far faster than scipy's expit
+        sigma += 1
+        np.divide(1, sigma, out=sigma)
+        rest = 1 - sigma
+        overlap = sigma * rest
+        over = sigma if curve.hidden.relative_to == "positives" else overlap
+        reference = over @ curve.share
+        background = ratio * reference
+        return cls(
+            curve,
+            x,
+            coordinates,
+            falls,
+            ratio,
+            against,
+            sigma,
+            rest,
+            overlap,
+            reference,
+            background,
+        )
 
     @functools.cached_property
-    def falls(self) -> FloatArray:
-        """By how much the log-odds fall over each step, shape (draws, J)."""
-        log_slope = self.z @ self.curve.parts.slope
-        return np.exp(np.minimum(log_slope, 30)) * self.curve.step
+    def z(self) -> FloatArray:
+        """The parameters, shape (draws, dimensions)."""
+        return self.coordinates.parameters(self.x)
 
-    @functools.cached_property
-    def odds_against(self) -> FloatArray:
-        """Minus eta of each group, without the background, shape (draws, groups)."""
-        parts = self.curve.parts
-        terms = self.z @ parts.direct + self.falls @ parts.fallen
-        against = -terms @ self.curve.design.T
-        return np.minimum(against, -_LOWEST, out=against)
+    def reference_slope(self, factor: FloatArray) -> FloatArray:
+        """Return the gradient of the reference by the log-odds, times a factor of each draw.
 
-    @functools.cached_property
-    def below(self) -> FloatArray:
-        """1 / sigma of each group: far faster than scipy's expit and log_expit."""
-        below = np.exp(self.odds_against)
-        return np.add(below, 1, out=below)
+        Args:
+            factor: shape (draws,).
 
-    @functools.cached_property
-    def sigma(self) -> FloatArray:
-        """What the curve alone says of the rate of each group, shape (draws, groups)."""
-        return np.asarray(1 / self.below)
-
-    @functools.cached_property
-    def ratio(self) -> FloatArray:
-        """rho: positives of the background over what they are relative to, shape (draws,)."""
-        hidden = self.curve.hidden
-        return np.asarray(hidden.share * np.exp(hidden.spread * self.z[:, -1]))
-
-    @functools.cached_property
-    def reference(self) -> FloatArray:
-        """What the background is relative to, over the rows of the pool, shape (draws,)."""
-        if self.curve.hidden.relative_to == "positives":
-            return self.sigma @ self.curve.share
-        return np.asarray((self.sigma * (1 - self.sigma)) @ self.curve.share)
-
-    @property
-    def reference_slope(self) -> FloatArray:
-        """The gradient of the reference by the rates, shape (draws, groups) or (groups,)."""
-        if self.curve.hidden.relative_to == "positives":
-            return self.curve.share
-        return self.curve.share * (1 - 2 * self.sigma)
-
-    @functools.cached_property
-    def background(self) -> FloatArray:
-        """The odds m of the background, shape (draws,)."""
-        return self.ratio * self.reference
+        Returns:
+            Shape (draws, groups).
+        """
+        slope = factor[:, None] * self.curve.share
+        slope *= self.overlap
+        if self.curve.hidden.relative_to != "positives":
+            slope *= self.rest - self.sigma
+        return slope
 
     @functools.cached_property
     def rates(self) -> FloatArray:
@@ -287,12 +310,18 @@ class CurvesAt:
         rates = background + self.sigma
         return np.divide(rates, 1 + background, out=rates)
 
-    def through(self, of_log_odds: FloatArray) -> FloatArray:
-        """Return a gradient by z, 0 by log rho, of one by log-odds, shape (draws, groups)."""
-        parts = self.curve.parts
-        of_terms = of_log_odds @ self.curve.design
-        of_falls = (of_terms @ parts.fallen.T) * self.falls
-        return np.asarray(of_terms @ parts.direct.T + of_falls @ parts.slope.T)
+    def through(self, of_terms: FloatArray, of_log_ratio: FloatArray) -> FloatArray:
+        """Return a gradient by the coordinates, shape (draws, dimensions).
+
+        Args:
+            of_terms: by the log-odds of corners and effects, shape (draws, J + 1 + effects).
+            of_log_ratio: by log rho, shape (draws,).
+        """
+        of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
+        of_linear[:, STEPS + 1 :] = of_terms
+        of_linear[:, STEPS] = of_log_ratio
+        np.multiply(of_terms @ self.curve.fallen.T, self.falls, out=of_linear[:, :STEPS])
+        return of_linear @ self.coordinates.linear.T
 
     def given(self, labels: GroupLabels) -> "PosteriorAt":
         """Return the posterior of labels at these parameters."""
@@ -316,7 +345,9 @@ class PosteriorAt:
         """The log-likelihood of the labels, shape (draws,)."""
         # log p = log(m + sigma) - log(1 + m), log(1 - p) = log(1 - sigma) - log(1 + m).
         curves, labels = self.curves, self.labels
-        miss = curves.odds_against[:, labels.group] - np.log(curves.below[:, labels.group])
+        sigma = curves.sigma.take(labels.group, axis=1)
+        miss = curves.odds_against.take(labels.group, axis=1)
+        miss += np.log(sigma, out=sigma)
         both = np.log(self._hit) @ labels.met[1] + miss @ labels.negative
         return np.asarray(both - labels.rows * np.log1p(curves.background))
 
@@ -327,44 +358,49 @@ class PosteriorAt:
 
     @functools.cached_property
     def gradient(self) -> FloatArray:
-        """The gradient of the logarithm, shape (draws, dimensions)."""
+        """The gradient of the logarithm by the coordinates, shape (draws, dimensions)."""
         curves, labels = self.curves, self.labels
-        (met, positive), sigma, rest = labels.met, curves.sigma, 1 - curves.sigma
+        met, positive, design = labels.met
         by_hit = positive / self._hit
-        of_background = by_hit.sum(axis=1) - labels.rows / (1 + curves.background)
-        of_log_odds = (of_background * curves.ratio)[:, None] * curves.reference_slope
-        of_log_odds *= rest
-        of_log_odds -= labels.negative_everywhere
-        of_log_odds *= sigma
-        of_log_odds[:, met] += by_hit * (sigma[:, met] * rest[:, met])
-        gradient = curves.through(of_log_odds)
-        gradient[:, -1] = of_background * curves.curve.hidden.spread * curves.background
-        gradient -= curves.z
+        of_background = np.add.reduce(by_hit, axis=1) - labels.rows / (1 + curves.background)
+        by_hit *= curves.overlap.take(met, axis=1)
+        of_log_odds = curves.reference_slope(of_background * curves.ratio)
+        of_log_odds -= labels.negative_everywhere * curves.sigma
+        of_terms = of_log_odds @ curves.curve.design
+        of_terms += by_hit @ design
+        gradient = curves.through(of_terms, of_background * curves.background)
+        gradient += curves.coordinates.prior_gradient(curves.x)
         return gradient
 
     @functools.cached_property
     def information(self) -> FloatArray:
-        """The Fisher information of labels and prior, (draws, dimensions, dimensions)."""
-        curves, labels, parts = self.curves, self.labels, self.curves.curve.parts
-        kept, z = labels.group, curves.z
-        of_terms = parts.direct + (parts.slope * curves.falls[:, None]) @ parts.fallen
-        slope = curves.curve.design[kept] @ np.swapaxes(of_terms, 1, 2)
-        of_rates = curves.ratio[:, None] * curves.reference_slope
-        of_background = curves.through(of_rates * curves.sigma * (1 - curves.sigma))
-        of_background[:, -1] = curves.curve.hidden.spread * curves.background
-        odds, up = 1 + curves.background[:, None], curves.sigma[:, kept]
+        """The Fisher information of labels and prior, (draws, dimensions, dimensions).
+
+        In the parameters as coordinates alone.
+        """
+        curves, labels = self.curves, self.labels
+        kept, linear = labels.group, curves.coordinates.linear
+        slope, direct = linear[:, :STEPS], linear[:, STEPS + 1 :]
+        of_terms = direct + (slope * curves.falls[:, None]) @ curves.curve.fallen
+        slope = labels.design @ np.swapaxes(of_terms, 1, 2)
+        of_reference = curves.reference_slope(curves.ratio) @ curves.curve.design
+        of_background = curves.through(of_reference, curves.background)
+        odds, up = 1 + curves.background[:, None], curves.sigma.take(kept, axis=1)
         rate = np.maximum(up + curves.background[:, None], _LEAST) / odds
         rest = (1 - up) / odds
-        # The rate's derivative by its complement, which may be 0.
-        of_rate = up[:, :, None] * slope + (of_background / odds)[:, None]
-        rows = labels.positive + labels.negative
-        scaled = of_rate * np.sqrt(rows * rest / rate)[:, :, None]
-        return np.asarray(np.eye(z.shape[1]) + np.swapaxes(scaled, 1, 2) @ scaled)
+        # The rate's derivative by its complement, which may be 0: up slope + of_background / odds.
+        weight = np.sqrt((labels.positive + labels.negative) * rest / rate)
+        slope *= (up * weight)[:, :, None]
+        slope += weight[:, :, None] * (of_background / odds)[:, None]
+        information = np.swapaxes(slope, 1, 2) @ slope
+        np.einsum("nii->ni", information)[...] += 1  # that of the prior
+        return information
 
     @functools.cached_property
     def _hit(self) -> FloatArray:
         """What m + sigma is in the groups with positives, shape (draws, n)."""
-        hit = self.curves.sigma[:, self.labels.met[0]] + self.curves.background[:, None]
+        hit = self.curves.sigma.take(self.labels.met[0], axis=1)
+        hit += self.curves.background[:, None]
         return np.maximum(hit, _LEAST, out=hit)
 
 
@@ -420,9 +456,10 @@ class CurveFit:
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
 
-        def density(u: FloatArray) -> _ScaledPosterior:
-            curves = self.curve.at(self.mode + u @ root)
-            return _ScaledPosterior(curves.given(self.labels), root)
+        scaled = self.curve.coordinates.around(self.mode, root)
+
+        def density(u: FloatArray) -> PosteriorAt:
+            return self.curve.at(u, scaled).given(self.labels)
 
         near = self.modes[np.arange(STARTS) % len(self.modes)] - self.mode
         from_mode = near @ (vectors * np.sqrt(values) @ vectors.T)
@@ -432,29 +469,6 @@ class CurveFit:
         positives = np.log(drawn.rates @ self.curve.share)
         by_start = positives.reshape(schedule.kept, STARTS, -1)
         return CurveDraws(drawn, nested_r_hat(np.moveaxis(by_start, 0, 2)))
-
-
-@dataclasses.dataclass(frozen=True)
-class _ScaledPosterior:
-    """A posterior in the coordinates of chains.
-
-    Attributes:
-        posterior: in those of the parameters.
-        root: shape (dimensions, dimensions): derivative of the parameters by the coordinates.
-    """
-
-    posterior: PosteriorAt
-    root: FloatArray
-
-    @property
-    def logarithm(self) -> FloatArray:
-        """Of the posterior, shape (draws,)."""
-        return self.posterior.logarithm
-
-    @property
-    def gradient(self) -> FloatArray:
-        """By the coordinates, shape (draws, dimensions)."""
-        return np.asarray(self.posterior.gradient @ self.root)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -553,39 +567,3 @@ def _points_of_prior(dimensions: int) -> FloatArray:
     points = np.zeros((len(grid), dimensions))
     points[:, [0, 1, -1]] = grid
     return points
-
-
-@functools.cache
-def _step_root() -> FloatArray:
-    """Return the root of the covariance of the steps, shape (J, J)."""
-    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
-    covariance = np.exp(-_STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
-    return np.asarray(_STEP_SPREAD * np.linalg.cholesky(covariance))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Parts:
-    """What the log-odds of corners and effects are made of: z direct + falls fallen.
-
-    Attributes:
-        slope: shape (dimensions, J): of z, the logarithm of each fall by dx.
-        direct: shape (dimensions, J + 1 + effects).
-        fallen: shape (J, J + 1 + effects): -1 for the corners below a step.
-    """
-
-    slope: FloatArray
-    direct: FloatArray
-    fallen: FloatArray
-
-
-@functools.cache
-def _parts(effects: int) -> _Parts:
-    """Return the parts of curves with so many effects."""
-    dimensions, corners = 3 + STEPS + effects, STEPS + 1
-    slope = np.zeros((dimensions, STEPS))
-    slope[1], slope[2 : 2 + STEPS] = _SLOPE_SPREAD, _step_root().T
-    direct = np.zeros((dimensions, corners + effects))
-    direct[0, :corners], direct[2 + STEPS : -1, corners:] = _TOP_SPREAD, np.eye(effects)
-    fallen = np.zeros((STEPS, corners + effects))
-    fallen[:, 1:corners] = -np.triu(np.ones((STEPS, STEPS)))
-    return _Parts(slope, direct, fallen)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
-from evalsampling.inference.calibration_curve import STEPS, CalibrationCurve, CurveFit
+from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
+from evalsampling.inference.curve_coordinates import STEPS
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.cells import CellTable

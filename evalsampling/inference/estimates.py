@@ -157,8 +157,12 @@ def _with_light(estimate: Estimate, estimand: Estimand) -> Estimate:
         votes=history.votes(known),
         stochastic=inputs.stochastic,
     )
-    default = estimate.intervals[0] if estimate.claims else None
-    light = assumption_light(estimand.measure, searched, inputs.confidence, default)
+    light = assumption_light(estimand.measure, searched, inputs.confidence)
+    aside, part = estimate.without_unmet, light.breakdown
+    if aside is not None and part is not None and part.least > aside.low:
+        # Whatever it supposes, it claims no more than the interval beside it.
+        part = dataclasses.replace(part, least=aside.low)
+        light = dataclasses.replace(light, breakdown=part)
     estimate = dataclasses.replace(estimate, light=light)
     if light.interval is None:
         return estimate

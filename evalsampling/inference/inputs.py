@@ -12,7 +12,6 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
@@ -98,9 +97,9 @@ class EstimationInput:
     def prior(self, system: int) -> FloatArray:
         """Return the prior calibrated by all labels, for a system's measures: (cells, classes).
 
-        Of labels that are numbers the prior as it is.
+        The prior as it is where labels are none of the classes, as numbers are.
         """
-        if hold_numbers(self.history.label):
+        if not self.table.covers(self.history.label):
             return self.table.prior
         if system not in self._priors:
             seen = self.history.seen(len(self.table), self.table.classes)

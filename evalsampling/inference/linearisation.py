@@ -223,8 +223,13 @@ def influences_by_cell(
     ]
     for risks in parts:
         slopes = np.concatenate([measure.jacobian(risk) for risk in risks])
-        found = [np.nan_to_num(slopes @ loss.T) for loss in losses]
+        found = [_as_numbers(slopes @ loss.T) for loss in losses]
         yield [influence.reshape(len(risks), m, len(table)) for influence in found]
+
+
+def _as_numbers(influence: FloatArray) -> FloatArray:
+    """Return influences with 0 where they are undefined, which to look for is far faster."""
+    return influence if np.isfinite(influence).all() else np.nan_to_num(influence)
 
 
 def variance_of_any(measure: Measure) -> FloatArray:

@@ -11,8 +11,7 @@ References:
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
@@ -36,8 +35,9 @@ class PairTest:
         p_value: two-sided, of this pair alone; None where the labels allow no claim.
         bonferroni: times the number of pairs, at most 1.
         tukey: by the studentized range of all systems.
-        low: lower end of the interval that holds together with those of all pairs.
-        high: upper end.
+        low: lower end of the interval that holds together with those of all pairs; None where a
+            file has none, as it is infinite.
+        high: upper end, likewise.
     """
 
     system: str | None
@@ -47,15 +47,18 @@ class PairTest:
     p_value: float | None
     bonferroni: float | None
     tukey: float | None
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "PairTest":
-        """Return the pair that an object stands for; an end that is null is infinite."""
-        ends = {"low": -math.inf, "high": math.inf}
-        infinite = {key: end for key, end in ends.items() if content[key] is None}
-        return cls(**{**content, **infinite})
+    @property
+    def is_above(self) -> bool:
+        """Whether the value is surely above 0."""
+        return self.low is not None and self.low > 0
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the value is surely below 0."""
+        return self.high is not None and self.high < 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,19 +80,13 @@ class Contest:
     range_p_value: float | None
     pairs: tuple[PairTest, ...]
 
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Contest":
-        """Return the comparison that an object stands for."""
-        pairs = tuple(map(PairTest.from_json, content["pairs"]))
-        return cls(**{**content, "pairs": pairs, "systems": tuple(content["systems"])})
-
     def beaten_by(self, system: str | None) -> tuple[str | None, ...]:
         """Return the systems whose value is surely lower, whatever else is tested here."""
         beaten = []
         for pair in self.pairs:
-            if pair.low > 0 and pair.system == system:
+            if pair.is_above and pair.system == system:
                 beaten.append(pair.against)
-            if pair.high < 0 and pair.against == system:
+            if pair.is_below and pair.against == system:
                 beaten.append(pair.system)
         return tuple(beaten)
 

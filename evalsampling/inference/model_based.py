@@ -95,6 +95,8 @@ def combine_with_model(
         )
         for factor in (OTHER_SHARES if is_number_of_pool else ())
     ]
+    unmet_aside = predictive.without_unmet if is_number_of_pool else None
+    aside = None if unmet_aside is None else _ranges(_ends(unmet_aside, measure, model, own))[0]
     observed = value_among(measure, model.history, predictive.domain).tolist()
     combined = [
         _with_model(
@@ -102,6 +104,7 @@ def combine_with_model(
             drawn[i],
             weights[i],
             other_shares,
+            aside,
             FULL_EVIDENCE if evidence is None else int(evidence[i]),
             observed[i],
         )
@@ -240,6 +243,7 @@ def _with_model(
     drawn: DrawnRange,
     weight: float,
     other_shares: Sequence["_OtherShare"],
+    aside: DrawnRange | None,
     evidence: int,
     observed: float,
 ) -> Estimate:
@@ -250,6 +254,7 @@ def _with_model(
         drawn: draws of the same number.
         weight: weight of the draws beside the design.
         other_shares: draws of the same number under other shares of hidden positives.
+        aside: draws of the same number without positives scored below any that was met.
         evidence: labelled rows of the scarcest share. With enough of them the interval is the
             first, if `drawn` is informative.
         observed: the measure on the labelled rows alone.
@@ -267,9 +272,13 @@ def _with_model(
     combined = with_model_based(estimate, interval, (low, high), drawn, evidence)
     if combined.intervals[0].kind != KIND:
         return combined
+    without_unmet = None
+    if aside is not None and aside.defined.any():
+        without_unmet = _interval(estimate, *aside.interval(share), weight)
     return dataclasses.replace(
         combined,
         sensitivity=tuple(other.sensitivity(estimate, share, weight) for other in other_shares),
+        without_unmet=without_unmet,
     )
 
 

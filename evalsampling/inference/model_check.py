@@ -49,7 +49,7 @@ def misfit(
     for y in range(1, table.classes):
         parts = list(_parts(table, y, cells, labelled[cells]))
         rows = np.stack([part.holds for part in parts]).astype(np.float64)
-        rate = np.clip(rates[:, cells, y], 0.0, 1.0)
+        rate = np.clip(rates[:, :, y].take(cells, axis=1), 0.0, 1.0)
         expected = (rate * labelled[cells]) @ rows.T
         spread = np.sqrt((rate * (1 - rate) * labelled[cells]) @ rows.T + 0.25)
         met = rows @ seen[cells, y]

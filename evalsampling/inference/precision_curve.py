@@ -7,7 +7,6 @@ and the gain c are functions of p(r) and p(N), monotone in each ([SX] section 2)
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -47,12 +46,6 @@ class Guarantee:
     head: int
     settled: bool
     warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Guarantee":
-        """Return the guarantee of a JSON object."""
-        lists = {name: tuple(content[name]) for name in ("ranks", "warnings")}
-        return cls(**{**content, **lists})
 
     @property
     def words(self) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.inference.breakdown import below_all_met
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
@@ -206,7 +207,8 @@ class Predictive:
         table: the cells.
         history: the labels.
         domain: what part.
-        unlabelled: shape (draws, cells, classes): rows without a label that have each one.
+        unlabelled: shape (draws, cells, classes): rows without a label that have each one; in
+            memory those of one class lie together if there are two.
         of_draw: shape (draws,): the draw of the curves that each is made from.
     """
 
@@ -231,11 +233,30 @@ class Predictive:
         place = (domain.column, domain.value) if domain.count is not None else ()
         rng = np.random.Generator(np.random.PCG64([*model.seed, *place, stream]))
         if table.classes == 2:
-            positive = rng.binomial(left, np.minimum(rates[:, :, 1], 1.0))
-            by_class = np.stack([left - positive, positive])
+            by_class = np.empty((2, *rates.shape[:2]))
+            by_class[1] = rng.binomial(left, np.minimum(rates[:, :, 1], 1.0))
+            np.subtract(left, by_class[1], out=by_class[0])
             return cls(table, history, domain, np.moveaxis(by_class, 0, 2), of_draw)
         rates = rates / rates.sum(axis=2, keepdims=True)
         return cls(table, history, domain, rng.multinomial(left, rates), of_draw)
+
+    @functools.cached_property
+    def without_unmet(self) -> "Predictive | None":
+        """The same draws without positives scored below any that was met; None if none could be.
+
+        Of two classes only: of several, a row that is not of one class is of some other.
+        """
+        if self.table.classes != 2:
+            return None
+        known = self.history.labelled
+        met = self.history.cell[known[self.history.label[known] == 1]]
+        unsearched = below_all_met(self.table, 1, met)
+        if not unsearched.any():
+            return None
+        unlabelled = self.unlabelled.copy()
+        unlabelled[:, unsearched, 0] += unlabelled[:, unsearched, 1]
+        unlabelled[:, unsearched, 1] = 0
+        return dataclasses.replace(self, unlabelled=unlabelled)
 
     @functools.cached_property
     def expected(self) -> FloatArray:
@@ -245,7 +266,8 @@ class Predictive:
     @functools.cached_property
     def _mass(self) -> list[FloatArray]:
         """`unlabelled` of each class, shape (draws, cells), as numbers that are quick to sum."""
-        return list(np.moveaxis(self.unlabelled, 2, 0).astype(np.float64))
+        by_class = np.moveaxis(self.unlabelled, 2, 0)
+        return list(np.asarray(by_class, dtype=np.float64))
 
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return between what the measure of each draw lies, shape (draws, m) each.
@@ -336,8 +358,10 @@ def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDE
 def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
     """Return the rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
     if len(curves) == 1:
-        positive = curves[0].rates()
-        by_class = np.stack([1 - positive, positive])
+        of_groups, group = curves[0].drawn.rates, curves[0].curve.group
+        by_class = np.empty((2, len(of_groups), len(group)))
+        np.take(of_groups, group, axis=1, out=by_class[1], mode="clip")
+        np.subtract(1, by_class[1], out=by_class[0])
     else:
         by_class = np.stack([curve.rates() for curve in curves])
         by_class /= by_class.sum(axis=0)

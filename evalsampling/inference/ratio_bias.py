@@ -43,10 +43,6 @@ class Bias:
     covariance_term: float | None = None
     variance_term: float | None = None
 
-    def as_json(self) -> dict[str, float | None]:
-        """Return the object that stands for it in `estimate --json`."""
-        return dataclasses.asdict(self)
-
 
 def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
     """Return the bias of the ratio of the weighted means of two columns; None if it is undefined.

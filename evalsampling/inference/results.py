@@ -10,6 +10,7 @@ import numpy as np
 
 from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.intervals import Interval, whole_range
+from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 from evalsampling.stats.finite import finite
@@ -93,6 +94,10 @@ class Estimate:
         reliable: whether the default interval claims anything and no warning speaks against it.
         sensitivity: the model-based interval for other shares of hidden positives, if it is the
             default.
+        without_unmet: the default interval if no positive had a lower score than all that were
+            met, where the default is model-based and of the pool: what is left open elsewhere.
+        outlook: how many labels a narrower interval is likely to take; None if nothing is said.
+        statement: what the estimate says, in plain sentences; empty before an evaluation sets it.
         light: the assumption-light interval and what it rests on, or why there is none; None if it
             was not requested or would add nothing.
         of_value: the warnings that are about the value, whatever interval is the default.
@@ -114,6 +119,9 @@ class Estimate:
     largest_weight: float | None = None
     reliable: bool = True
     sensitivity: tuple[Sensitivity, ...] = ()
+    without_unmet: Interval | None = None
+    outlook: Outlook | None = None
+    statement: str = ""
     light: AssumptionLight | None = None
     of_value: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -333,6 +341,7 @@ def is_significant(
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the JSON object of an estimate in `estimate --json`."""
     target, default, significance = estimate.target, estimate.intervals[0], estimate.significance
+    aside = estimate.without_unmet
     content = {
         "measure": target.measure,
         "system": target.system,
@@ -347,12 +356,15 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "method": default.method,
         "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
         "sensitivity": [dataclasses.asdict(each) for each in estimate.sensitivity],
+        "without_unmet": None if aside is None else {"low": aside.low, "high": aside.high},
+        "outlook": None if estimate.outlook is None else dataclasses.asdict(estimate.outlook),
+        "statement": estimate.statement,
         "reason": estimate.reason,
         "effective_size": estimate.effective_size,
         "design_effect": estimate.design_effect,
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
-        "bias": None if estimate.bias is None else estimate.bias.as_json(),
+        "bias": None if estimate.bias is None else dataclasses.asdict(estimate.bias),
         "undetected": None if estimate.light is None else estimate.light.as_json(),
         "significance": None if significance is None else dataclasses.asdict(significance),
     }

@@ -38,7 +38,7 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.inference.exposure import Exposure
 
 BETS = np.array([0.98, 0.85, 0.6, 0.35, 0.15, 0.05])
@@ -49,6 +49,8 @@ COUNTER_BETS = np.array([-2.0, -0.7, -0.25, -0.08, -0.025])
 
 _SHARE_OF_BETS = 0.8
 """Of the weight, that the rules about the hits have."""
+
+_HALVINGS = 40
 
 _STEPS = 12
 """Steps of the search for the v with the least bound."""
@@ -74,34 +76,58 @@ class Most:
     rows: IntArray
     bet: float = 1.0
 
+    def exposure_for(self, count: float) -> float:
+        """Return the further exposure, summed over rows, with which there can be at most so many.
 
-def most_undetected(
-    exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray, alpha: float
-) -> Most:
-    """Bound the number of hits among rows without a label from above.
-
-    Args:
-        exposure: of the design.
-        hit: shape (n,): 1 for those of its labelled questions that are hits, else 0; of a
-            stochastic oracle the share of the answers that say so.
-        miss: shape (n,): likewise those that are no hits, and might be by their row.
-        rows: shape (cells,): rows without a label that may be hits.
-        alpha: chance to be wrong, in (0, 1).
-    """
-    rules = _Rules.of(exposure, hit, miss, rows)
-    found = [rules.bound(rules.best_alone(rows, alpha), rows, alpha)]
-    # The v of the least bound is in proportion to w_j W^j at the K of that bound: step towards it.
-    log_weight = np.log(rules.weight)
-    logs = log_weight.copy()
-    for step in range(_STEPS):
-        found.append(rules.bound(np.exp(logs), rows, alpha))
-        aim = _normalised(log_weight + rules.slope @ found[-1].cell_count - rules.offset)
-        logs = _normalised(logs + (aim - logs) / (step + 2))
-    return min(found, key=lambda most: most.count)
+        It goes to the rows with the least, until all have the same, and meets no hit.
+        """
+        low, high = 0.0, 1.001 * self.budget  # where one row costs more than that, none is left
+        for _ in range(_HALVINGS):
+            level = (low + high) / 2
+            possible = fill(np.maximum(self.slope, level), self.budget, self.rows).sum()
+            low, high = (low, level) if possible <= count else (level, high)
+        further = np.maximum(high - self.slope, 0.0) / self.bet
+        return float(np.minimum(self.rows, self.rows * further).sum())
 
 
 @dataclasses.dataclass(frozen=True)
-class _Rules:
+class Undetected:
+    """What one event of probability 1 - alpha says of the hits among rows without a label.
+
+    Attributes:
+        rules: the rules; the event is that a mean of them is at most 1 / alpha.
+        rows: shape (cells,): rows without a label that may be hits.
+        alpha: chance to be wrong, in (0, 1).
+    """
+
+    rules: "Rules"
+    rows: IntArray
+    alpha: float
+
+    def most(self, among: BoolArray | None = None) -> Most:
+        """Return the most hits that there can be, among all cells or some.
+
+        The event bounds every v at once, so bounds of several parts hold together.
+
+        Args:
+            among: shape (cells,): the cells whose hits are counted; all if not given.
+        """
+        rules, alpha = self.rules, self.alpha
+        rows = self.rows if among is None else np.where(among, self.rows, 0)
+        bounds = [rules.bound(rules.best_alone(rows, alpha), rows, alpha)]
+        # The v of the least bound is in proportion to w_j W^j at the K of that bound: step towards
+        # it.
+        log_weight = np.log(rules.weight)
+        logs = log_weight.copy()
+        for step in range(_STEPS):
+            bounds.append(rules.bound(np.exp(logs), rows, alpha))
+            aim = _normalised(log_weight + rules.slope @ bounds[-1].cell_count - rules.offset)
+            logs = _normalised(logs + (aim - logs) / (step + 2))
+        return min(bounds, key=lambda most: most.count)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
     """The rules log W^j = slope_j . K - offset_j.
 
     Attributes:
@@ -117,8 +143,16 @@ class _Rules:
     bet: FloatArray
 
     @classmethod
-    def of(cls, exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray) -> "_Rules":
-        """Return the rules of each level and s, from which questions are hits and which not."""
+    def of(cls, exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray) -> "Rules":
+        """Return the rules of each level and s.
+
+        Args:
+            exposure: of the design.
+            hit: shape (n,): 1 for those of its labelled questions that are hits, else 0; of a
+                stochastic oracle the share of the answers that say so.
+            miss: shape (n,): likewise those that are no hits, and might be by their row.
+            rows: shape (cells,): rows without a label that may be hits.
+        """
         slope, offset = [], []
         for total, share, reached in zip(
             exposure.total, exposure.share, exposure.reached, strict=True

@@ -31,9 +31,9 @@ class People:
         spelling: by what `folded` makes of it.
     """
 
-    def __init__(self, known: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
         """Take the names of those who have answered before."""
-        self.spelling = {folded(name): name for name in known}
+        self.spelling = {folded(name): name for name in names}
 
     def spelled(self, name: str | None) -> str | None:
         """Return a name as it was spelled first, None if there is none to be seen."""

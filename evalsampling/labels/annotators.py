@@ -7,15 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
 from evalsampling.labels.tasks import GOLD, KIND, LABEL
-from evalsampling.stats.agreement import (
-    Agreement,
-    Share,
-    krippendorff_alpha,
-    krippendorff_alpha_of_numbers,
-)
+from evalsampling.stats.agreement import Agreement, Share
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -160,28 +156,17 @@ def _record(
     )
 
 
-def agreement(tally: Tally, classes: int, confidence: float) -> Agreement:
+def agreement(tally: Tally, space: LabelSpace, confidence: float) -> Agreement:
     """Return how far annotators agree on the rows drawn, by Krippendorff's alpha."""
     questions = [subject for subject in tally.answers if subject < tally.subjects.questions]
-    counts = np.zeros((len(questions), classes), dtype=np.int64)
-    for row, question in enumerate(questions):
-        for code in tally.answers[question].values():
-            if code >= 0:
-                counts[row, code] += 1
-    return krippendorff_alpha(counts, confidence)
-
-
-def agreement_of_numbers(tally: Tally, confidence: float) -> Agreement:
-    """Return how far annotators agree on numbers, by Krippendorff's alpha for interval data."""
     votes = [
-        (question, code)
-        for question, answers in tally.answers.items()
-        if question < tally.subjects.questions
-        for code in answers.values()
+        (row, code)
+        for row, question in enumerate(questions)
+        for code in tally.answers[question].values()
         if code >= 0
     ]
-    row, value = np.array(votes, dtype=np.int64).reshape(-1, 2).T
-    return krippendorff_alpha_of_numbers(value.astype(np.float64), row, confidence)
+    row, code = np.array(votes, dtype=np.int64).reshape(-1, 2).T
+    return space.agreement(row, code, confidence)
 
 
 def gold_table(

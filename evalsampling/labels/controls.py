@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.class_texts import class_texts
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
@@ -250,20 +249,12 @@ def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> list[
             if name not in row:
                 raise InputError(f"{path}: row {place}: column {name!r} is missing")
     codes = spec.labels.codes
-    texts = _texts([row[LABEL] for row in rows], codes)
+    texts = spec.labels.space.texts([row[LABEL] for row in rows])
     for place, text in enumerate(texts):
         if text not in codes:
             problem = f"{rows[place][LABEL]!r} is none of: {', '.join(codes)}"
             raise InputError(f"{path}: column 'label', row {place}: {problem}")
     return texts
-
-
-def _texts(labels: list[Any], codes: Collection[str]) -> list[str | None]:
-    """Return labels as the texts of classes, as `class_texts` makes them of a delivery's labels."""
-    try:
-        return class_texts(pa.array(labels), codes)
-    except (pa.ArrowException, TypeError, OverflowError):  # Values of different types.
-        return [str(label) for label in labels]
 
 
 def _id(row: dict[str, Any], place: int, own: str) -> str:

@@ -5,13 +5,13 @@ the id ``12`` that of ``123``. Truncated lines of JSON, and other formats, canno
 """
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.spellings import beginning_with
 from evalsampling.labels.splink import SCORE
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
-from evalsampling.spec.label_sets import labels_of_text
-from evalsampling.spec.yes_no import plain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,18 +19,14 @@ class Continuations:
     """The values that the last field of a delivery may be a beginning of.
 
     Attributes:
-        labels: all answers that an annotator may give; not used if labels are numbers.
-        are_numbers: whether labels are numbers, each of which may be the beginning of another.
-        multilabel: the labels of which a row may have several.
+        space: what labels there are.
         tasks: names of all tasks.
         ids: ids of the rows that were drawn.
         pairs: pairs of records that were drawn.
         annotators: names of annotators in this delivery and earlier ones.
     """
 
-    labels: Collection[str]
-    are_numbers: bool
-    multilabel: Sequence[str]
+    space: LabelSpace
     tasks: Collection[str]
     ids: Collection[str]
     pairs: Collection[Pair]
@@ -75,25 +71,12 @@ class Continuations:
         return None
 
     def _longer_label(self, label: str) -> tuple[str, str] | None:
-        if self.are_numbers:
-            return label, "another number"
-        if self.multilabel and {*labels_of_text(label)} != {*self.multilabel}:
-            return label, "a larger set"
-        for text in (label, unescaped(label)):
-            by_plain = {plain(label): label for label in self.labels}
-            longer = _longer(plain(text), by_plain)
-            if longer is not None:
-                return text, repr(by_plain[longer])
-        return None
-
-
-def _longer(text: str, values: Iterable[str]) -> str | None:
-    """Return the first value, in order, of which a text is a proper prefix, None if of none."""
-    longer = (value for value in values if value != text and value.startswith(text))
-    return min(longer, default=None)
+        texts = (label, unescaped(label))
+        continued = ((text, self.space.continuation(text)) for text in texts)
+        return next(((text, words) for text, words in continued if words is not None), None)
 
 
 def _with_longer(text: str, values: Iterable[str]) -> tuple[str, str] | None:
     """Return a text and, quoted, the first value of which it is a proper prefix, else None."""
-    longer = _longer(text, values)
+    longer = beginning_with(text, values)
     return None if longer is None else (text, repr(longer))

@@ -31,8 +31,8 @@ class DawidSkene:
         import pandas as pd
 
         table = pd.DataFrame(list(votes), columns=["task", "worker", "label"])
-        found = model(n_iter=_ITERATIONS).fit_predict(table)
-        return {int(row): int(code) for row, code in found.items()}
+        classes = model(n_iter=_ITERATIONS).fit_predict(table)
+        return {int(row): int(code) for row, code in classes.items()}
 
 
 DAWID_SKENE = DawidSkene()

@@ -13,18 +13,18 @@ from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
-from evalsampling.labels.label_sets import flags_of_row, given_label, is_flag, labels_of_row
+from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode, is_number
 from evalsampling.labels.vote import Vote as Vote
 from evalsampling.pool.formats.delimiter import delimiter_of
+from evalsampling.pool.formats.parquet_process import read_facts
 
 _ID = "id"
 
@@ -275,15 +275,17 @@ def _fraction(value: decimal.Decimal) -> float | str:
 
 
 def _read_parquet(path: str, content: bytes, own: str) -> Iterator[Vote]:
-    schema = pq.read_schema(pa.BufferReader(content))
-    is_splink = splink.is_table(schema.names)
-    own = _ID if _ID in schema.names else own
-    _check_columns(path, [_ID if name == own else name for name in schema.names], is_splink)
+    facts = read_facts(content)
+    schema = facts["schema"]
+    columns = schema.names
+    is_splink = splink.is_table(columns)
+    own = _ID if _ID in columns else own
+    _check_columns(path, [_ID if name == own else name for name in columns], is_splink)
     names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
-    if "comment" in schema.names and pa.types.is_nested(schema.field("comment").type):
+    if "comment" in columns and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
-    names = (*names, own, *filter(is_flag, schema.names))
-    for line, row in enumerate(read_columns(path, content, names, own), start=1):
+    names = (*names, own, *filter(is_flag, columns))
+    for line, row in enumerate(read_columns(path, content, facts, names, own), start=1):
         yield (splink.read_row if is_splink else _vote)(line, row)
 
 

@@ -1,6 +1,7 @@
-"""Items of queries: what annotators are shown of each, and the grades as they come back."""
+"""What annotators are asked about: rows, or the items of queries, whose grades come back."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,26 @@ from evalsampling.stats.outputs import Outputs
 _ITEMS, _PLACES = list_names(0)
 
 
+def subject_ids(rows: pa.Table) -> list[Any]:
+    """Return the ids of rows, or of the items of queries, in order.
+
+    Args:
+        rows: as they are stored; those of queries have a column of lists.
+    """
+    return item_ids(rows) if _ITEMS in rows.column_names else rows[ID].to_pylist()
+
+
+def subject_questions(rows: pa.Table, questions: Sequence[int]) -> list[int]:
+    """Return the number that the task of each subject is named by, as `subject_ids` has them.
+
+    Args:
+        rows: as they are stored.
+        questions: number of the question about each row. An item is asked about once, so its own
+            is 0.
+    """
+    return [0] * len(item_ids(rows)) if _ITEMS in rows.column_names else list(questions)
+
+
 def item_ids(rows: pa.Table) -> list[str]:
     """Return what items are called, ``QUERY/ITEM``, of one query after the other.
 
@@ -28,21 +49,22 @@ def item_ids(rows: pa.Table) -> list[str]:
     return [f"{id}/{item}" for id, listed in zip(ids, items, strict=True) for item in listed]
 
 
-def item_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
-    """Return a row for each item of some queries, with its id and payload.
+def subject_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
+    """Return a row for each subject: rows as they are, items of queries with id and payload.
 
     The payload of the query stands with each of its items; of `ListsSpec.payload` it is the value
     of the item.
 
     Args:
-        rows: queries as they are stored, with their payload.
+        rows: as they are stored, with their payload.
         spec: names the payload.
 
     Raises:
         ValueError: a column of the payload has no lists, or one that is shorter than that of the
             items: `prepare` refuses that, but did not always.
     """
-    assert spec.pool.lists is not None
+    if spec.pool.lists is None:
+        return rows
     places = rows[_PLACES].to_pylist()
     query = pa.array(np.repeat(np.arange(len(rows)), [len(one) for one in places]))
     columns: dict[str, Any] = {ID: pa.array(item_ids(rows), pa.string())}

@@ -130,16 +130,16 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
 
 def _question(labels: LabelsSpec, first: str) -> list[str]:
     """Return the lines of the control that takes the label, attached to the field ``first``."""
-    if labels.numbers is not None:
-        ends = 'min="{}" max="{}"'.format(*labels.numbers.ends)
+    field = labels.space.field
+    if field.ends is not None:
+        ends = 'min="{}" max="{}"'.format(*field.ends)
         return [f'  <Number name="{_LABEL}" toName="{first}" {ends} required="true"/>']
-    choice = "multiple" if labels.multilabel else "single-radio"
-    required = "false" if labels.multilabel else "true"
+    choice, required = ("multiple", "false") if field.several else ("single-radio", "true")
     lines = [
         f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
     ]
-    classes = [_class_text(text) for text in labels.offered]
+    classes = [_class_text(text) for text in field.choices]
     offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
     keys = _hotkeys(offered)
     for text in offered:

@@ -1,42 +1,33 @@
 """Columns of votes in a Parquet file, decoded within limits of memory.
 
 A Parquet file of some kilobytes may expand to gigabytes, since repeated values are stored once. So
-its rows are counted before anything is decoded, each text is decoded once, and the text of all rows
-is counted before rows are made of it.
+a process of its own decodes it, each text once, and the text of all rows is counted before rows
+are made of it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.labels.parquet_pages import look
+from evalsampling.pool.formats.parquet_process import TooLargeError, read_batches
 from evalsampling.pool.rendering import rendered
-from evalsampling.storage.filesystems import one_line
 
 MOST_ROWS = 1 << 21
 """Most rows of a delivery."""
 
 MOST_BYTES = 1 << 28
-"""Most bytes of the columns that are read: of their pages, uncompressed, and of all rows' text."""
-
-_BATCH_ROWS = 1 << 16
-_LIST_ROWS = 1 << 10
-"""Rows decoded at a time of a file with lists, whose text is not kept encoded."""
-
-_BATCH_BYTES = 1 << 24
-"""Most text of a batch if each of its values is as long as all stored bytes together."""
+"""Most bytes of the columns that are read, also if each row had its own text."""
 
 _WHOLE_BELOW = {pa.float16(): 1 << 11, pa.float32(): 1 << 24, pa.float64(): 1 << 53}
 """Bound below which each whole number has a float of its own, by type."""
 
 
 def read_columns(
-    path: str, content: bytes, names: Sequence[str], id_column: str = "id"
+    path: str, content: bytes, facts: Mapping[str, Any], names: Sequence[str], id_column: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file as dictionaries of some of its columns.
 
@@ -45,6 +36,7 @@ def read_columns(
     Args:
         path: path of the file, for messages.
         content: content of the file.
+        facts: what `read_facts` says of it.
         names: names of the columns to read; those that the file lacks are left out.
         id_column: the column of ids, which is called ``id`` in the rows.
 
@@ -52,43 +44,36 @@ def read_columns(
         InputError: if the file is too large decoded, a column has a type that is no single value
             or holds whole numbers as floats that stand for several, or text is not UTF-8.
         ValueError: if the file is damaged.
-        OSError: if the file is damaged and Arrow finds it.
     """
-    source = pa.BufferReader(content)
-    metadata = pq.read_metadata(source)
-    if metadata.num_rows > MOST_ROWS:
-        raise too_large(path, f"{metadata.num_rows:,} rows", f"{MOST_ROWS:,}")
-    schema = metadata.schema.to_arrow_schema()
-    columns_read = [name for name in schema.names if name in names]
-    for name in columns_read:
-        if pa.types.is_nested(schema.field(name).type) and not _is_label_set(schema.field(name)):
-            raise _no_single_value(path, name, schema.field(name).type)
-    lists = [name for name in columns_read if pa.types.is_nested(schema.field(name).type)]
-    pages = look(content, columns_read)
-    if pages.bytes > MOST_BYTES:
-        raise too_large(path, f"{pages.bytes:,} bytes uncompressed", f"{MOST_BYTES:,}")
-    # Values stored as what they add to the ones before may each be as long as the whole.
-    rows = max(1, _BATCH_BYTES // max(pages.bytes, 1)) if pages.expanding else _BATCH_ROWS
-    rows = min(rows, _LIST_ROWS) if lists else rows
-    encoded = [name for name in columns_read if name not in pages.expanding and name not in lists]
-    file = pq.ParquetFile(
-        source, metadata=metadata, read_dictionary=encoded, page_checksum_verification=True
-    )
-    text, rows_read = 0, 0
-    for batch in file.iter_batches(rows, columns=columns_read, use_threads=False):
-        columns = {}
-        for name in columns_read:
-            column = batch.column(name)
-            _check_whole(path, name, column, len(batch))
-            text += _text_bytes(column)
-            if text > MOST_BYTES:
-                raise too_large(path, "more text when it is decoded", f"{MOST_BYTES:,} bytes")
-            columns["id" if name == id_column else name] = _values(path, name, column, id_column)
-        for place in range(len(batch)):
-            yield {name: values[place] for name, values in columns.items()}
-        rows_read += len(batch)
-    if rows_read != metadata.num_rows:
-        raise InputError(f"{path}: damaged, {rows_read} of {metadata.num_rows} rows can be read")
+    columns_read = _chosen(path, facts, names)
+    try:
+        batches = read_batches(content, columns_read, MOST_BYTES)
+    except TooLargeError as error:
+        raise _too_much_text(path) from error
+    text = 0
+    for batch in batches:
+        text += sum(map(_text_bytes, batch.columns))
+        if text > MOST_BYTES:
+            raise _too_much_text(path)
+        values = [_values(path, name, batch.column(name), id_column) for name in columns_read]
+        keys = ["id" if name == id_column else name for name in columns_read]
+        for row in zip(*values, strict=True):
+            yield dict(zip(keys, row, strict=True))
+
+
+def _chosen(path: str, facts: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Return the columns of a file that are among some names, each of single values.
+
+    Raises:
+        InputError: if one has no single values, or the file has too many rows.
+    """
+    if facts["rows"] > MOST_ROWS:
+        raise too_large(path, f"{facts['rows']:,} rows", f"{MOST_ROWS:,}")
+    chosen = [field for field in facts["schema"] if field.name in names]
+    for field in chosen:
+        if pa.types.is_nested(field.type) and not _is_label_set(field):
+            raise _no_single_value(path, field.name, field.type)
+    return [field.name for field in chosen]
 
 
 def _is_label_set(field: pa.Field) -> bool:
@@ -100,21 +85,13 @@ def _is_label_set(field: pa.Field) -> bool:
     )
 
 
-def _check_whole(path: str, name: str, column: pa.Array, rows: int) -> None:
-    """Check a decoded column: in a damaged file codes may be out of range, and rows be missing."""
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        is_text = "UTF8" in str(error)
-        problem = "text that is not UTF-8" if is_text else f"damaged, {one_line(error)}"
-        raise InputError(f"{path}: column {name!r}: {problem}") from error
-    if len(column) != rows:
-        raise InputError(f"{path}: column {name!r}: damaged, it has {len(column)} of {rows} rows")
-
-
 def too_large(path: str, excess: str, most: str) -> InputError:
     """Return the error of a delivery that is too large: what it has, and the most it may have."""
     return InputError(f"{path}: has {excess}; a delivery has at most {most}: divide it")
+
+
+def _too_much_text(path: str) -> InputError:
+    return too_large(path, "more text when it is decoded", f"{MOST_BYTES:,} bytes")
 
 
 def _text_bytes(column: pa.Array) -> int:

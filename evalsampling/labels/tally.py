@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.spec.labels import MAJORITY, MEDIAN
+from evalsampling.label_spaces.numbers import MEDIAN
+from evalsampling.spec.labels import MAJORITY
 from evalsampling.stats.history import NO_LABEL
 
 EACH = "each"

@@ -68,19 +68,11 @@ def instructions(
         sink: the question.
         labels: the classes.
     """
-    classes = "\n".join(
+    field = labels.space.field
+    answers = field.form or "\n".join(
         f"- `{name}`" + (f": {labels.meanings[name]}" if name in labels.meanings else "")
-        for name in labels.offered
+        for name in field.choices
     )
-    what = "one of these, exactly as it stands here"
-    if labels.numbers is not None:
-        low, high = labels.numbers.ends
-        what, classes = "a number", f"from {low} to {high}, with a point before decimals"
-    if labels.multilabel:
-        what = (
-            "those of these that hold, exactly as they\nstand here, with `+` between them and no "
-            "spaces; or `none` if none of them holds"
-        )
     shown = "\n".join(f"- `{name}`" for name in columns) or "- nothing but the task"
     votes = (
         f"Each row is to be labelled by {labels.votes} people, each for themselves. Write who you\n"
@@ -91,7 +83,7 @@ def instructions(
     return (
         f"# What to do with {batch}\n\n{sink.question or QUESTION}\n\n"
         f"{rows} rows. Of each you see:\n\n{shown}\n\n"
-        f"Write into the column `label` {what}:\n\n{classes}\n\n"
+        f"Write into the column `label` {field.words}:\n\n{answers}\n\n"
         "If you cannot tell, write `unsure`. If you will not or may not answer, leave `label`\n"
         "empty. Notes go into `comment`.\n\n"
         f"{votes}"

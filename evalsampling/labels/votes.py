@@ -7,20 +7,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.labels.annotator_names import People
 from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
-from evalsampling.labels.class_texts import meant_texts
 from evalsampling.labels.cut_delivery import Continuations
-from evalsampling.labels.label_sets import missing_flag
+from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
-from evalsampling.spec.label_sets import labels_of_text, set_text
-from evalsampling.spec.numbers import NumberCodes, text_of
-
-UNSURE_LABEL = "unsure"
-"""Answer of an annotator who cannot decide, unless it is the name of a class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,12 +32,10 @@ class Register:
         ids: id of each subject's row as text.
         tasks: task of each subject.
         labels: class code of each question, shape (questions,), `NO_LABEL` for none.
-        codes: code of each class as text, in the order of the codes.
+        space: what labels there are.
         tally: votes so far; None stands for no votes.
         withdrawn: number of the round of each task that was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
-        positive: the positive class as text.
-        multilabel: the labels of which a row may have several; the classes are then sets of them.
         folds_names: whether spellings of an annotator's name that look alike are one person.
     """
 
@@ -51,18 +44,11 @@ class Register:
     ids: Sequence[str]
     tasks: Sequence[str]
     labels: npt.NDArray[np.int64]
-    codes: Mapping[str, int]
+    space: LabelSpace
     tally: Tally | None = None
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
-    positive: str = ""
-    multilabel: Sequence[str] = ()
     folds_names: bool = False
-
-    @property
-    def classes(self) -> Sequence[str]:
-        """The classes as text, by their codes."""
-        return list(self.codes)
 
     @property
     def annotators(self) -> set[str]:
@@ -81,7 +67,8 @@ class Register:
         """Return the register with more votes counted, and whether they changed anything."""
         tally = self.votes_so_far.copy()
         answers = [
-            Answer(subject, vote.annotator, _code(vote, self.codes)) for subject, vote in taken
+            Answer(subject, vote.annotator, _code(vote, self.space.codes))
+            for subject, vote in taken
         ]
         changed = tally.add(answers, replace, rounds)
         return dataclasses.replace(self, tally=tally, labels=tally.codes), changed
@@ -156,14 +143,14 @@ def check_votes(
         for vote in votes
         if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
     }
-    class_meant = meant_texts([label for label in labels if label is not None], register.codes)
+    label_meant = register.space.meant([label for label in labels if label is not None])
     for given_vote in votes:
         subject, reason = _find(given_vote, register, drawn)
         reason = given_vote.problem or reason
         if subject is None or reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
             continue
-        label = class_meant.get(given_vote.label or "", given_vote.label)
+        label = label_meant.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
         if given_vote.unended is not None and not reason:
             reason = _continuations(votes, register).problem(given_vote)
@@ -191,9 +178,7 @@ def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
     """Return the texts that the last field of a delivery may be a truncated copy of."""
     names = {vote.annotator for vote in votes if vote.annotator is not None}
     return Continuations(
-        labels=[*register.codes, UNSURE_LABEL],
-        are_numbers=isinstance(register.codes, NumberCodes),
-        multilabel=register.multilabel,
+        space=register.space,
         tasks=register.question_of_task,
         ids=register.questions_of_id,
         pairs=register.pairs,
@@ -206,50 +191,33 @@ def _is_answer(vote: Vote) -> bool:
 
 
 def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
-    """Return a vote with its label as a class, and the problem if its label is none."""
-    label = vote.label
-    if vote.labels is not None and not register.multilabel:
-        choices = f"{len(vote.labels)} choices" if vote.labels else "no choice"
-        return vote, f"{choices} where one class is wanted"
-    if register.multilabel:
-        label = _set_of(vote, register.multilabel)
+    """Return a vote with its label as that of the space, and the problem if its label is none."""
+    label, space = vote.label, register.space
+    if vote.labels is not None:
+        label, problem = space.of_choices(vote.labels)
+        if problem:
+            return vote, problem
+    elif label is not None:
+        label = space.spelled(label)
     if vote.score is not None:
-        if len(register.codes) != 2:
+        if not space.is_binary:
             return vote, "clerical_match_score is about two classes, match and no match"
-        others = [name for name in register.codes if name != register.positive]
-        label = register.positive if vote.score > 0.5 else others[0]
+        label = space.text(space.positive if vote.score > 0.5 else 1 - space.positive)
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
         return dataclasses.replace(vote, label=None, unsure=False), ""
-    problem = missing_flag(vote.flags, register.multilabel)
+    problem = missing_flag(vote.flags, space.flags)
     if problem:
         return vote, problem
-    if label == UNSURE_LABEL and label not in register.codes:
+    if label == UNSURE_LABEL and label not in space.codes:
         return dataclasses.replace(vote, label=None, unsure=True), ""
-    if label is not None and label not in register.codes:
+    if label is not None and label not in space.codes:
         label = unescaped(label)
-    if label is not None and label not in register.codes:
-        if isinstance(register.codes, NumberCodes):
-            low, high = register.codes.range.ends
-            return vote, f"label {label!r} is no number from {low} to {high}"
-        if register.multilabel:
-            return vote, f"label {label!r} is no set of: {', '.join(register.multilabel)}"
-        return vote, f"label {label!r} is none of: {', '.join(register.classes)}"
-    if label is not None and isinstance(register.codes, NumberCodes):
-        label = register.codes.text(register.codes[label])  # 5 and 5.0 are the same number
+    if label is not None and label not in space.codes:
+        return vote, space.problem(label)
+    if label is not None:
+        label = space.text(space.codes[label])  # 5 and 5.0 are the same number
     return dataclasses.replace(vote, label=label, labels=None, unsure=False), ""
-
-
-def _set_of(vote: Vote, multilabel: Sequence[str]) -> str | None:
-    """Return the text of the set of labels that a vote gives, None if it gives none."""
-    labels = vote.labels
-    if labels is None and vote.label is not None:
-        labels = labels_of_text(vote.label)
-    if labels is None:
-        return None
-    if tuple(labels) == (UNSURE_LABEL,) and UNSURE_LABEL not in multilabel:
-        return UNSURE_LABEL
-    return set_text(labels, multilabel)
 
 
 FirstLines = Mapping[int, Mapping[str | None, Mapping[str, int]]]
@@ -290,7 +258,7 @@ def _contradiction(
             return f"two different labels for one row: {lines}"
     if wanted > 1 or replace:
         return ""
-    code, earlier = register.codes[vote.label], tally.answers.get(subject, {})
+    code, earlier = register.space.codes[vote.label], tally.answers.get(subject, {})
     if tally.is_settled(subject):
         before = [tally.code(subject)]
     elif vote.annotator is None:
@@ -301,7 +269,7 @@ def _contradiction(
     if other is None:
         return ""
     return (
-        f"label {vote.label!r}, but the row has {text_of(register.codes, other)!r} already; "
+        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already; "
         "a correction comes by --replace"
     )
 

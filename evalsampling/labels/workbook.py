@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.parquet_votes import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.labels.vendor import ADDED, instructions
-from evalsampling.labels.votes import UNSURE_LABEL
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
@@ -272,9 +272,10 @@ def _openpyxl(what: str) -> Any:
 
 def _choices(labels: LabelsSpec) -> str | None:
     """Return the list of choices of a cell, None for sets, numbers and texts it cannot contain."""
-    if labels.multilabel or labels.numbers is not None:
+    field = labels.space.field
+    if field.several or not field.choices:
         return None
-    texts = [*map(str, labels.classes), UNSURE_LABEL]
+    texts = [*field.choices, UNSURE_LABEL]
     choices = ",".join(dict.fromkeys(texts))
     plain = all(text == text.strip() and not set(text) & set(',"\r\n') for text in texts)
     return choices if plain and len(choices) <= _MOST_CHOICES else None

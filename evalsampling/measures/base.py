@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,6 +105,7 @@ class Measure(abc.ABC):
         bounds: least and greatest value of each component.
         evidence_name: what `evidence` counts, in words, for reasons and warnings: "positives".
         looks_at: which outputs the loss depends on: "prediction", "score", "probability".
+        label_kinds: which labels it is about: see `label_spaces.base.LabelSpace.kind`.
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
     """
@@ -114,6 +115,7 @@ class Measure(abc.ABC):
     bounds: tuple[float, float] = (0.0, 1.0)
     evidence_name: str = "labels"
     looks_at = frozenset({"prediction", "score", "probability"})
+    label_kinds: ClassVar[frozenset[str]] = frozenset({"classes"})
     affine: bool = False
     of_system: bool = True
 

@@ -34,6 +34,7 @@ class Accuracy(Measure):
     system: int = 0
     name = "accuracy"
     looks_at = PREDICTION
+    label_kinds = frozenset({"classes", "sets"})
     affine = True
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

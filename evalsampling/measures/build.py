@@ -10,7 +10,7 @@ import numpy as np
 
 from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
-from evalsampling.measures import BY_NAME, Accuracy, Joint, gains
+from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
@@ -57,7 +57,7 @@ def build_reported(
                       if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
 
 
-GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles")
+GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "label_space")
 """Fields of measures that are filled in from the spec."""
 
 
@@ -239,7 +239,7 @@ class _Builder:
         if ":" in name:
             measure = self._import_own(load_object("measure", name, self.spec.pool.directory))
         else:
-            makers = BY_NAME if self.spec.pool.lists is None else gains.BY_NAME
+            makers = gains.BY_NAME if self.spec.labels.space.has_items else BY_NAME
             check_name("measure", name, makers, meant_by(name))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
@@ -261,33 +261,16 @@ class _Builder:
 
     def _construct(self, maker: Any) -> Measure:
         """Return a measure of a class that is a dataclass, with the fields that the spec gives."""
-        labels = self.spec.labels
+        space = self.spec.labels.space
         names = {field.name for field in dataclasses.fields(maker)}
-        if labels.numbers is not None and "numbers" not in names and ":" not in self.entry.name:
-            raise InputError(
-                f"measure: {self.entry.name} is about classes; with labels.range there are mse, "
-                "rmse, mae and mean_error"
-            )
-        if (
-            labels.multilabel
-            and "sets" not in names
-            and maker is not Accuracy
-            and ":" not in self.entry.name
-        ):
-            raise InputError(
-                f"measure: {self.entry.name} is about rows of one class; with labels.multilabel "
-                "there are micro_f1, macro_f1, class_f1 and their like, and accuracy of whole sets"
-            )
+        is_own = ":" in self.entry.name
+        if space.refusal and space.kind not in maker.label_kinds and not is_own:
+            raise InputError(f"measure: {self.entry.name} {space.refusal}")
         parameters = dict(self.entry.parameters)
         of_class = parameters.pop("positive", None) if "positive" in names else None
-        given: dict[str, Any] = {
-            "positive": labels.positive if of_class is None else self._code(of_class),
-            "numbers": labels.numbers,
-            "classes": len(labels.multilabel or labels.classes),
-            "system": self.system,
-            "sets": bool(labels.multilabel),
-            "titles": labels.multilabel or tuple(map(str, labels.classes)),
-        }
+        given = {**space.measure_fields(), "system": self.system}
+        if of_class is not None:
+            given["positive"] = self._code(of_class)
         if "thresholds" in names:
             wanted = parameters.pop("thresholds", maker.usual_thresholds)
             given["thresholds"] = self._thresholds(wanted)
@@ -312,10 +295,10 @@ class _Builder:
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has one of the outputs that the measure looks at."""
         system = self.spec.pool.systems[self.system]
-        if self.spec.pool.lists is not None:
-            return
-        available = {"prediction"} | ({"score"} if system.score is not None else set())
-        if system.probability is not None or system.score is not None:
+        available = {*self.spec.labels.space.outputs}
+        available |= {"score"} if system.score is not None else set()
+        scores_tell = system.score is not None and not self.spec.labels.space.needs_columns
+        if system.probability is not None or scores_tell:
             available.add("probability")
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
@@ -343,8 +326,7 @@ class _Builder:
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
-        labels = self.spec.labels
-        codes = {name: code for code, name in enumerate(labels.multilabel)} or labels.codes
+        codes = {name: code for code, name in enumerate(self.spec.labels.space.offered)}
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:
@@ -371,8 +353,6 @@ def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> 
         spec: names the measure.
         ranges: see `build_measures`.
     """
-    if spec.pool.lists is not None:
-        return np.zeros(0)
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
@@ -386,7 +366,7 @@ def most_bins(spec: EvaluationSpec) -> int:
 
 def needs_ranges(spec: EvaluationSpec) -> bool:
     """Tell whether least and greatest scores must be known before rows are put into cells."""
-    if spec.pool.lists is not None:
+    if spec.labels.space.has_items:
         return False
     scored: list[PoolSpec | SystemSpec] = [spec.pool, *spec.pool.systems]
     unknown = any(part.probability is None and part.score is not None for part in scored)
@@ -422,7 +402,7 @@ def check_measures(spec: EvaluationSpec) -> None:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
         )
-    if spec.pool.lists is not None and needs_signature_counts(spec):
+    if spec.labels.space.has_items and needs_signature_counts(spec):
         raise InputError(
             f"pool.systems: {len(spec.pool.systems)} rankers are too many for {bins} leaves, "
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"

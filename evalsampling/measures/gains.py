@@ -44,6 +44,7 @@ class Gain(Mean):
     classes: int = 5
     cut: int = 10
     looks_at = frozenset({"grades"})
+    label_kinds = frozenset({"grades"})
     evidence_name = "graded queries"
     short_name = "gain"
 

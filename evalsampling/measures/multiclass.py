@@ -49,6 +49,7 @@ class Averaged(Measure):
     evidence_name = "labels of the rarest class"
     undefined_without = "labels and no predictions of a class"
     looks_at = PREDICTION
+    label_kinds = frozenset({"classes", "sets"})
     _word = ""
 
     def __post_init__(self) -> None:

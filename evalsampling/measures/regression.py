@@ -11,10 +11,9 @@ import math
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.label_spaces.numbers import ERRORS, FIRST, Numbers
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.mean_and_ratio import Mean
-from evalsampling.spec.numbers import FIRST, NumberRange
-from evalsampling.stats.normal_errors import ERRORS
 from evalsampling.stats.outputs import Outputs
 
 
@@ -23,16 +22,17 @@ class OfNumbers(Measure):
     """Base of measures of predicted numbers, whose predictive variance is the score.
 
     An observed label is the code of a number. The labels that a model expects are codes of errors
-    in units of the standard deviation (`stats.normal_errors`).
+    in units of the standard deviation (`label_spaces.numbers`).
 
     Attributes:
         numbers: the range of the labels.
         system: number of the system it is about.
     """
 
-    numbers: NumberRange | None = None
+    numbers: Numbers | None = None
     system: int = 0
     looks_at = frozenset({"prediction", "score"})
+    label_kinds = frozenset({"numbers"})
     bounds = (0.0, math.inf)
 
     def __post_init__(self) -> None:

@@ -20,6 +20,8 @@ class Tally:
         may_count: returns, for predicted class codes, shape (n,), which rows may count.
         counts: returns, for these and labels, shape (n,) each, which rows count; all may count.
         rises: whether the measure rises with the number; otherwise it falls.
+        missed: code of the class whose rows it counts that are predicted as another; None if it
+            counts other rows.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Tally:
     may_count: Callable[[IntArray], BoolArray]
     counts: Callable[[IntArray, IntArray], BoolArray]
     rises: bool = True
+    missed: int | None = None
 
 
 def true_positives(positive: int, of_class: str = "") -> Tally:
@@ -52,6 +55,7 @@ def false_negatives(positive: int, of_class: str = "") -> Tally:
         lambda prediction: prediction != positive,
         lambda prediction, label: (prediction != positive) & (label == positive),
         rises=False,
+        missed=positive,
     )
 
 

@@ -243,13 +243,13 @@ class Evaluation:
         """
         with self.state.turns.lock:
             spec = self.state.pool.spec
-            if spec.pool.lists is not None:
+            if spec.labels.space.has_items:
                 self.state.grade(id, label)
                 return
             asked, analysis = self.state.ids(), self.analysis
             answers = Answers.read(id, label, spec.labels, spec.pool.id)
             known, stochastic = analysis.history.label.tolist(), analysis.sampler.stochastic
-            codes = answers.by_question(asked, known, spec.labels.codes, stochastic, replace)
+            codes = answers.by_question(asked, known, spec.labels.space, stochastic, replace)
             self.state.label(codes, replace)
 
     def items(self, id: Column) -> list[list[Any]]:

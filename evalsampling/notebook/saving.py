@@ -25,7 +25,6 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.numbers import text_of
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.storage import is_url
 from evalsampling.workspace.manifest import HERE
@@ -96,7 +95,7 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
     Raises:
         InputError: if it names objects of this session, or its rows are queries.
     """
-    if spec.pool.lists is not None:
+    if spec.labels.space.has_items:
         raise InputError(
             "an evaluation of queries cannot be saved: prepare their files, whose tasks are items"
         )
@@ -190,9 +189,9 @@ def delivery(snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> La
         labels: class code of each question that is answered.
         replace: whether they take the place of others.
     """
-    codes = snapshot.pool.spec.labels.codes
+    space = snapshot.pool.spec.labels.space
     lines = [
-        json.dumps({"task": snapshot.tasks[question], "label": text_of(codes, code)}) + "\n"
+        json.dumps({"task": snapshot.tasks[question], "label": space.text(code)}) + "\n"
         for question, code in labels.items()
     ]
     content = "".join(lines).encode()

@@ -31,6 +31,7 @@ KINDS = (
     "vote_rules",
     "stores",
     "interval_methods",
+    "label_spaces",
 )
 """Kinds of parts that other packages may add."""
 

@@ -46,7 +46,7 @@ class PoolBatch:
         return self._error(f"column {column!r}, row {self.first_row + row}: {problem}")
 
     def _error(self, problem: str) -> InputError:
-        """Return the error of the file, which is that it has changed if it has."""
+        """Return the error of a problem, or that the file has changed meanwhile if it has."""
         error = InputError(f"{self.path}: {problem}" if self.path else problem)
         return error_of_reading(self.item.stored if self.item else None, error)
 
@@ -75,8 +75,8 @@ class PoolBatch:
     def _stored(self, name: str) -> pa.Array:
         index = self.rows.schema.get_field_index(name)
         if index < 0:
-            known = ", ".join(self.rows.schema.names)
-            raise self._error(f"column {name!r} is missing; there are: {known}")
+            names = ", ".join(self.rows.schema.names)
+            raise self._error(f"column {name!r} is missing; there are: {names}")
         column = self.rows.column(index)
         # Views know few functions of Arrow's.
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -148,8 +148,8 @@ class PoolBatch:
             exact = 1 << np.finfo(np.float64).nmant + 1
             large = [not -exact <= value <= exact for value in whole.to_pylist()]
             row = large.index(True)
-            told = f"has no float64 of its own, got {whole[row].as_py()}"
-            raise self.error(name, row, f"a whole number beyond {exact:,} {told}") from error
+            problem = f"has no float64 of its own, got {whole[row].as_py()}"
+            raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error
 
     def _parsed(self, name: str, text: pa.Array) -> pa.Array:
         """Return the numbers that text stands for."""

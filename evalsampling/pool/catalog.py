@@ -58,7 +58,7 @@ class Catalog:
 
     @classmethod
     def from_files(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
-        """Check that files go together and have the columns that a spec names.
+        """Return files as one pool, checked to go together and to have the columns of a spec.
 
         With a scorer all columns that the files have are read, for it may want any of them.
 
@@ -74,7 +74,7 @@ class Catalog:
 
     @classmethod
     def read(cls, spec: EvaluationSpec) -> "Catalog":
-        """Find the files of a pool and look into them, here and now.
+        """Return the files of a pool, found and looked into here and now.
 
         Raises:
             InputError: if there are none, or as `from_files` says.
@@ -167,22 +167,22 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
     common, first = pa.null(), files[0].stored.path
     anywhere = any(name in file.contents.schema.names for file in files)
     for file in files:
-        here, path = file.contents.schema, file.stored.path
-        if name not in here.names:
+        schema, path = file.contents.schema, file.stored.path
+        if name not in schema.names:
             if inferred and anywhere:
                 continue
-            known = ", ".join(here.names)
+            names = ", ".join(schema.names)
             hint = missing_column(name, spec)
-            raise InputError(f"{path}: column {name!r} is missing; there are: {known}{hint}")
-        if here.names.count(name) > 1:
+            raise InputError(f"{path}: column {name!r} is missing; there are: {names}{hint}")
+        if schema.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
-        found = here.field(name).type
+        own = schema.field(name).type
         if inferred:
-            both = _unified(found, common)
+            both = _unified(own, common)
         else:
-            both = found if file is files[0] or found == common else None
+            both = own if file is files[0] or own == common else None
         if both is None:
-            raise InputError(f"{path}: column {name!r} has type {found}, but {common} in {first}")
+            raise InputError(f"{path}: column {name!r} has type {own}, but {common} in {first}")
         common = both
     if not inferred:
         return common
@@ -190,9 +190,9 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
     return pa.float64() if name in numbers else pa.string() if common == pa.null() else common
 
 
-def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return the type that has the values of both: of whole numbers and others, of nulls."""
-    schemas = [pa.schema([("column", kind)]) for kind in (one, other)]
+def _unified(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
+    """Return the type that holds the values of two types, None if there is none."""
+    schemas = [pa.schema([("column", kind)]) for kind in (first, second)]
     try:
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
     except (pa.ArrowInvalid, pa.ArrowTypeError):

@@ -61,26 +61,26 @@ def find_files(pattern: str) -> list[StoredFile]:
 
 
 def find_file(path: str) -> StoredFile:
-    """Return the file of a path, in which no character stands for others.
+    """Return the file of a path that is no pattern: each character stands for itself.
 
     Raises:
         InputError: if there is none, or it cannot be looked at.
     """
     if path.startswith("gs://"):
-        found = [file for file in _below(path) if file.path == path]
+        files = [file for file in _below(path) if file.path == path]
     else:
         filesystem, inner, prefix = locate(path)
         try:
-            found = _stored([filesystem.get_file_info(inner)], prefix)
+            files = _stored([filesystem.get_file_info(inner)], prefix)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(path, error) from error
-    if not found:
+    if not files:
         raise InputError(f"{path}: no such file")
-    return found[0]
+    return files[0]
 
 
 def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
-    """Return the error of a file that is not as it should be: that it has changed, if it has.
+    """Return the error of reading a file: that it has changed, if it has, else a given one.
 
     Args:
         file: as it was when it was found, None if nobody looked.
@@ -135,7 +135,7 @@ def _objects(pattern: str) -> list[StoredFile]:
 
 
 def _below(url: str) -> list[StoredFile]:
-    """Return the objects of Google Cloud Storage whose addresses begin so."""
+    """Return the objects of Google Cloud Storage whose addresses begin with a URL."""
     bucket, _, path = url.removeprefix("gs://").partition("/")
     return [
         StoredFile(f"gs://{bucket}/{name}", size, generation=generation)
@@ -147,24 +147,24 @@ def _below(url: str) -> list[StoredFile]:
 def _files(pattern: str) -> list[StoredFile]:
     filesystem, path, prefix = locate(pattern)
     try:
-        found = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
+        entries = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{pattern}: cannot be listed: {one_line(error)}") from error
-    return _stored(found, prefix)
+    return _stored(entries, prefix)
 
 
-def _stored(found: Iterable[Any], prefix: str) -> list[StoredFile]:
+def _stored(entries: Iterable[Any], prefix: str) -> list[StoredFile]:
     """Return the files among what a file system of Arrow's has found.
 
     Args:
-        found: its entries.
+        entries: its entries.
         prefix: of their paths, which is empty on this machine.
     """
     return [
         StoredFile(prefix + info.path, info.size, modified=_modified(info))
         if prefix
         else StoredFile(info.path, info.size, written=info.mtime_ns)
-        for info in found
+        for info in entries
         if info.type == pyarrow.fs.FileType.File
     ]
 

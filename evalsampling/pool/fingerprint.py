@@ -19,9 +19,9 @@ _BLOCKS, _BLOCK_BYTES = 4, 1 << 16
 
 def fingerprint_of(file: StoredFile, blocks: str | None) -> dict[str, Any]:
     """Return path, size, hash of blocks and, in a store, version of a file, as they are known."""
-    everything = dataclasses.asdict(file) | {BLOCKS: blocks}
-    del everything["written"]  # A copy has another.
-    return {key: value for key, value in everything.items() if value is not None}
+    facts = dataclasses.asdict(file) | {BLOCKS: blocks}
+    del facts["written"]  # A copy has another.
+    return {key: value for key, value in facts.items() if value is not None}
 
 
 def hash_of_blocks(file: StoredFile) -> str:
@@ -43,30 +43,30 @@ def hash_of_blocks(file: StoredFile) -> str:
     return digest.hexdigest()
 
 
-def is_changed(here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
-    """Tell whether a file is not as it was.
+def is_changed(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    """Tell whether a file has another fingerprint than before.
 
     Args:
-        here: its `fingerprint_of` now.
-        there: its fingerprint then; of a workspace from before there were hashes, without.
+        now: its `fingerprint_of` now.
+        then: its fingerprint then; of a workspace from before there were hashes, without.
     """
-    return {key: value for key, value in here.items() if key != BLOCKS or BLOCKS in there} != there
+    return {key: value for key, value in now.items() if key != BLOCKS or BLOCKS in then} != then
 
 
-def what_became_of(there: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a file of a pool, None if it is as it was.
+def what_became_of(then: Mapping[str, Any]) -> str | None:
+    """Return how a file of a pool differs from its fingerprint, None if it does not.
 
     Args:
-        there: its `fingerprint_of` when the pool was prepared.
+        then: its `fingerprint_of` when the pool was prepared.
 
     Raises:
         InputError: if it is not there or cannot be read.
     """
-    stored = find_file(there["path"])
-    if stored.size != there["size"]:
-        return f"has {stored.size} bytes in place of {there['size']}"
-    here = fingerprint_of(stored, hash_of_blocks(stored) if BLOCKS in there else None)
-    return "has changed" if is_changed(here, there) else None
+    stored = find_file(then["path"])
+    if stored.size != then["size"]:
+        return f"has {stored.size} bytes in place of {then['size']}"
+    now = fingerprint_of(stored, hash_of_blocks(stored) if BLOCKS in then else None)
+    return "has changed" if is_changed(now, then) else None
 
 
 def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:

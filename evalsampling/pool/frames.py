@@ -73,8 +73,8 @@ def to_array(values: Any, name: str) -> pa.Array:
             return _plain(column.dictionary).take(column.indices)
         return _plain(column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{name}: cannot be read as a column: {told}") from error
+        problem = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read as a column: {problem}") from error
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -141,9 +141,9 @@ class Table:
             frame = _as_table(frame, name)
             names, rows = frame.schema.names, len(frame)
         named = tuple(names)
-        for one in named:
-            if named.count(one) > 1:
-                raise InputError(f"{name}: column {one!r} is there twice")
+        for column in named:
+            if named.count(column) > 1:
+                raise InputError(f"{name}: column {column!r} is there twice")
         return cls(frame, named, rows)
 
     def column(self, name: str) -> Any:
@@ -153,8 +153,8 @@ class Table:
             InputError: if there is none of this name.
         """
         if name not in self.names:
-            known = ", ".join(map(str, self.names))
-            raise InputError(f"column {name!r} is missing; there are: {known}")
+            names = ", ".join(map(str, self.names))
+            raise InputError(f"column {name!r} is missing; there are: {names}")
         return self.source[name]
 
     @property
@@ -172,8 +172,8 @@ def _as_table(frame: Any, name: str) -> pa.Table:
         if hasattr(frame, "__dataframe__"):
             return pa.interchange.from_dataframe(frame)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{name}: cannot be read as a table: {told}") from error
+        problem = " ".join(str(error).split())
+        raise InputError(f"{name}: cannot be read as a table: {problem}") from error
     raise InputError(
         f"{name}: must be a DataFrame, an Arrow table or a mapping of columns, "
         f"got {type(frame).__name__}"

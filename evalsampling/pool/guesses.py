@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import format_of, read_batches
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec.sink import is_taken
-from evalsampling.spec.yes_no import yes_and_no
 
 MOST_ROWS = 10_000
 """Rows that are looked at."""
@@ -67,25 +67,25 @@ class SampledColumn:
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
-        """Look at a column of a batch; text of files without types is read as what it may be."""
+        """Return a column of a batch; text of files without types is read as what it may be."""
         column = batch.any_column(name)
         if batch.holds_text(column):
             column = _typed(column)
         kind = _kind(column.type)
-        known = column.drop_null()
-        if kind == "text" and _looks_like_numbers(known):
+        values = column.drop_null()
+        if kind == "text" and _looks_like_numbers(values):
             kind = NUMBER_TEXT
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
-        counts = pc.value_counts(known).field("values").to_pylist() if len(known) else []
+        counts = pc.value_counts(values).field("values").to_pylist() if len(values) else []
         few = len(counts) <= _MOST_CLASSES
         low = high = None
-        if kind in ("number", "whole") and len(known):
-            ends = pc.min_max(known)
+        if kind in ("number", "whole") and len(values):
+            ends = pc.min_max(values)
             low, high = float(ends["min"].as_py()), float(ends["max"].as_py())
         return cls(
             name, kind, len(counts), len(column), column.null_count,
-            tuple(str(one)[:40] for one in counts[:3]), low, high,
+            tuple(str(value)[:40] for value in counts[:3]), low, high,
             tuple(sorted(map(str, counts))) if few else (),
         )  # fmt: skip
 
@@ -97,7 +97,7 @@ class SampledColumn:
 
 @dataclasses.dataclass(frozen=True)
 class Guess:
-    """What columns may be; None where no column looks like it.
+    """Which columns may have which role in a spec; None where no column looks like it.
 
     Attributes:
         id: names the rows.
@@ -119,34 +119,41 @@ class Guess:
 
     @classmethod
     def of(cls, columns: Sequence[SampledColumn]) -> "Guess":
-        """Guess what columns are."""
-        ids = [one for one in columns if one.kind in ("whole", "text") and one.is_unique]
+        """Return which columns may have which role, by their names and values."""
+        ids = [
+            column for column in columns if column.kind in ("whole", "text") and column.is_unique
+        ]
         id = _best(ids, _IDS) or next(iter(ids), None)
-        rest = [one for one in columns if one is not id and not one.nulls]
-        numbers = [one for one in rest if one.kind == "number"]
-        whole = [one for one in rest if one.kind == "whole"]
+        rest = [column for column in columns if column is not id and not column.nulls]
+        numbers = [column for column in rest if column.kind == "number"]
+        whole = [column for column in rest if column.kind == "whole"]
         score = _best(numbers, _SCORES) or _best(whole, _SCORES) or next(iter(numbers), None)
-        coded = [one for one in rest if one.values and one.kind != "number" and one.distinct >= 1
-                 and one is not score and all(map(str.strip, one.values))]  # fmt: skip
+        coded = [
+            column for column in rest
+            if column.values and column.kind != "number" and column.distinct >= 1
+            and column is not score and all(map(str.strip, column.values))
+        ]  # fmt: skip
         prediction = _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
         classes = _classes(prediction)
         shares = [
-            one for one in numbers
-            if one is not score and one.low is not None and one.high is not None
-            and 0 <= one.low <= one.high <= 1
+            column for column in numbers
+            if column is not score and column.low is not None and column.high is not None
+            and 0 <= column.low <= column.high <= 1
         ]  # fmt: skip
         probability = _best(shares, _PROBABILITIES) if len(classes) == 2 else None
-        used = {one.name for one in (id, score, probability, prediction) if one is not None}
-        others = [one for one in columns if one.name not in used]
+        used = {
+            column.name for column in (id, score, probability, prediction) if column is not None
+        }
+        others = [column for column in columns if column.name not in used]
         slices = [
-            one for one in others
-            if one.kind in ("text", "truth", "whole") and 2 <= one.distinct <= MOST_SLICES
-            and _best([one], _PREDICTIONS) is None
+            column for column in others
+            if column.kind in ("text", "truth", "whole") and 2 <= column.distinct <= MOST_SLICES
+            and _best([column], _PREDICTIONS) is None
         ]  # fmt: skip
         payload = [
-            one for one in others
-            if one.kind == "text" and one not in slices and not is_taken(one.name)
-            and _best([one], _SCORES) is None
+            column for column in others
+            if column.kind == "text" and column not in slices and not is_taken(column.name)
+            and _best([column], _SCORES) is None
         ]  # fmt: skip
         return cls(
             id, score, probability, prediction, classes, tuple(slices), tuple(payload)
@@ -162,11 +169,11 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     files = find_files(pattern)
     path = files[0].path
     contents = PoolFile.inspect(files[0]).contents
-    found = [split for split in contents.splits if split.rows] or list(contents.splits)
-    if not found:
+    splits = [split for split in contents.splits if split.rows] or list(contents.splits)
+    if not splits:
         return len(files), []
     item = WorkItem(
-        path=path, begin=found[0].begin, end=found[0].end, rows=found[0].rows,
+        path=path, begin=splits[0].begin, end=splits[0].end, rows=splits[0].rows,
         schema=contents.schema, untyped=format_of(path).untyped, file=0, origin=path, first_row=0,
     )  # fmt: skip
     batch = next(iter(read_batches(item, None)), None)
@@ -215,10 +222,10 @@ def _typed(text: pa.Array) -> pa.Array:
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
-    """Return the column whose name is most like one of some; of names earlier ones are better."""
-    found = []
-    for place, one in enumerate(columns):
-        name = one.name.lower()
+    """Return the column whose name fits best, None if none fits; earlier names are preferred."""
+    ranked = []
+    for place, column in enumerate(columns):
+        name = column.name.lower()
         ranks = [
             (exact, rank, place)
             for rank, wanted in enumerate(names)
@@ -227,8 +234,8 @@ def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColu
             )
             if fits
         ]
-        found += [(min(ranks), one)] if ranks else []
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+        ranked += [(min(ranks), column)] if ranks else []
+    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 
 def _classes(prediction: SampledColumn | None) -> tuple[int | str, ...]:

@@ -31,7 +31,7 @@ def as_text(value: Any) -> str | None:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _finite(one) for name, one in value.items()}
+        return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -42,7 +42,7 @@ class QueryBatch:
 
     @property
     def differs(self) -> IntArray:
-        """Whether each system's list is another one than the first's, 0 or 1: (n, systems)."""
+        """Whether a system lists other items than the first system, 0 or 1: (n, systems)."""
         place = self.lists.place
         return np.any(place != place[:, :1], axis=2).astype(np.int64)
 
@@ -60,7 +60,7 @@ class QueryBatch:
             *(pa.array(rank, pa.int32()) for rank in self.rank[chosen].T),
         ]
         names = list_names(self.rank.shape[1])
-        lists = (pa.ListArray.from_arrays(starts, one) for one in columns)
+        lists = (pa.ListArray.from_arrays(starts, column) for column in columns)
         return dict(zip(names, lists, strict=True))
 
 
@@ -70,7 +70,7 @@ def list_names(systems: int) -> list[str]:
 
 
 def list_columns(spec: EvaluationSpec) -> list[str]:
-    """Return the columns of the pool that tell the lists of queries, each once."""
+    """Return the columns of the pool that lists of queries are made from, each once."""
     pool = spec.pool
     assert pool.lists is not None
     named = [pool.lists.items]
@@ -101,12 +101,12 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     rows, grades = len(batch.rows), len(spec.labels.classes)
     counts = np.bincount(query, minlength=rows)
     place = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
-    scores = [_numbers(batch, str(one.score), name, counts) for one in spec.pool.systems]
+    scores = [_numbers(batch, str(ranker.score), name, counts) for ranker in spec.pool.systems]
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
-    told = [one for one in spec.pool.systems if one.probability is not None]
+    with_models = [ranker for ranker in spec.pool.systems if ranker.probability is not None]
     probability = np.full((len(items), grades), 1 / grades)
-    if told:
-        own = [_grade_model(batch, one, name, counts, grades) for one in told]
+    if with_models:
+        own = [_grade_model(batch, ranker, name, counts, grades) for ranker in with_models]
         probability = np.mean(own, axis=0)
     kept = np.flatnonzero(rank.any(axis=1))
     query, rank = query[kept], rank[kept]
@@ -117,8 +117,8 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     padded[query, number] = probability[kept]
     at_ranks = np.full((rows, rank.shape[1], depth), NO_ITEM, dtype=np.int64)
     for system, of_system in enumerate(rank.T):
-        there = np.flatnonzero(of_system)
-        at_ranks[query[there], system, of_system[there] - 1] = number[there]
+        ranked = np.flatnonzero(of_system)
+        at_ranks[query[ranked], system, of_system[ranked] - 1] = number[ranked]
     return QueryBatch(
         length=length,
         item=items.take(pa.array(kept)),
@@ -129,7 +129,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
 
 
 def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
-    """Check that each column of what annotators see of items has a list of a value for every item.
+    """Check that every payload column of items lists one value for each item.
 
     Args:
         batch: the rows, with the columns or without them.
@@ -147,14 +147,14 @@ def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
 
 
 def _list_lengths(batch: PoolBatch, name: str) -> IntArray:
-    """Return how many values each list of a column has, whatever they are.
+    """Return the length of each list of a column, of values of any type.
 
     Raises:
         InputError: if it is no column of lists, or has a null.
     """
     column = batch.column(name)
     if _is_text(column):
-        return np.array([len(one) for one in _spelt(batch, name, column)], dtype=np.int64)
+        return np.array([len(values) for values in _spelt(batch, name, column)], dtype=np.int64)
     return pc.list_value_length(list_column(batch, name)).to_numpy().astype(np.int64)
 
 
@@ -257,13 +257,13 @@ def _floats(batch: PoolBatch, name: str, query: IntArray, values: pa.Array) -> F
 
 
 def _check_lengths(
-    batch: PoolBatch, name: str, items: str, found: IntArray, counts: IntArray
+    batch: PoolBatch, name: str, items: str, lengths: IntArray, counts: IntArray
 ) -> None:
-    wrong = np.flatnonzero(found != counts)
+    wrong = np.flatnonzero(lengths != counts)
     if len(wrong):
         row = int(wrong[0])
-        told = f"{found[row]} values for the {counts[row]} items of column {items!r}"
-        raise batch.error(name, row, told)
+        problem = f"{lengths[row]} values for the {counts[row]} items of column {items!r}"
+        raise batch.error(name, row, problem)
 
 
 def _ranks(

@@ -55,8 +55,8 @@ def rendered(values: pa.Array) -> pa.Array:
     if pa.types.is_duration(kind):
         per_second = _PER_SECOND[kind.unit]
         ticks = values.cast(pa.int64()).to_pylist()
-        told = (None if tick is None else _duration(tick, per_second) for tick in ticks)
-        return pa.array(told, pa.string())
+        texts = (None if tick is None else _duration(tick, per_second) for tick in ticks)
+        return pa.array(texts, pa.string())
     return values
 
 
@@ -84,9 +84,9 @@ def _far(
     instants: npt.NDArray[np.datetime64], usual: npt.NDArray[np.bool_], zoned: bool
 ) -> pa.Array:
     """Return the text of instants that are not usual, in UTC."""
-    told = np.datetime_as_string(instants[~usual])
+    days = np.datetime_as_string(instants[~usual])
     text = np.full(len(instants), None, dtype=object)
-    text[~usual] = [_padded(day).replace("T", " ") + "Z" * zoned for day in told.tolist()]
+    text[~usual] = [_padded(day).replace("T", " ") + "Z" * zoned for day in days.tolist()]
     return _tidied(pa.array(text, pa.string()))
 
 
@@ -113,7 +113,7 @@ def _tidied(text: pa.Array) -> pa.Array:
 
 
 def _duration(ticks: int, per_second: int) -> str:
-    """Return a duration as Python writes it, with the digits it has."""
+    """Return the text of a duration as Python has it, with nanoseconds where there are some."""
     seconds, fraction = divmod(ticks, per_second)
     days, seconds = divmod(seconds, _DAY_SECONDS)
     text = f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"

@@ -94,10 +94,10 @@ def score_item(
             result = scorer.score(batch)
             for name in columns:
                 if name not in result.rows.schema.names:
-                    known = ", ".join(result.rows.schema.names)
+                    names = ", ".join(result.rows.schema.names)
                     raise InputError(
                         f"{batch.path}: column {name!r} is missing after scoring; "
-                        f"there are: {known}"
+                        f"there are: {names}"
                     )
             rows = result.rows.select(columns)
             if writer is None:

@@ -37,8 +37,8 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
 
 
 def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
-    """Return what is stored of queries beside their lists: where these differ, and the cost."""
-    columns = {f"prediction.{s}": pa.array(one) for s, one in enumerate(outputs.prediction.T)}
+    """Return the columns of queries beside their lists: which systems differ, and the cost."""
+    columns = {f"prediction.{s}": pa.array(codes) for s, codes in enumerate(outputs.prediction.T)}
     return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
 
 

@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_probabilities, read_slices, signed
+from evalsampling.pool.columns import read_outputs, read_slices
+from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
@@ -86,7 +88,7 @@ class CellBatch:
         return output_columns(self.outputs.take(taken))
 
     def slice_counts(self) -> SliceCounts:
-        """Count the values of the slice columns by cell.
+        """Return how often each value of the slice columns comes in each cell.
 
         Raises:
             InputError: if there are too many.
@@ -131,15 +133,19 @@ def assign_cells(
         return _assign_queries(batch, ids, spec, stratification)
     outputs = read_outputs(batch, spec, stratification.rules)
     if stratification.has_system_probabilities:
-        needs_score = stratification.prior in ("score", "expit(score)")
+        needs_score = stratification.prior in (SCORE, LOG_ODDS)
         assert spec.pool.score is not None or not needs_score
         scores = batch.numbers(str(spec.pool.score)) if needs_score else None
-        prior = read_probabilities(batch, spec, spec.pool.probability, stratification.prior, scores)
+        prior = spec.labels.space.probabilities(
+            LabelColumns.of(batch), spec.pool.probability, stratification.prior, scores
+        )
     else:
         prior = outputs.probability[:, 0]
     try:
         cell = stratification.grid.codes(
-            stratification.bins(batch, spec, outputs), signed(outputs, spec), outputs.cost
+            stratification.bins(batch, spec, outputs),
+            spec.labels.space.signed(outputs.prediction),
+            outputs.cost,
         )
     except ValueError as error:
         raise InputError(
@@ -152,10 +158,10 @@ def _assign_queries(
     batch: PoolBatch, ids: pa.Array, spec: EvaluationSpec, stratification: Stratification
 ) -> CellBatch:
     """Return queries with their cells: by what is expected of their gains."""
-    found = ExpectedQueries.read(batch, spec)
-    outputs = found.outputs
+    expected = ExpectedQueries.read(batch, spec)
+    outputs = expected.outputs
     assert stratification.tree is not None
-    bins = stratification.tree.find(found.features)
+    bins = stratification.tree.find(expected.features)
     cell = stratification.grid.codes(bins, outputs.prediction, outputs.cost)
     prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
-    return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, found.queries)
+    return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, expected.queries)

@@ -62,23 +62,23 @@ class HeldRows:
         held = np.bincount(cells.cell[within], minlength=most)
         return np.stack([np.bincount(cells.cell, minlength=most), held])
 
-    def check_recount(self, found: npt.NDArray[np.int64], path: str) -> None:
+    def check_recount(self, counts: npt.NDArray[np.int64], path: str) -> None:
         """Check that the pool is the one that the rows held are of.
 
         Args:
-            found: sum of `recount` over the pool.
+            counts: sum of `recount` over the pool.
             path: of the pool, for the message.
 
         Raises:
             InputError: if a cell has other rows than it had.
         """
-        known = np.stack([self.count, self.rows])
-        differs = np.flatnonzero((found != known).any(axis=0))
+        earlier = np.stack([self.count, self.rows])
+        differs = np.flatnonzero((counts != earlier).any(axis=0))
         if len(differs):
             cell = int(differs[0])
             why = (
-                f"cell {cell} has {found[0, cell]:,} rows and had {known[0, cell]:,}"
-                if found[0, cell] != known[0, cell]
+                f"cell {cell} has {counts[0, cell]:,} rows and had {earlier[0, cell]:,}"
+                if counts[0, cell] != earlier[0, cell]
                 else f"cell {cell} has other ids than it had"
             )
             raise InputError(f"{path}: the pool has changed since it was prepared: {why}")

@@ -1,6 +1,5 @@
-"""Both passes over a pool in this process, for all callers that use no engine."""
+"""Passes over the pool of a spec in this process, for callers that need no engine of their own."""
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,69 +9,43 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.splits import WorkItem
-from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation import plan
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.shares import LOCAL, Rows
+from evalsampling.preparation.stages import Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import (
-    PoolSummary,
-    Wanted,
-    check_not_empty,
-    summarize,
-    summary_columns,
-)
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
-from evalsampling.stats.slices import SliceCounts
 
 
-def read_pool(spec: EvaluationSpec, columns: Sequence[str]) -> Iterator[PoolBatch]:
-    """Yield the rows of the pool's files, scored if the spec names a scorer.
+def pool_rows(spec: EvaluationSpec) -> Rows:
+    """Return the rows of the pool's files, scored if the spec names a scorer.
 
-    Args:
-        spec: names the files.
-        columns: to read; with a scorer all of them are, for it may want any.
+    Columns are those of a second pass unless others are asked for. With a scorer all are read, for
+    it may want any.
 
     Raises:
-        InputError: for anything wrong with the files, or if the scorer fails.
+        InputError: for anything wrong with the files.
     """
-    items = Catalog.read(spec).items
+    items = list(Catalog.read(spec).items)
     if spec.pool.scorer is None:
-        return read_items(items, columns)
+        return Rows(items, read_items, required_columns(spec, payload=False))
     scorer = Scorer(spec.pool.scorer, spec.pool.directory)
-    return map(scorer.score, read_items(items, None))
+    return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
 
 
-def read_items(
-    items: Iterable[WorkItem], columns: Sequence[str] | None, payload: Sequence[str] = ()
-) -> Iterator[PoolBatch]:
+def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iterator[PoolBatch]:
     """Yield the rows of work items: see `pool.formats.registry.read_batches`."""
-    return itertools.chain.from_iterable(read_batches(item, columns, payload) for item in items)
+    return itertools.chain.from_iterable(read_batches(item, columns) for item in items)
 
 
-def first_pass(batches: Iterable[PoolBatch], spec: EvaluationSpec) -> PoolSummary | None:
-    """Return the summary of all rows, None if there is no batch.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
-    total: PoolSummary | None = None
-    for batch in batches:
-        summary = summarize(batch, spec)
-        total = summary if total is None else total + summary
-    return total
-
-
-def stratify(batches: Iterable[PoolBatch], spec: EvaluationSpec) -> Stratification:
-    """Return how a pool is cut: as the spec says, or by a first pass over its rows.
-
-    Args:
-        batches: the rows, which are not read if the spec leaves nothing to find out.
-        spec: of the evaluation.
+def stratify(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratification:
+    """Return how rows in memory are cut: as the spec says, or by a first pass over them.
 
     Raises:
         InputError: for anything wrong with the rows, or if there are none.
     """
-    summary = first_pass(batches, spec) if Wanted.from_spec(spec).anything else None
-    return Stratification.from_spec(spec, summary)
+    return plan.stratify(LOCAL, Rows(batches), spec)
 
 
 def stratify_pool(spec: EvaluationSpec) -> Stratification:
@@ -81,73 +54,32 @@ def stratify_pool(spec: EvaluationSpec) -> Stratification:
     Raises:
         InputError: for anything wrong with the pool.
     """
-    return stratify(read_pool(spec, summary_columns(spec)), spec)
+    return plan.stratify(LOCAL, pool_rows(spec), spec)
 
 
-@dataclasses.dataclass
-class SecondPass:
-    """Finds the cells of rows and sums them up as they go by.
+def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator[CellBatch]:
+    """Yield the rows of the pool of a spec with their cells, by a second pass over its files.
 
-    Attributes:
-        spec: of the evaluation.
-        stratification: how the pool is cut.
-        sums: over all rows so far, None if there were none.
-        counts: of the slice columns likewise.
+    Raises:
+        InputError: for anything wrong with the pool.
     """
-
-    spec: EvaluationSpec
-    stratification: Stratification
-    sums: CellSums | None = None
-    counts: SliceCounts | None = None
-
-    def over(self, batches: Iterable[PoolBatch]) -> Iterator[CellBatch]:
-        """Yield the rows of batches with their cells, each summed up before it is given out.
-
-        Raises:
-            InputError: naming file, column and row of the first bad value.
-        """
-        for batch in batches:
-            cells = assign_cells(batch, self.spec, self.stratification)
-            sums, counts = cells.sums(), cells.slice_counts()
-            self.sums = sums if self.sums is None else self.sums + sums
-            self.counts = counts if self.counts is None else self.counts + counts
-            yield cells
-
-    def over_pool(self) -> Iterator[CellBatch]:
-        """Yield the rows of the pool's files with their cells: see `over`."""
-        return self.over(read_pool(self.spec, required_columns(self.spec, payload=False)))
-
-    def table(self) -> CellTable:
-        """Return the cells of the rows so far.
-
-        Raises:
-            InputError: if there were none.
-        """
-        return self.stratification.table(self.checked_sums())
-
-    def checked_sums(self) -> CellSums:
-        """Return the sums over the cells of the rows so far.
-
-        Raises:
-            InputError: if there were none.
-        """
-        check_not_empty(0 if self.sums is None else self.sums.count.sum())
-        assert self.sums is not None
-        return self.sums
+    return LOCAL.map(pool_rows(spec), plan.assign(spec, stratification)).batches()
 
 
-def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums:
-    """Return the sums over the cells of the pool of a spec, by a second pass over its files.
+def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums | None:
+    """Return the sums over the cells of the pool of a spec, None if there is no batch.
+
+    Raises:
+        InputError: for anything wrong with the pool.
+    """
+    cells = LOCAL.map(pool_rows(spec), plan.assign(spec, stratification))
+    return LOCAL.run(cells, plan.SUM_CELLS)[0]
+
+
+def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
+    """Return the cells of the pool of a spec, by a second pass over its files.
 
     Raises:
         InputError: for anything wrong with the pool, also if it is empty.
     """
-    work = SecondPass(spec, stratification)
-    for _ in work.over_pool():
-        pass
-    return work.checked_sums()
-
-
-def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
-    """Return the cells of the pool of a spec: see `read_sums`."""
     return stratification.table(read_sums(spec, stratification))

@@ -33,8 +33,8 @@ def with_payload(
         InputError: if a file cannot be read, or the payload is more than a worker may keep.
     """
     rows = reserve.rows
-    known = [] if rows is None else rows.column_names
-    missing = [name for name in payload if PAYLOAD_PREFIX + name not in known]
+    names = [] if rows is None else rows.column_names
+    missing = [name for name in payload if PAYLOAD_PREFIX + name not in names]
     if rows is None or not missing:
         yield reserve
         return
@@ -68,9 +68,9 @@ def _joined(reserve: Reserve, places: npt.NDArray[np.int64], parts: list[pa.Tabl
     assert reserve.rows is not None
     order = np.argsort(places)
     rows = reserve.rows.take(pa.array(places[order]))
-    found = pa.concat_tables(parts).take(pa.array(order))
-    for name in found.column_names:
-        rows = rows.append_column(PAYLOAD_PREFIX + name, found[name])
+    payload = pa.concat_tables(parts).take(pa.array(order))
+    for name in payload.column_names:
+        rows = rows.append_column(PAYLOAD_PREFIX + name, payload[name])
     return Reserve(reserve.capacity, rows.combine_chunks())
 
 
@@ -92,10 +92,10 @@ def _take(
     """Read some columns of some rows of an item, given by their places in it, ascending."""
     done = 0
     for batch in read_batches(item, columns):
-        here = wanted[np.searchsorted(wanted, done) :] - done
+        rows = wanted[np.searchsorted(wanted, done) :] - done
         done += len(batch.rows)
-        here = here[here < len(batch.rows)]
-        if len(here):
-            yield pa.table({name: batch.payload(name, here) for name in columns})
+        rows = rows[rows < len(batch.rows)]
+        if len(rows):
+            yield pa.table({name: batch.payload(name, rows) for name in columns})
         if done > wanted[-1]:
             break

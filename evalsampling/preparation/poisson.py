@@ -12,7 +12,7 @@ References:
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +20,14 @@ import pyarrow as pa
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.columns import hash_ids, required_columns
 from evalsampling.pool.files import unchanged
-from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.local import pool_rows
+from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
+from evalsampling.preparation.shares import LOCAL
+from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
@@ -104,7 +106,7 @@ class PoissonFilter:
         cls,
         spec: EvaluationSpec,
         stratification: Stratification,
-        sums: CellSums,
+        sums: CellSums | None,
         by_cell: bool = False,
     ) -> "PoissonFilter":
         """Return the filter that a spec asks for: with its measure, its budget and its seed.
@@ -156,6 +158,33 @@ class PoissonFilter:
         return rows.append_column(INCLUSION, pa.array(chance[kept]))
 
 
+def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
+    """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
+
+    Args:
+        engine: to run on.
+        rows: of the pool, which is gone over three times: for the strata, for the cells, and to
+            filter it.
+        spec: of the evaluation.
+        by_cell: see `PoissonFilter`.
+    """
+    stratification = stratify(engine, rows, spec)
+    cells = engine.map(rows, assign(spec, stratification))
+    (sums,) = engine.run(cells, SUM_CELLS, columns=required_columns(spec, payload=False))
+    chosen = engine.call(Step("FillWater", _filter, (spec, stratification, by_cell)), sums)
+    return engine.map(cells, Step("KeepRows", _keep, (chosen,), pa.Table))
+
+
+def _filter(
+    sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification, by_cell: bool
+) -> PoissonFilter:
+    return PoissonFilter.from_spec(spec, stratification, sums, by_cell)
+
+
+def _keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
+    return chosen.keep(cells)
+
+
 def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     """Return the Poisson sample of the pool of a spec, read in this process.
 
@@ -170,30 +199,5 @@ def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
         InputError: for anything wrong with the pool or the spec.
     """
     with unchanged(spec.pool.path):
-        stratification = stratify_pool(spec)
-        sums = read_sums(spec, stratification)
-        chosen = PoissonFilter.from_spec(spec, stratification, sums, by_cell)
-        kept = [chosen.keep(cells) for cells in SecondPass(spec, stratification).over_pool()]
-    return pa.concat_tables(kept)
-
-
-def keep_batches(
-    batches: Iterable[pa.RecordBatch],
-    spec: EvaluationSpec,
-    stratification: Stratification,
-    chosen: PoissonFilter,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of Arrow batches that are in the sample: for ``DataFrame.mapInArrow``.
-
-    Args:
-        batches: rows of the pool, with the columns that the spec names.
-        spec: of the evaluation.
-        stratification: of its pool.
-        chosen: the filter.
-
-    Raises:
-        InputError: naming column and row of the first bad value.
-    """
-    for rows in batches:
-        kept = chosen.keep(assign_cells(PoolBatch(rows), spec, stratification))
-        yield from kept.combine_chunks().to_batches()
+        kept = keep_rows(LOCAL, pool_rows(spec), spec, by_cell)
+        return pa.concat_tables(kept.batches())

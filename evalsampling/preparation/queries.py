@@ -57,8 +57,8 @@ class ExpectedQueries:
         Mean and standard deviation of each driver, and the logarithm of the cost if there is one.
         """
         columns = [] if self.cost is None else [np.log(self.cost)]
-        for one in self.drivers:
-            mean, square = self.moments.of(one)
+        for driver in self.drivers:
+            mean, square = self.moments.of(driver)
             columns += [mean, np.sqrt(np.maximum(square - mean**2, 0.0))]
         return np.round(np.stack(columns, axis=1), _DIGITS) + 0.0
 

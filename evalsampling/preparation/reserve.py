@@ -53,11 +53,6 @@ class Reserve:
     capacity: int
     rows: pa.Table | None = None
 
-    @classmethod
-    def zero(cls, capacity: int) -> "Reserve":
-        """Return the reserve of no rows."""
-        return cls(capacity)
-
     def __add__(self, other: "Reserve") -> "Reserve":
         """Return the reserve of both pools together."""
         if self.capacity != other.capacity:
@@ -105,7 +100,7 @@ class Reserve:
         return np.arange(len(cell)) - np.searchsorted(cell, cell, side="left")
 
     def to_bytes(self) -> bytes:
-        """Serialise without loss."""
+        """Return the reserve as bytes, without loss."""
         sink = pa.BufferOutputStream()
         sink.write(self.capacity.to_bytes(8, "little"))
         if self.rows is not None:
@@ -115,7 +110,7 @@ class Reserve:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Reserve":
-        """Restore what `to_bytes` wrote."""
+        """Return the reserve that `to_bytes` wrote."""
         capacity = int.from_bytes(data[:8], "little")
         if len(data) == 8:
             return cls(capacity)
@@ -139,7 +134,7 @@ def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
 def _sorted(
     table: pa.Table, cell: npt.NDArray[np.int64], key: UInt64Array
 ) -> npt.NDArray[np.int64]:
-    """Order rows by cell, hash, id."""
+    """Return the order of rows by cell, hash and id, shape (rows,)."""
     # Hashes first, then cells, which are so small that numpy sorts them in linear time: a fourth of
     # the time of a `lexsort`.
     order = np.argsort(key)
@@ -229,7 +224,7 @@ def check_payload(path: str, size: float, rows: int) -> None:
 
 
 def sum_reserves(reserves: Iterable[Reserve]) -> Reserve:
-    """Add up reserves; rows are sorted when as many have come as are held."""
+    """Return the sum of reserves; rows are sorted when as many have come as are held."""
     held: list[Reserve] = []
     waiting = 0
     for reserve in reserves:

@@ -23,7 +23,7 @@ _TOTAL_ROWS = 2_000_000
 _FEWEST_ROWS = 50
 
 _COMPACT_BYTES_ABOVE = 1 << 26
-"""Likewise bytes, of rows whose payload comes along."""
+"""Bytes of rows with payload gathered before the surplus of each cell is dropped."""
 
 
 def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
@@ -105,7 +105,7 @@ class ReserveBuilder:
         )
         self._threshold = hash_limits(least, capacity)
         self._items: dict[tuple[str, int], WorkItem] = {}
-        self._reserve = Reserve.zero(capacity)
+        self._reserve = Reserve(capacity)
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
         self._pending_bytes = 0
@@ -148,11 +148,6 @@ class ReserveBuilder:
             np.less_equal(keys[part], self._threshold.take(cell[part]), out=wanted[part])
         return wanted
 
-    @property
-    def items(self) -> tuple[WorkItem, ...]:
-        """Work items that the kept rows were read from, and perhaps others."""
-        return tuple(self._items.values())
-
     def _compact(self) -> None:
         tables = self._pending if self._reserve.rows is None else [
             self._reserve.rows, *self._pending
@@ -170,3 +165,9 @@ class ReserveBuilder:
         if self._pending:
             self._compact()
         return self._reserve
+
+    def finish(self) -> tuple[Reserve, tuple[WorkItem, ...]]:
+        """Return the reserve, and work items that its rows were read from, perhaps with others."""
+        reserve = self.build()
+        pa.default_memory_pool().release_unused()
+        return reserve, tuple(self._items.values())

@@ -35,7 +35,7 @@ class RowSizes:
         cls,
         spec: EvaluationSpec,
         stratification: Stratification,
-        sums: CellSums,
+        sums: CellSums | None,
         parameters: Mapping[str, Any],
     ) -> "RowSizes":
         """Return the sizes for the measure that drives a spec.
@@ -47,7 +47,7 @@ class RowSizes:
             parameters: of its sampler; of these `delta` and `smoothing` count.
 
         Raises:
-            InputError: if a parameter is wrong, or the measure undefined on the pool.
+            InputError: if a parameter is wrong, or the pool empty, or the measure undefined on it.
         """
         delta, smoothing = parameters.get("delta", 0.1), parameters.get("smoothing", 1.0)
         try:

@@ -33,17 +33,17 @@ class Slices:
             names,
             values,
             tuple(
-                np.stack([column[v][table.code] for v in known]).reshape(len(known), len(table))
-                for known, column in zip(values, counts.columns, strict=True)
+                np.stack([column[v][table.code] for v in texts]).reshape(len(texts), len(table))
+                for texts, column in zip(values, counts.columns, strict=True)
             ),
         )
 
     def codes(self, columns: list[pa.ChunkedArray | pa.Array], rows: int) -> IntArray:
         """Return the code of each row's values, shape (rows, columns)."""
         codes = np.full((rows, len(self.names)), -1, dtype=np.int64)
-        for place, (column, known) in enumerate(zip(columns, self.values, strict=True)):
-            found = pc.index_in(column, value_set=pa.array(list(known), pa.string()))
-            codes[:, place] = pc.fill_null(found, -1).to_numpy()
+        for place, (column, texts) in enumerate(zip(columns, self.values, strict=True)):
+            code = pc.index_in(column, value_set=pa.array(list(texts), pa.string()))
+            codes[:, place] = pc.fill_null(code, -1).to_numpy()
         return codes
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import NO_PROBABILITY, read_features
+from evalsampling.pool.columns import read_features
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
@@ -22,24 +23,18 @@ from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges
 
-NORMAL = "normal"
-"""Rule of numbers: their errors are taken to be normal."""
-
 FEW_LEAVES = 4
-"""Share of the leaves asked for, one in so many, below which a warning says so."""
+"""A warning comes where fewer than one in this many of the leaves asked for come out."""
 
-
-LOG_ODDS = "expit(score)"
-"""Rule of scores that are no probabilities: they are read as log-odds."""
 
 _CERTAIN = 1e-6
-"""How near to 1 a prior is of a row that is as good as known to be positive."""
+"""Most that the prior of a row may lack of 1 for the row to be as good as surely positive."""
 
 _MATCH_WEIGHT = "match_weight"
 """In the name of a column of scores that Splink made: log2 odds."""
 
 _FAR = 30.0
-"""Log-odds that no model has of the surest of rows if none of its rows is below even odds."""
+"""Greatest log-odds that are plausible in a pool that has no row below even odds."""
 
 WORTH_A_WORD = 0.01
 """Share of the money lost to classes of costs above which a warning says so."""
@@ -91,31 +86,14 @@ class Stratification:
         return cls._of(spec, PoolSummary(0, (), none, None, None))
 
     @classmethod
-    def from_spec(cls, spec: EvaluationSpec, summary: PoolSummary | None) -> "Stratification":
-        """Return the stratification of a spec: as it says itself, or else as the first pass tells.
-
-        Args:
-            spec: of the evaluation.
-            summary: of all rows; None if there are none, or no first pass was needed.
-
-        Raises:
-            InputError: if a first pass was needed and found no rows, or as `from_summary` says.
-        """
-        given = cls.given(spec)
-        if given is not None:
-            return given
-        check_not_empty(summary is not None)
-        assert summary is not None
-        return cls.from_summary(summary, spec)
-
-    @classmethod
-    def from_summary(cls, summary: PoolSummary, spec: EvaluationSpec) -> "Stratification":
+    def from_summary(cls, summary: PoolSummary | None, spec: EvaluationSpec) -> "Stratification":
         """Return the stratification that follows from the first pass.
 
         Raises:
             InputError: if there are no rows, or the scores do not allow the strata asked for.
         """
-        check_not_empty(summary.rows)
+        check_not_empty(0 if summary is None else summary.rows)
+        assert summary is not None
         stratification = cls._of(spec, summary)
         return dataclasses.replace(stratification, min_rows=stratification.known_rows(summary))
 
@@ -146,14 +124,13 @@ class Stratification:
             signatures = Signatures.every(spec.signature_shape)
         else:
             signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
+        rule = spec.labels.space.prior_rule
         rules = tuple(
-            _rule(system.probability, system.score, bounds)
+            rule(system.probability, system.score, bounds)
             for system, bounds in zip(spec.pool.systems, ranges, strict=True)
         )
-        prior = _rule(spec.pool.probability, spec.pool.score, driving)
-        prior = "even" if prior == NO_PROBABILITY else prior
-        if spec.labels.numbers is not None:
-            prior, rules = NORMAL, (NORMAL,)
+        prior = rule(spec.pool.probability, spec.pool.score, driving)
+        prior = EVEN if prior == NO_PROBABILITY else prior
         first = spec.pool.systems[0]
         return cls(
             edges=edges,
@@ -185,16 +162,16 @@ class Stratification:
         return CellGrid(leaf, low, leaves, self.signatures, high, self.costs)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Say so if there are far fewer leaves than were asked for, or too few classes of costs.
+        """Return warnings of few leaves, few classes of costs, and scores that are no log-odds.
 
-        And if scores cannot be the log-odds that they are read as.
+        Leaves are few if far fewer came out than were asked for.
         """
         return (
             self._about_leaves(spec, table) + self._about_costs() + self.about_scores(spec, table)
         )
 
     def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Say so if scores that are read as log-odds are none by their name or their values.
+        """Return a warning if scores read as log-odds are none by their name or their values.
 
         Those that make nearly all rows positive are none. Rare positives have very negative
         log-odds, and these are fine.
@@ -247,8 +224,14 @@ class Stratification:
             "rows lie in a small part of the range"
         ]
 
-    def table(self, sums: CellSums) -> CellTable:
-        """Return the cells of rows that were summed up."""
+    def table(self, sums: CellSums | None) -> CellTable:
+        """Return the cells of rows that were summed up.
+
+        Raises:
+            InputError: if there were none.
+        """
+        check_not_empty(0 if sums is None else sums.count.sum())
+        assert sums is not None
         return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
 
     @functools.cached_property
@@ -315,7 +298,7 @@ class Stratification:
 
     @classmethod
     def from_mapping(cls, content: dict[str, Any], spec: EvaluationSpec) -> "Stratification":
-        """Restore what `to_mapping` returned, for the spec it belongs to."""
+        """Return the stratification that `to_mapping` described, for the spec it belongs to."""
         slots = content["signatures"]
         return cls(
             edges=np.array(content["edges"], dtype=np.float64),
@@ -342,21 +325,12 @@ def _cost_classes(summary: PoolSummary, bins: int, signatures: Signatures) -> Co
     return CostClasses.spanning(*summary.costs, classes=min(max(room, 1), MOST_CLASSES))
 
 
-def _rule(probability: Any, score: str | None, bounds: tuple[float, float] | None) -> str:
-    """Say where probabilities come from."""
-    if probability is not None:
-        return "column"
-    if score is None or bounds is None:
-        return NO_PROBABILITY
-    return "score" if bounds[0] >= 0 and bounds[1] <= 1 else LOG_ODDS
-
-
 def scores_of_classes(spec: EvaluationSpec, table: CellTable) -> ScoreSummary | None:
     """Return what was made of the scores of a pool; None where labels are not of classes."""
     return ScoreSummary.of_class(table, spec.labels.positive) if spec.has_classes else None
 
 
 def what_scores_say(spec: EvaluationSpec, table: CellTable) -> str | None:
-    """Return the same in a sentence."""
+    """Return what was made of the scores of a pool in a sentence, None as `scores_of_classes`."""
     summary = scores_of_classes(spec, table)
     return None if summary is None else summary.words

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import json
 import math
 import operator
 from typing import Any
@@ -68,36 +67,6 @@ class PoolSummary:
             _union(self.costs, other.costs),
         )
 
-    def to_bytes(self) -> bytes:
-        """Serialise without loss."""
-        parts = [self.signatures, self.features, *self.histograms]
-        blobs = [b"" if part is None else part.to_bytes() for part in parts]
-        head = {
-            "rows": self.rows,
-            "ranges": self.ranges,
-            "costs": self.costs,
-            "sizes": [
-                None if part is None else len(b) for part, b in zip(parts, blobs, strict=True)
-            ],
-        }
-        return json.dumps(head).encode() + b"\n" + b"".join(blobs)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "PoolSummary":
-        """Restore what `to_bytes` wrote."""
-        end = data.index(b"\n")
-        head, rest = json.loads(data[:end]), data[end + 1 :]
-        found: list[Any] = []
-        kinds: list[Any] = [SignatureCounts, FeatureSample]
-        kinds += [ScoreCounts] * (len(head["sizes"]) - len(kinds))
-        for kind, size in zip(kinds, head["sizes"], strict=True):
-            found.append(None if size is None else kind.from_bytes(rest[:size]))
-            rest = rest[size or 0 :]
-        ranges = tuple((low, high) for low, high in head["ranges"])
-        signatures, features, *histograms = found
-        costs = (head["costs"][0], head["costs"][1])
-        return cls(head["rows"], tuple(histograms), ranges, signatures, features, costs)
-
     @functools.cached_property
     def histogram(self) -> ScoreCounts | None:
         """Histogram of the score of all rows, if there is one."""
@@ -153,12 +122,12 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 
 def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     """Return the summary of queries: expected gains, and the range of the costs."""
-    found = ExpectedQueries.read(batch, spec)
+    expected = ExpectedQueries.read(batch, spec)
     check_item_payload(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
-    features = FeatureSample.from_rows(keys, found.features, FEATURE_SAMPLE)
+    features = FeatureSample.from_rows(keys, expected.features, FEATURE_SAMPLE)
     ranges = [_range(None) for _ in (*spec.pool.systems, spec.pool.score)]
-    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features, _range(found.cost))
+    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features, _range(expected.cost))
 
 
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:

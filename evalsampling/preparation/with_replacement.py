@@ -10,8 +10,8 @@ References:
 """
 
 import dataclasses
-import json
 import math
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +22,11 @@ from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
+from evalsampling.preparation.local import pool_rows
+from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
+from evalsampling.preparation.shares import LOCAL
+from evalsampling.preparation.stages import Engine, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import NO_BUDGET
@@ -48,7 +51,7 @@ class Drawn:
         time: shape (draws,): when the row arrived, infinite if there is none.
         key: shape (draws,): hash of the row's id, 0 if there is none.
         weight: shape (draws,): g of the row, 0 if there is none.
-        rows: their columns; None if there are none.
+        rows: their columns.
         count: rows of the part.
         total: sum of the weights of its rows (`stats.exact_sum`).
         money: sum of weights times costs likewise.
@@ -58,17 +61,10 @@ class Drawn:
     time: FloatArray
     key: UInt64Array
     weight: FloatArray
-    rows: pa.Table | None
+    rows: pa.Table
     count: int
     total: int
     money: int
-
-    @classmethod
-    def zero(cls, draws: int) -> "Drawn":
-        """Return the draws of no rows."""
-        nobody = np.full(draws, -1, dtype=np.int64)
-        none, keys = np.zeros(draws), np.zeros(draws, dtype=np.uint64)
-        return cls(nobody, none + np.inf, keys, none, None, 0, 0, 0)
 
     def __add__(self, other: "Drawn") -> "Drawn":
         """Return the draws of both parts together: of each the row that arrives first."""
@@ -77,14 +73,12 @@ class Drawn:
         later = other.time < self.time
         later |= (other.time == self.time) & (other.key < self.key)
         # Places in the rows of both; a draw that has no row in either keeps none.
-        mine = 0 if self.rows is None else len(self.rows)
-        place = np.where(later, other.row + mine, self.row)
-        there = place >= 0
-        kept, compact = np.unique(place[there], return_inverse=True)
+        place = np.where(later, other.row + len(self.rows), self.row)
+        met = place >= 0
+        kept, compact = np.unique(place[met], return_inverse=True)
         row = np.full(len(place), -1, dtype=np.int64)
-        row[there] = compact
-        tables = [one.rows for one in (self, other) if one.rows is not None]
-        rows = pa.concat_tables(tables).take(pa.array(kept)).combine_chunks() if tables else None
+        row[met] = compact
+        rows = pa.concat_tables([self.rows, other.rows]).take(pa.array(kept)).combine_chunks()
         return Drawn(
             row,
             np.where(later, other.time, self.time),
@@ -95,49 +89,6 @@ class Drawn:
             self.total + other.total,
             self.money + other.money,
         )
-
-    def to_bytes(self) -> bytes:
-        """Serialise without loss."""
-        head = {
-            "draws": len(self.row),
-            "count": self.count,
-            "total": hex(self.total),
-            "money": hex(self.money),
-        }
-        arrays = [self.row, self.time, self.key, self.weight]
-        sink = pa.BufferOutputStream()
-        if self.rows is not None:
-            with pa.ipc.new_stream(sink, self.rows.schema) as stream:
-                stream.write_table(self.rows)
-        parts = [json.dumps(head).encode(), b"\n", *(one.tobytes() for one in arrays)]
-        return b"".join([*parts, sink.getvalue().to_pybytes()])
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "Drawn":
-        """Restore what `to_bytes` wrote."""
-        end = data.index(b"\n")
-        head = json.loads(data[:end])
-        draws = head["draws"]
-        begins = [end + 1 + 8 * draws * place for place in range(5)]
-        row, time, key, weight = (
-            np.frombuffer(data, kind, draws, begin).copy()
-            for kind, begin in zip(("<i8", "<f8", "<u8", "<f8"), begins[:4], strict=True)
-        )
-        kept = data[begins[4] :]
-        return cls(
-            row=row,
-            time=time,
-            key=key,
-            weight=weight,
-            rows=pa.ipc.open_stream(kept).read_all() if kept else None,
-            count=head["count"],
-            total=int(head["total"], 16),
-            money=int(head["money"], 16),
-        )
-
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        """Pickle as bytes: a sliced Arrow table would pickle the whole it was cut from."""
-        return Drawn.from_bytes, (self.to_bytes(),)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +113,7 @@ class RowDraws:
 
     @classmethod
     def from_spec(
-        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
+        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
     ) -> "RowDraws":
         """Return the draws that a spec asks for: with its measure, its budget and its seed.
 
@@ -203,14 +154,14 @@ class RowDraws:
         cost = cells.outputs.cost
         money = weight if cost is None else weight * cost
         totals = len(weight), exact_sum(weight), exact_sum(money)
-        there = row >= 0
-        kept, compact = np.unique(row[there], return_inverse=True)
+        met = row >= 0
+        kept, compact = np.unique(row[met], return_inverse=True)
         place = np.full(self.draws, -1, dtype=np.int64)
-        place[there] = compact
+        place[met] = compact
         rows = pa.table(cells.batch.rows).take(pa.array(kept)).combine_chunks()
         none = np.zeros(self.draws)
         key, own = none.astype(np.uint64), none.copy()
-        key[there], own[there] = keys[row[there]], weight[row[there]]
+        key[met], own[met] = keys[row[met]], weight[row[met]]
         return Drawn(place, time, key, own, rows, *totals)
 
     def sample(self, drawn: Drawn) -> pa.Table:
@@ -226,7 +177,7 @@ class RowDraws:
             InputError: if no row has a weight, or the money does not buy a draw.
         """
         total = rounded(drawn.total)
-        if drawn.rows is None or total <= 0:
+        if total <= 0:
             raise InputError("no row of the pool is expected to move the measure")
         draws = self.draws
         if self.money is not None:
@@ -241,6 +192,33 @@ class RowDraws:
         return rows.append_column(WEIGHT, pa.array(weight))
 
 
+def draw_rows(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
+    """Return draws with replacement, as a value of any engine: see `RowDraws.sample`.
+
+    Args:
+        engine: to run on.
+        rows: of the pool, which is gone over three times: for the strata, for the expected measure,
+            and to draw.
+        spec: of the evaluation.
+    """
+    stratification = stratify(engine, rows, spec)
+    cells = engine.map(rows, assign(spec, stratification))
+    (sums,) = engine.run(cells, SUM_CELLS)
+    weights = engine.call(Step("WeighRows", _weights, (spec, stratification)), sums)
+    (drawn,) = engine.run(cells, Total("", Step("DrawRows", _draw, (weights,)), "FirstArrivals"))
+    return engine.call(Step("WeighDraws", RowDraws.sample, (drawn,)), weights)
+
+
+def _weights(
+    sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification
+) -> RowDraws:
+    return RowDraws.from_spec(spec, stratification, sums)
+
+
+def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
+    return weights.draw(cells)
+
+
 def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
     """Return draws with replacement from the pool of a spec, read in this process.
 
@@ -251,9 +229,4 @@ def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
         InputError: for anything wrong with the pool or the spec.
     """
     with unchanged(spec.pool.path):
-        stratification = stratify_pool(spec)
-        draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
-        drawn = Drawn.zero(draws.draws)
-        for cells in SecondPass(spec, stratification).over_pool():
-            drawn += draws.draw(cells)
-    return draws.sample(drawn)
+        return draw_rows(LOCAL, pool_rows(spec), spec)

@@ -294,18 +294,18 @@ def _slice_table(
 
 def convergence(facts: Facts) -> Section | None:
     """Return the section of estimates after each round, None before a second round has labels."""
-    if len(facts.rounds) < 2 or all(number.value is None for number in facts.rounds[-1].numbers):
+    if len(facts.rounds) < 2 or all(number.value is None for number in facts.rounds[-1].measures):
         return None
     picture = convergence_chart(
-        [after.labels for after in facts.rounds], [after.numbers for after in facts.rounds]
+        [after.labels for after in facts.rounds], [after.measures for after in facts.rounds]
     )
     rows = [
         [str(after.round), f"{after.labels:,}",
          *(f"{data(number.value)} ({interval(number.low, number.high)})"
-           for number in after.numbers[:MOST_PANELS])]
+           for number in after.measures[:MOST_PANELS])]
         for after in facts.rounds
     ]  # fmt: skip
-    names = [pretty(number) for number in facts.rounds[-1].numbers[:MOST_PANELS]]
+    names = [pretty(number) for number in facts.rounds[-1].measures[:MOST_PANELS]]
     listed = table("Estimates after each round", ["round", "labels", *names], rows,
                    range(1, 2 + len(names)))  # fmt: skip
     caption = "Line: estimate. Area: its interval. With the labels that are known by now."

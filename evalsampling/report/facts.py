@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from evalsampling.inference.score_bands import Rate, ScoreBand
+from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands
 from evalsampling.report.numbers import Number
 
@@ -19,12 +19,12 @@ class RoundNumbers:
     Attributes:
         round: number of the round.
         labels: how many there were by then.
-        numbers: on the whole pool, without points of curves.
+        measures: on the whole pool, without points of curves.
     """
 
     round: int
     labels: int
-    numbers: tuple[Number, ...]
+    measures: tuple[Number, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,34 +112,13 @@ class Facts:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":
-        """Return the facts in the content of a report's JSON file."""
-        evaluation: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in content["evaluation"].items()
-        }
-        return cls(
-            title=content["title"],
-            workspace=content["workspace"],
-            as_of=content["as_of"],
-            **evaluation,
-            estimate=content["estimate"],
-            numbers=tuple(map(Number.from_json, content["estimate"]["measures"])),
-            rounds=tuple(
-                RoundNumbers(
-                    after["round"], after["labels"], tuple(map(Number.from_json, after["measures"]))
-                )
-                for after in content["rounds"]
-            ),
-            bands=tuple(
-                LabelledBands(labelled["label"], tuple(map(_band, labelled["bands"])))
-                for labelled in content["bands"]
-            ),
-            prevalence=content["prevalence"],
-            slices=tuple(SlicePart(**part) for part in content["slices"]),
-            annotators=content["annotators"],
-            quality=content["quality"],
-            provenance=content["provenance"],
-        )
+        """Return the facts in the content of a report's JSON file.
+
+        Raises:
+            InputError: naming the key whose value is not what it should be.
+        """
+        measures = content["estimate"]["measures"]
+        return read_record(cls, {**content, **content["evaluation"], "numbers": measures})
 
     @property
     def labels(self) -> int:
@@ -168,10 +147,3 @@ class Facts:
             for number in self.numbers
             if number.against is not None and number.slice is None and not number.is_point
         )
-
-
-def _band(band: Mapping[str, Any]) -> ScoreBand:
-    rates = {
-        name: None if band[name] is None else Rate(**band[name]) for name in ("observed", "model")
-    }
-    return ScoreBand(**{**band, **rates})

@@ -56,14 +56,26 @@ class Number:
         slice: ``column=value``, None for the whole pool.
         threshold: of the score, for a point of a curve; else None.
         value: estimate, None where undefined.
+        standard_error: of it, None where undefined.
         low: lower end of the default interval.
         high: upper end.
         confidence: level of the intervals, in (0, 1).
         method: of the default interval.
-        reason: why the value is undefined, else None.
         intervals: all of them, the default first.
+        reason: why the value is undefined, else None.
+        effective_size: number of equally weighted labels that would be worth as much.
+        design_effect: variance divided by that of a simple random sample of the same size.
+        largest_share: largest share of the variance that comes from a single row.
+        largest_weight: of a draw.
         sensitivity: the default interval for other shares of hidden positives.
-        undetected: bound on positives that no label has found, in words; None if there is none.
+        undetected: bound on positives that no label has found, its ``words`` among others; None if
+            there is none.
+        bias: of the value and its terms, see `inference.ratio_bias.Bias`; None where not estimated.
+        significance: of a comparison, see `inference.results.Significance`; else None.
+        statement: what the number says, in plain sentences.
+        without_unmet: ends of the default interval without positives that score lower than every
+            labelled one; None if there is none.
+        outlook: a smaller half-width and the labels that it is likely to take; None if not said.
     """
 
     measure: str
@@ -72,28 +84,24 @@ class Number:
     slice: str | None
     threshold: float | None
     value: float | None
+    standard_error: float | None
     low: float | None
     high: float | None
     confidence: float
     method: str
-    reason: str | None
     intervals: tuple[ReportedInterval, ...]
-    sensitivity: tuple[ReportedSensitivity, ...]
-    undetected: str | None
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> "Number":
-        """Return the number of an object in the measures of `estimate --json`."""
-        plain = (
-            "measure", "system", "against", "slice", "threshold", "value", "low", "high",
-            "confidence", "method", "reason",
-        )  # fmt: skip
-        return cls(
-            **{name: content[name] for name in plain},
-            intervals=tuple(ReportedInterval(**item) for item in content["intervals"]),
-            sensitivity=tuple(ReportedSensitivity(**item) for item in content["sensitivity"]),
-            undetected=(content["undetected"] or {}).get("words"),
-        )
+    reason: str | None
+    effective_size: float | None
+    design_effect: float | None
+    largest_share: float | None
+    largest_weight: float | None
+    sensitivity: tuple[ReportedSensitivity, ...] = ()
+    undetected: Mapping[str, Any] | None = None
+    bias: Mapping[str, float | None] | None = None
+    significance: Mapping[str, float | None] | None = None
+    statement: str = ""
+    without_unmet: Mapping[str, float | None] | None = None
+    outlook: Mapping[str, Any] | None = None
 
     @property
     def is_point(self) -> bool:
@@ -159,14 +167,17 @@ def title(measure: str, system: str | None = None, against: str | None = None) -
 
 def pretty(number: Number) -> str:
     """Return the name of a number for a sentence: ``F1 of new``."""
-    kind, mark, inner = number.measure.removesuffix(")").partition("(")
-    if mark and kind in _COMPARISONS:
-        name = called(inner)
-        name = name if name in _NAMES.values() else name[:1].lower() + name[1:]
-        name = f"{_COMPARISONS[kind]} {name}"
-    else:
-        name = called(number.measure)
-    return title(name, number.system, number.against)
+    return title(compared(number.measure), number.system, number.against)
+
+
+def compared(measure: str) -> str:
+    """Return the display name of a measure or of a comparison: ``Difference in recall``."""
+    kind, mark, inner = measure.removesuffix(")").partition("(")
+    if not (mark and kind in _COMPARISONS):
+        return called(measure)
+    name = called(inner)
+    name = name if name in _NAMES.values() else name[:1].lower() + name[1:]
+    return f"{_COMPARISONS[kind]} {name}"
 
 
 def called(measure: str) -> str:

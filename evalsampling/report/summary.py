@@ -86,27 +86,10 @@ def summary(facts: Facts) -> Section:
 
 
 def _sentence(number: Number) -> str:
-    name = f"<strong>{escape(pretty(number))}</strong>"
+    """Return what a number says, its value and interval in bold, and what its measure means."""
+    first, end, rest = number.statement.partition(". ")
+    sentence = f"<strong>{escape(first + end.rstrip())}</strong> {escape(rest)}".rstrip()
     meaning = _MEANINGS.get(number.measure, "")
-    digits = decimals(number.low, number.high)
-    if number.value is None:
-        sentence = f"{name} cannot be told: {escape(number.reason or 'undefined')}."
-    elif number.is_exact:
-        exact = data(number.value)
-        sentence = f"{name} is exactly {exact}: every row that it depends on has a label."
-    elif not number.claims:
-        sentence = (
-            f"The labels allow no claim about {name} yet ({escape(number.method)}). "
-            f"The estimate is {data(number.value)}, but it may be far off."
-        )
-    elif number.low is None or number.high is None:
-        sentence = f"{name} is estimated at <b>{data(number.value)}</b>; how far off is not known."
-    else:
-        sentence = (
-            f"{name} is between <b>{data(number.low, digits)}</b> and "
-            f"<b>{data(number.high, digits)}</b> with {_percent(number.confidence)} confidence; "
-            f"the best estimate is <b>{data(number.value, digits)}</b>."
-        )
     return f'{sentence} <span class="soft">{escape(meaning)}</span>' if meaning else sentence
 
 
@@ -172,7 +155,9 @@ def what_if(facts: Facts) -> Section | None:
     )
     listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number)]
     light = [number for number in numbers if number.of_kind("assumption-light")]
-    undetected = dict.fromkeys(number.undetected for number in light if number.undetected)
+    undetected = dict.fromkeys(
+        number.undetected["words"] for number in light if number.undetected is not None
+    )
     bounds = [f"{escape(text[:1].upper() + text[1:])}." for text in undetected]
     body = paragraph(hidden) + bullets(listed)
     caption = "Intervals by how many positives are thought likely to hide"

@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -327,11 +328,17 @@ class ReplacementSampler(Sampler):
     def proposal(self, table: CellTable, history: History) -> Proposal:
         """Return the sampling probabilities of the next round: (1 - delta) q + delta p.
 
-        q is `variance_minimising`, over the root of the costs if the sampler heeds them.
+        q is `variance_minimising`, over the root of the costs if the sampler heeds them. An
+        estimate and the round after it ask for the same one, which is worked out once.
         """
+        sampler, of_table, latest = history.memory.get("proposal", (None, None, None))
+        if sampler is self and of_table is table:
+            return cast(Proposal, latest)
         proposal = self.variance_minimising(table, history)
         proposal = proposal.per_cost(table, history) if self.heeds_costs else proposal
-        return proposal.mixed(self.delta, table.rows) if self.delta else proposal
+        proposal = proposal.mixed(self.delta, table.rows) if self.delta else proposal
+        history.memory["proposal"] = self, table, proposal
+        return proposal
 
     def design(
         self,

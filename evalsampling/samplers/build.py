@@ -30,7 +30,7 @@ def build_sampler(
     """
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
     maker = _class_of(chosen.name, spec)
-    of_queries = spec.pool.lists is not None
+    of_queries = spec.labels.space.has_items
     if of_queries and maker not in (Ranking, Passive):
         raise InputError(f"sampler: {chosen.name}: queries are drawn by ranking or passive")
     if maker is Ranking and not of_queries:
@@ -47,7 +47,9 @@ def build_sampler(
     if maker.needs_costs and spec.pool.cost is None:
         raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
     parameters = dict(chosen.parameters)
-    if chosen is not spec.sampler and "draws" in {one.name for one in dataclasses.fields(maker)}:
+    if chosen is not spec.sampler and "draws" in {
+        field.name for field in dataclasses.fields(maker)
+    }:
         parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}
     if isinstance(parameters.get("weights"), str):
         reference = parameters["weights"]
@@ -61,10 +63,10 @@ def build_sampler(
         "gains": build_gains(spec) if of_queries else (),
     }
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
-    if spec.labels.numbers is not None and sampler.needs_classes:
+    if sampler.needs_classes and not spec.has_classes:
         raise InputError(
-            f"sampler: {chosen.name}: as it stands here it models classes, and with labels.range "
-            "labels are numbers"
+            f"sampler: {chosen.name}: as it stands here it models classes, and here "
+            f"{spec.labels.space.are}"
         )
     return sampler
 

@@ -172,7 +172,7 @@ class _Comparison:
         frequent: the class that most rows of the pool are expected to have.
         spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
         alike: shape (cells,): which of the groups of cells with the same rates each is in.
-        deviation: shape (draws, groups, classes): rates less their means.
+        deviation: shape (classes, draws, groups): rates less their means.
         value: shape (draws, m): of the measure, standardised.
     """
 
@@ -194,12 +194,14 @@ class _Comparison:
         scale = np.sqrt(np.mean(deviation**2, axis=0))
         rate = model.mean_rates
         first, alike = model.alike
+        by_class = np.moveaxis(rates, 2, 0)
+        mean = rate[first].T[:, None]
         return cls(
             rate=rate,
             frequent=int(np.argmax(model.table.count @ rate)),
             spread=_spread(measure, model, risks, labels),
             alike=alike,
-            deviation=(rates - rate)[:, first],
+            deviation=np.stack([of_class.take(first, axis=1) for of_class in by_class]) - mean,
             value=deviation[:, scale > 0] / scale[scale > 0],
         )
 
@@ -220,7 +222,7 @@ class _Comparison:
         kernel = np.zeros((draws, draws))
         for y in range(1, self.rate.shape[1]):
             informative = np.bincount(self.alike, rows / noise[:, y])
-            scaled = self.deviation[:, :, y] * np.sqrt(informative)
+            scaled = self.deviation[y] * np.sqrt(informative)
             kernel += scaled @ scaled.T / draws
         left = np.linalg.solve(kernel + np.eye(draws), self.value)
         return float(np.sum(self.value * (self.value - left)))

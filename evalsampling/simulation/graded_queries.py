@@ -15,7 +15,9 @@ from evalsampling.measures.build import build_gains
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.lists import list_column, list_names
 from evalsampling.pool.stored_columns import ID
-from evalsampling.preparation.local import SecondPass
+from evalsampling.preparation.local import read_cells
+from evalsampling.preparation.plan import SUM_CELLS
+from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
@@ -104,15 +106,16 @@ def read_graded(
     grades = Grades.read(truth, spec)
     depth = max(gain.cut for gain in build_gains(spec))
     systems = len(spec.pool.systems)
-    work = SecondPass(spec, stratification)
+    sums = RunningTotal(SUM_CELLS)
     codes, parts = [], []
-    for cells in work.over_pool():
+    for cells in read_cells(spec, stratification):
+        sums.add(cells)
         stored = pa.table({ID: cells.ids, **cells.stored(np.arange(len(cells)))})
         moments = cells.outputs.probability.shape[1]
         outputs, _ = graded_outputs(stored, grades.of(stored), systems, moments, depth)
         codes.append(cells.cell)
         parts.append(outputs)
-    table = work.table()
+    table = stratification.table(sums.total)
     cell = np.searchsorted(table.code, np.concatenate(codes))
     order = np.argsort(cell, kind="stable")
     return table, cell[order], Outputs.concatenate(parts).take(order)

@@ -137,7 +137,7 @@ def plan(
     )
     systems = tuple(system.name for system in spec.pool.systems)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
-    spreads = _spreads(table, systems, measures, plan, built, workers, report)
+    spreads = _imagined(table, systems, measures, plan, built, workers, report)
     while (
         half_width is not None
         and budgets is None
@@ -145,10 +145,10 @@ def plan(
     ):
         plan = dataclasses.replace(plan, budgets=more)
         report(-repeats * len(built))
-        spreads = _spreads(table, systems, measures, plan, built, workers, report)
+        spreads = _imagined(table, systems, measures, plan, built, workers, report)
     entries: list[dict[str, Any]] = []
     ranges_if_off = (
-        _ranges_if_off(table, systems, measures, plan, built, workers)
+        _imagined(table, systems, measures, plan, built, workers, lambda repeats: None, off=True)
         if table.classes == 2 and obstacle(table) is None
         else [[[NO_RANGE] * len(plan.budgets)] * len(measures)] * len(built)
     )
@@ -189,7 +189,7 @@ Spread = dict[str, float | None]
 """Standard error, half-width and power of one sampler, measure and budget."""
 
 
-def _spreads(
+def _imagined(
     table: CellTable,
     systems: tuple[str | None, ...],
     measures: Sequence[Requested],
@@ -197,39 +197,27 @@ def _spreads(
     built: Sequence[samplers.Sampler],
     workers: int | None,
     report: Callable[[int], None],
+    off: bool = False,
 ) -> list[list[list[Spread]]]:
-    """Return the expected spread of each sampler, measure and budget."""
-    run = functools.partial(_repeat, table, systems, measures=measures, plan=plan)
-    all_runs = repeat_all(run, built, plan.repeats, workers, report)
+    """Return the expected spread of each sampler, measure and budget.
+
+    With ``off`` the range of half-widths of eight in ten pools with miscalibrated probabilities, of
+    half as many repeats.
+    """
+    run = functools.partial(_repeat, table, systems, measures=measures, plan=plan, off=off)
+    repeats = max(plan.repeats // 2, 1) if off else plan.repeats
+    all_runs = repeat_all(run, built, repeats, workers, report)
     bounds = [requested.components[0].bounds for requested in measures]
-    most = [(high - low) / 2 for low, high in bounds]
-    return _summed_up(all_runs, lambda points, m: _spread(points, plan.confidence, most[m]))
 
+    def sum_up(points: list[_Outcome], m: int) -> Spread:
+        if off:
+            return _range([point.half for point in points])
+        return _spread(points, plan.confidence, (bounds[m][1] - bounds[m][0]) / 2)
 
-def _ranges_if_off(
-    table: CellTable,
-    systems: tuple[str | None, ...],
-    measures: Sequence[Requested],
-    plan: Plan,
-    built: Sequence[samplers.Sampler],
-    workers: int | None,
-) -> list[list[list[Spread]]]:
-    """Return the range of half-widths of eight in ten pools with miscalibrated probabilities."""
-    run = functools.partial(_repeat, table, systems, measures=measures, plan=plan, off=True)
-    repeats = max(plan.repeats // 2, 1)
-    all_runs = repeat_all(run, built, repeats, workers, lambda repeats: None)
-    return _summed_up(all_runs, lambda points, m: _range([point.half for point in points]))
-
-
-def _summed_up(
-    all_runs: Sequence[Sequence[list[list["_Outcome"]]]],
-    sum_up: Callable[[list["_Outcome"], int], Spread],
-) -> list[list[list[Spread]]]:
-    """Return the summary of all repeats for each sampler, measure (by its index) and budget."""
     return [
         [
-            [sum_up([run[b][m] for run in runs], m) for b in range(len(runs[0]))]
-            for m in range(len(runs[0][0]))
+            [sum_up([run[b][m] for run in runs], m) for b in range(len(plan.budgets))]
+            for m in range(len(measures))
         ]
         for runs in all_runs
     ]

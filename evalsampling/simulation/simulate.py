@@ -27,7 +27,6 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.simulation.urns import Urns
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.spec.numbers import hold_numbers
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -212,6 +211,6 @@ def _divergence(analysis: Analysis, pool: KnownPool) -> float | None:
     if pool.outputs.grades is not None:  # No best one is known of queries.
         return None
     proposal = sampler.proposal(analysis.table, analysis.history)
-    if proposal is None or hold_numbers(pool.label):
+    if proposal is None or not analysis.table.covers(pool.label):
         return None
     return divergence(sampler.measure, analysis.table, pool.labels, analysis.history, proposal)

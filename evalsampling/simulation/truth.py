@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -13,19 +14,18 @@ import pyarrow.parquet as pq
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
-from evalsampling.labels.class_texts import class_texts
-from evalsampling.labels.label_sets import FLAG
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.label_sets import read_label_sets
+from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.preparation.ids import check_unique_ids
-from evalsampling.preparation.local import SecondPass
+from evalsampling.preparation.local import read_cells
+from evalsampling.preparation.plan import SUM_CELLS
+from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import one_line, unreadable
@@ -77,13 +77,14 @@ class KnownPool:
             return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
         labels = _Truth.read(truth, spec)
         edges, fine = _distinctions(spec, stratification)
-        work = SecondPass(spec, stratification)
+        sums = RunningTotal(SUM_CELLS)
         parts: list[_Kinds] = []
-        for cells in work.over_pool():
+        for cells in read_cells(spec, stratification):
+            sums.add(cells)
             label = labels.codes_of(cells.batch, cells.ids)
             parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
             parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
-        table = work.table()
+        table = stratification.table(sums.total)
         kinds = _Kinds.merged(parts)
         return cls(
             table=table,
@@ -223,25 +224,8 @@ class _Truth:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        if spec.labels.multilabel:
-            return cls._of_sets(path, batch, spec)
-        if spec.labels.numbers is not None:
-            return cls(path, _distinct_ids(batch, name), _numbers(batch, spec.labels.numbers))
-        given = pa.array(class_texts(batch.column("label"), spec.labels.codes), pa.string())
-        codes = pc.index_in(given, value_set=pa.array(list(spec.labels.codes)))
-        if codes.null_count:
-            row = pc.index(codes.is_null(), True).as_py()
-            raise batch.error("label", row, f"{given[row].as_py()!r} is no class")
-        return cls(path, _distinct_ids(batch, name), codes.to_numpy().astype(np.int64))
-
-    @classmethod
-    def _of_sets(cls, path: Path, batch: PoolBatch, spec: EvaluationSpec) -> "_Truth":
-        """Return the sets of labels of rows: lists, or a column ``label.<label>`` for each."""
-        labels = spec.labels.multilabel
-        name = "label" if "label" in batch.rows.schema.names else None
-        by_label = {} if name else {label: f"{FLAG}{label}" for label in labels}
-        codes = read_label_sets(batch, name, by_label, labels)
-        return cls(path, _distinct_ids(batch, spec.pool.id), codes)
+        codes = spec.labels.space.true_codes(_TruthColumns.of(batch))
+        return cls(path, _distinct_ids(batch, name), codes)
 
     def codes_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
         """Return the true label codes of rows, shape (n,)."""
@@ -258,23 +242,18 @@ class _Truth:
         return self.codes[place.to_numpy()]
 
 
-def _numbers(batch: PoolBatch, numbers: NumberRange) -> IntArray:
-    """Return the codes of labels that are numbers, shape (n,)."""
-    column = batch.column("label")
-    if pa.types.is_string(column.type):
-        try:
-            column = column.cast(pa.float64())
-        except pa.ArrowInvalid as error:
-            raise batch.error("label", 0, f"must be numbers: {one_line(error)}") from error
-    given = PoolBatch(pa.record_batch({"label": column}), batch.path).numbers("label")
-    values = given.astype(np.float64, copy=False)
-    outside = ~numbers.holds(values)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise batch.error(
-            "label", row, f"{values[row]:g} is not from {numbers.low:g} to {numbers.high:g}"
-        )
-    return numbers.codes(values)
+class _TruthColumns(LabelColumns):
+    """The columns of a file of true labels, whose numbers may be text."""
+
+    def numbers(self, name: str) -> npt.NDArray[np.floating]:
+        """Return a column of finite numbers, shape (n,)."""
+        column = self.column(name)
+        if pa.types.is_string(column.type):
+            try:
+                column = column.cast(pa.float64())
+            except pa.ArrowInvalid as error:
+                raise self.error(name, 0, f"must be numbers: {one_line(error)}") from error
+        return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
 
 
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:

@@ -19,7 +19,7 @@ from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
-from evalsampling.spec.sections import Section, absolute, number
+from evalsampling.spec.sections import Section, absolute
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
@@ -119,14 +119,10 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
                 f"{len(labels.classes)}: ais takes them"
             )
         return chosen
-    if labels.numbers is not None:
-        return SamplerSpec("active_risk")
-    if pool.lists is not None:
-        return SamplerSpec("ranking")
     has_prior = pool.score is not None or pool.probability is not None
-    if has_prior and labels.oracle == "deterministic" and len(labels.classes) <= MOST_CLASSES:
-        return SamplerSpec("calibrated")
-    return SamplerSpec("ais")
+    has_prior = has_prior and labels.oracle == "deterministic"
+    usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
+    return SamplerSpec(labels.space.default_sampler or usual)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,14 +220,15 @@ class EvaluationSpec:
             "confidence", "hidden", "seed", "sink", "stop", "workspace",
             below={"pool": POOL_KEYS, "labels": LABELS_KEYS},
         )  # fmt: skip
-        labels = read_labels(top.section("labels"), str(directory))
-        strata = _strata(top.section("strata"))
         section = top.section("pool", required=True)
+        of_items = section.get("lists") is not None
+        labels = read_labels(top.section("labels"), str(directory), of_items)
+        strata = _strata(top.section("strata"))
         pool = read_pool(section, labels, str(directory), strata.by_features)
-        if pool.lists is not None:
+        if labels.space.has_items:
             strata = _of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
-        chosen = top.get("measure", "f1" if labels.numbers is None else "mse")
+        chosen = top.get("measure", labels.space.default_measure)
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
@@ -266,7 +263,7 @@ class EvaluationSpec:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
-        if self.pool.lists is not None and self.sink.format == "splink":
+        if self.labels.space.has_items and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
         if self.sink.format == "splink" and len(self.labels.classes) != 2:
             raise InputError(
@@ -316,23 +313,17 @@ class EvaluationSpec:
     @property
     def has_classes(self) -> bool:
         """Whether a row has one of several classes: not a number, nor items with grades."""
-        return self.labels.numbers is None and self.pool.lists is None
+        return self.labels.space.has_classes
 
     @property
     def label_prior(self) -> HiddenPrior | None:
-        """Prior of hidden positives for model-based intervals; None where labels are numbers."""
-        return self.hidden if self.labels.numbers is None else None
+        """Prior of hidden positives for model-based intervals; None where rows have no classes."""
+        return self.hidden if self.has_classes else None
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """Number of classes that each system can predict.
-
-        For queries 2, whether its list differs from that of the first system, which has 1.
-        """
-        systems = len(self.pool.systems)
-        if self.pool.lists is not None:
-            return (1, *(2,) * (systems - 1))
-        return (len(self.labels.classes),) * systems
+        """How many predictions of each system cells tell apart: see `LabelSpace.signatures`."""
+        return self.labels.space.signatures(len(self.pool.systems))
 
     @property
     def row_classes(self) -> int:
@@ -343,13 +334,9 @@ class EvaluationSpec:
 def _strata(section: Section) -> StrataSpec:
     section.check_keys("method", "leaves", "branching", "edges")
     method = section.part("method", CUT_METHODS, "csf", [KD])
-    edges = section.get("edges")
-    if edges is not None:
-        if not isinstance(edges, list) or not edges:
-            raise InputError(f"strata.edges: must be a list of numbers, got {edges!r}")
-        edges = tuple(number("strata.edges", edge) for edge in edges)
-        if any(a >= b for a, b in itertools.pairwise(edges)):
-            raise InputError("strata.edges: must be strictly increasing")
+    edges = None if section.get("edges") is None else section.numbers("edges")
+    if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
+        raise InputError("strata.edges: must be strictly increasing")
     return StrataSpec(
         method=method,
         leaves=section.integer("leaves", 256, least=1),

@@ -1,7 +1,6 @@
 """The section ``pool.lists`` of a spec: pools whose rows are queries with lists of items."""
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -49,27 +48,3 @@ def read_lists(pool: Section) -> ListsSpec | None:
 def lists_mapping(lists: ListsSpec) -> dict[str, Any]:
     """Return the section ``pool.lists`` with every default filled in."""
     return {"items": lists.items, "payload": list(lists.payload)}
-
-
-def check_grades(labels: Mapping[str, Any]) -> None:
-    """Check that the section ``labels`` suits items that are graded.
-
-    Args:
-        labels: fields of `LabelsSpec` by name.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
-    classes = tuple(labels["classes"])
-    if labels["multilabel"]:
-        raise InputError("labels.multilabel: an item of a list has one grade")
-    if classes != tuple(range(len(classes))):
-        raise InputError(
-            "labels.classes: with pool.lists these are grades, 0, 1, 2 and so on, "
-            f"got {list(classes)}"
-        )
-    if labels["oracle"] != "deterministic":
-        raise InputError("labels.oracle: an item of a list is graded once")
-    for key in ("gold", "repeats"):
-        if labels[key]:
-            raise InputError(f"labels.{key}: there are no control tasks among items of lists")

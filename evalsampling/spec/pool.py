@@ -6,14 +6,13 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.lists import ListsSpec, check_grades, lists_mapping, read_lists
+from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import READ_FROM, Section, absolute
 from evalsampling.spec.sink import EVERY_BATCH, mistaken_ids
 from evalsampling.spec.systems import (
     Probability,
     SystemSpec,
-    number_of,
     prediction_mapping,
     probability_mapping,
     read_probability,
@@ -97,32 +96,27 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         if column in EVERY_BATCH:
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     lists = read_lists(section)
+    pool = PoolSpec(
+        path=str(path),
+        id=section.text("id") or "id",
+        score=None,
+        probability=None,
+        systems=(),
+        slices=section.columns("slices"),
+        features=(),
+        payload=payload,
+        scorer=None,
+        directory=directory,
+        masks=masks,
+        lists=lists,
+        cost=section.text("cost"),
+    )
     if lists is not None:
-        check_grades(
-            {field.name: getattr(labels, field.name) for field in dataclasses.fields(labels)}
-        )
-        return PoolSpec(
-            path=str(path),
-            id=section.text("id") or "id",
-            score=None,
-            probability=None,
-            systems=read_rankers(section.section("systems")),
-            slices=section.columns("slices"),
-            features=(),
-            payload=(*payload, *(name for name in lists.payload if name not in payload)),
-            scorer=None,
-            directory=directory,
-            masks=masks,
-            lists=lists,
-            cost=section.text("cost"),
-        )
-    score, probability = section.text("score"), read_probability(section, labels)
-    if labels.numbers is not None:
-        score = _variance(section, by_features)
-        systems: tuple[SystemSpec, ...] = (read_system(section, None, labels, score, "prediction"),)
-    elif section.get("variance") is not None:
-        raise InputError("pool.variance: is of labels that are numbers, which need labels.range")
-    elif section.get("systems") is not None:
+        payload = (*payload, *(name for name in lists.payload if name not in payload))
+        systems = read_rankers(section.section("systems"))
+        return dataclasses.replace(pool, systems=systems, payload=payload)
+    score, probability = labels.space.score(section, by_features), read_probability(section, labels)
+    if section.get("systems") is not None:
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
@@ -136,41 +130,19 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
     features = section.columns("features")
     if by_features and not features:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
-    needs_columns = len(labels.classes) > 2 and labels.numbers is None
-    if needs_columns and probability is None and not by_features:
+    if labels.space.needs_columns and probability is None and not by_features:
         raise InputError(
-            f"pool.probability: with {number_of(labels)}, name a column for each "
+            f"pool.probability: with {labels.space.size}, name a column for each "
             "(probability: {class: column, ...})"
         )
-    return PoolSpec(
-        path=str(path),
-        id=section.text("id") or "id",
+    return dataclasses.replace(
+        pool,
         score=score,
         probability=probability,
         systems=systems,
-        slices=section.columns("slices"),
         features=features,
-        payload=payload,
         scorer=scorer,
-        directory=directory,
-        masks=masks,
-        cost=section.text("cost"),
     )
-
-
-def _variance(section: Section, by_features: bool) -> str:
-    """Return the column of predictive variances, which takes the place of a score for numbers.
-
-    Raises:
-        InputError: naming the key that is missing, or that is for classes only.
-    """
-    for key in ("systems", "score", "probability"):
-        if section.get(key) is not None:
-            raise InputError(f"pool.{key}: with labels.range there is one system, whose strata are "
-                             "those of pool.variance")  # fmt: skip
-    if by_features:
-        raise InputError("strata.method: kd: with labels.range strata are those of pool.variance")
-    return section.text("variance") or "variance"
 
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
@@ -179,7 +151,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     if pool.lists is not None:
         mapping["lists"] = lists_mapping(pool.lists)
     if pool.score is not None:
-        mapping["score" if labels.numbers is None else "variance"] = pool.score
+        mapping[labels.space.score_key] = pool.score
     first = pool.systems[0]
     if first.name is None:
         mapping["prediction"] = prediction_mapping(first)

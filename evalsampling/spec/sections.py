@@ -144,6 +144,13 @@ class Section:
         """Return a finite number."""
         return number(self._path(key), self.get(key, default))
 
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of finite numbers."""
+        listed = self.get(key)
+        if not isinstance(listed, list) or not listed:
+            raise InputError(f"{self._path(key)}: must be a list of numbers, got {listed!r}")
+        return tuple(number(self._path(key), one) for one in listed)
+
     def columns(self, key: str) -> tuple[str, ...]:
         """Return a list of columns, each named once."""
         listed = self.get(key, [])

@@ -1,10 +1,11 @@
 """The key ``pool.systems`` of a spec: the systems under evaluation and their columns."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import column_of_each
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, number
 
@@ -41,14 +42,14 @@ def read_system(
     """Return one system, checked."""
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
-    if labels.multilabel and isinstance(prediction, Mapping):
-        columns = _by_label(where, prediction, labels.multilabel)
+    columns = labels.space.by_label(where, prediction)
+    if columns:
         return SystemSpec(name, score, None, None, read_probability(section, labels), columns)
     if isinstance(prediction, Mapping):
         rule = Section(where, prediction)
         rule.check_keys("threshold")
         threshold, prediction = number(f"{where}.threshold", rule.get("threshold")), None
-        if len(labels.classes) != 2:
+        if not labels.space.is_binary:
             raise InputError(f"{where}: a threshold decides between two classes only")
         if score is None:
             raise InputError(f"{where}: a threshold needs a score")
@@ -91,15 +92,6 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
     return tuple(rankers)
 
 
-def _by_label(where: str, given: Mapping[Any, Any], labels: Sequence[str]) -> dict[str, str]:
-    """Return the column of each label, in the order of the labels."""
-    columns = {str(key): column for key, column in given.items()}
-    texts = all(isinstance(column, str) for column in columns.values())
-    if set(columns) != set(labels) or not texts:
-        raise InputError(f"{where}: must name a column for each of {list(labels)}, got {given!r}")
-    return {label: columns[label] for label in labels}
-
-
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
     """Return the value of a key ``probability``, checked.
 
@@ -107,33 +99,16 @@ def read_probability(section: Section, labels: LabelsSpec) -> Probability:
         InputError: naming the key, if it is not a column, or a column for each class.
     """
     value = section.get("probability")
-    if labels.multilabel and isinstance(value, Mapping):
-        return _by_label(f"{section.name}.probability", value, labels.multilabel)
     if isinstance(value, Mapping):
-        columns = {str(key): column for key, column in value.items()}
-        if set(columns) != set(labels.codes) or not all(
-            isinstance(column, str) for column in columns.values()
-        ):
-            raise InputError(
-                f"{section.name}.probability: must name a column for each of {list(labels.codes)}, "
-                f"the labels.classes, got {value!r}"
-            )
-        return {text: columns[text] for text in labels.codes}
+        return column_of_each(f"{section.name}.probability", value, labels.space.offered)
     if value is not None and not isinstance(value, str):
         raise InputError(f"{section.name}.probability: must be a column, got {value!r}")
-    if value is not None and len(labels.classes) > 2:
+    if value is not None and labels.space.needs_columns:
         raise InputError(
-            f"{section.name}.probability: with {number_of(labels)}, name a column for "
+            f"{section.name}.probability: with {labels.space.size}, name a column for "
             "each (probability: {class: column, ...})"
         )
     return value
-
-
-def number_of(labels: LabelsSpec) -> str:
-    """Return the number of classes or labels, in words."""
-    if labels.multilabel:
-        return f"{len(labels.multilabel)} labels"
-    return f"{len(labels.classes)} classes"
 
 
 def prediction_mapping(system: SystemSpec) -> Any:
@@ -157,6 +132,4 @@ def probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec
     """Return the value of a key ``probability``, with classes as in the spec."""
     if isinstance(probability, str):
         return probability
-    if labels.multilabel:
-        return dict(probability)
-    return dict(zip(labels.classes, probability.values(), strict=True))
+    return dict(zip(labels.space.names, probability.values(), strict=True))

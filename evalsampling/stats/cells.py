@@ -71,6 +71,10 @@ class CellTable:
         """Number of classes."""
         return self.prior.shape[1]
 
+    def covers(self, label: IntArray) -> bool:
+        """Tell whether labels are of its classes, so that it has their probabilities."""
+        return int(label.max(initial=-1)) < self.classes
+
     @functools.cached_property
     def rows(self) -> int:
         """M, the rows of the pool."""
@@ -189,20 +193,6 @@ class CellSums:
         count = self.count[code]
         mean = self.probability[code] / (count.astype(object) * PROBABILITY_ONE)[:, None]
         return code, count, mean.astype(np.float64)
-
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes, without loss."""
-        parts = (np.array(self.low.shape), self.count, self.high, self.low)
-        return b"".join(part.astype("<i8").tobytes() for part in parts)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "CellSums":
-        """Return the state that `to_bytes` wrote."""
-        values = np.frombuffer(data, "<i8").astype(np.int64)
-        cells, columns = values[:2].tolist()
-        count, words = np.split(values[2:], [cells])
-        high, low = words.reshape(2, cells, columns)
-        return cls(count, high, low)
 
 
 @dataclasses.dataclass(frozen=True)

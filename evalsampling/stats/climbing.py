@@ -38,10 +38,12 @@ def climb(
     damping = np.full(len(z), 1e-3)
     going = np.arange(len(z))
     for _ in range(_MOST_STEPS):
-        diagonal = np.einsum("nii->ni", information[going]) * damping[going, None]
-        damped = information[going] + diagonal[:, :, None] * np.eye(z.shape[1])
+        damped = information[going]
+        diagonal = np.einsum("nii->ni", damped)  # a view, which may be written to
+        diagonal += diagonal * damping[going, None]
         step = np.linalg.solve(damped, gradient[going, :, None])[:, :, 0]
-        step *= np.minimum(1, 3 / np.maximum(np.linalg.norm(step, axis=1), 1e-300))[:, None]
+        length = np.sqrt(np.einsum("ni,ni->n", step, step))
+        step *= np.minimum(1, 3 / np.maximum(length, 1e-300))[:, None]
         proposed = density(z[going] + step)
         gained = proposed.logarithm - height[going]
         rises = gained >= 0

@@ -79,13 +79,14 @@ def hamiltonian(
     for trajectory in range(schedule.burn_in + schedule.kept):
         momentum = rng.standard_normal(state.shape)
         jitter = rng.uniform(1 - _JITTER, 1 + _JITTER, (len(state), 1))
-        energy = height - (momentum**2).sum(axis=1) / 2
+        steps = np.repeat(schedule.step * jitter, state.shape[1], axis=1)
+        energy = height - np.einsum("ij,ij->i", momentum, momentum) / 2
         with np.errstate(over="ignore", invalid="ignore"):
             end, speed, proposed = _leapfrog(
-                density, state, momentum, gradient, schedule.step * jitter, schedule.leaps
+                density, state, momentum, gradient, steps, schedule.leaps
             )
             end_height, end_gradient = proposed.logarithm, proposed.gradient
-            gain = end_height - (speed**2).sum(axis=1) / 2 - energy
+            gain = end_height - np.einsum("ij,ij->i", speed, speed) / 2 - energy
         accepted = np.log(rng.random(len(state))) < np.where(np.isfinite(gain), gain, -np.inf)
         state[accepted], height[accepted] = end[accepted], end_height[accepted]
         gradient[accepted] = end_gradient[accepted]
@@ -104,8 +105,10 @@ def _leapfrog(
 ) -> tuple[FloatArray, FloatArray, Density]:
     """Return the ends of trajectories, shape (chains, dimensions), their momentum and density."""
     momentum = momentum + step / 2 * gradient
-    for leap in range(leaps):
+    for _ in range(leaps - 1):
         point = point + step * momentum
-        reached = density(point)
-        momentum = momentum + (step if leap < leaps - 1 else step / 2) * reached.gradient
-    return point, momentum, reached
+        momentum += step * density(point).gradient
+    point = point + step * momentum
+    end = density(point)
+    momentum += step / 2 * end.gradient
+    return point, momentum, end

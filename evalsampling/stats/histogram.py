@@ -1,7 +1,6 @@
 """Mergeable histogram of scores whose result does not depend on how the pool was cut."""
 
 import dataclasses
-import json
 import math
 
 import numpy as np
@@ -133,17 +132,6 @@ class ScoreHistogram:
     def _ends(self, first: int) -> npt.NDArray[np.float64]:
         with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
-
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes, without loss."""
-        state = dataclasses.asdict(self) | {"counts": self.counts.tolist()}
-        return json.dumps(state).encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "ScoreHistogram":
-        """Return the state that `to_bytes` wrote."""
-        state = json.loads(data)
-        return cls(**state | {"counts": np.array(state["counts"], dtype=np.int64)})
 
 
 def _merged(limit: int, *parts: ScoreHistogram) -> ScoreHistogram:

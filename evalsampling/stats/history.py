@@ -5,7 +5,9 @@ order of the cell. Ids are in the reserve alone: no statistic needs them.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,6 +106,14 @@ class History:
     def __len__(self) -> int:
         """Return the number of questions."""
         return len(self.cell)
+
+    @functools.cached_property
+    def memory(self) -> dict[str, tuple[Any, ...]]:
+        """What was worked out from this very history and is asked for again; no part of it.
+
+        By what it is: what it was worked out from beside the history, then the result.
+        """
+        return {}
 
     @property
     def labelled(self) -> IntArray:

@@ -82,20 +82,6 @@ class FeatureSample:
     def _width(self) -> int:
         return self.features.shape[1]
 
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes, without loss."""
-        head = np.array([self.capacity, *self.features.shape], dtype="<i8")
-        parts = (head, self.hashes.astype("<u8"), self.features.astype("<f8"))
-        return b"".join(part.tobytes() for part in parts)
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "FeatureSample":
-        """Return the state that `to_bytes` wrote."""
-        capacity, rows, width = np.frombuffer(data, "<i8", 3).tolist()
-        hashes = np.frombuffer(data, "<u8", rows, offset=24).astype(np.uint64)
-        features = np.frombuffer(data, "<f8", offset=24 + 8 * rows).astype(np.float64)
-        return cls(capacity, hashes, features.reshape(rows, width))
-
 
 @dataclasses.dataclass(frozen=True)
 class KdTree:

@@ -1,9 +1,7 @@
 """Mergeable counts of scores in bins whose width does not depend on outliers."""
 
 import dataclasses
-import json
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -135,22 +133,6 @@ class ScoreCounts:
         np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, bulk.counts[filled]]))
         upper = np.concatenate([upper, bulk.upper_ends[filled]])[first]
         return ScoreBins(lower, upper, counts, minimum, maximum)
-
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes, without loss."""
-        head = {"extreme": self.extreme.tolist(), "extreme_rows": self.extreme_rows.tolist()}
-        return json.dumps(head).encode() + b"\n" + self.bulk.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "ScoreCounts":
-        """Return the state that `to_bytes` wrote."""
-        end = data.index(b"\n")
-        head: dict[str, Any] = json.loads(data[:end])
-        return cls(
-            np.array(head["extreme"], dtype=np.float64),
-            np.array(head["extreme_rows"], dtype=np.int64),
-            ScoreHistogram.from_bytes(data[end + 1 :]),
-        )
 
 
 def _bounds(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating]:

@@ -106,22 +106,6 @@ class SignatureCounts:
         """Return the signatures, ascending, and how many of the rows counted have each."""
         return _counted(self.sample_code) if self.sampled else (self.code, self.count)
 
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes, without loss."""
-        head = np.array([self.limit, self.sampled, len(self.code), len(self.sample_code)])
-        parts = (head, self.code, self.count, self.sample_code)
-        integers = b"".join(part.astype("<i8").tobytes() for part in parts)
-        return integers + self.sample_hash.astype("<u8").tobytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "SignatureCounts":
-        """Return the state that `to_bytes` wrote."""
-        values = np.frombuffer(data, "<i8").astype(np.int64)
-        limit, sampled, codes, rows = values[:4].tolist()
-        ends = np.cumsum([codes, codes, rows])
-        code, count, sample_code, sample_hash = np.split(values[4:], ends)
-        return cls(limit, bool(sampled), code, count, sample_hash.view(np.uint64), sample_code)
-
 
 def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct codes, ascending, and how often each occurs."""

@@ -1,7 +1,6 @@
 """Slices: rows of each value of a column, counted by cell."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -57,22 +56,5 @@ class SliceCounts:
             tuple(
                 {v: a.get(v, zeros) + b.get(v, zeros) for v in sorted({*a, *b})}
                 for a, b in zip(self.columns, other.columns, strict=True)
-            ),
-        )
-
-    def to_bytes(self) -> bytes:
-        """Return the state as bytes, without loss."""
-        columns = [{v: counts.tolist() for v, counts in column.items()} for column in self.columns]
-        return json.dumps([self.cells, columns]).encode()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> "SliceCounts":
-        """Return the state that `to_bytes` wrote."""
-        cells, columns = json.loads(data)
-        return cls(
-            cells,
-            tuple(
-                {v: np.array(counts, dtype=np.int64) for v, counts in column.items()}
-                for column in columns
             ),
         )

@@ -1,6 +1,5 @@
 """Complete trees over leaves in score order, as level-order arrays."""
 
-import functools
 import itertools
 
 import numpy as np
@@ -16,6 +15,9 @@ class LeafTree:
     K = B^D leaves make the complete tree, any other number the most even one; nodes that would
     cover no leaf do not exist. The root is not a node: it has no branch probability. All arrays
     list the nodes level by level, so the children of a node stand side by side.
+
+    Products and sums down paths lie in memory leaf by leaf, the classes of each side by side: how
+    arrays lie decides the order of later sums, and fits to large pools answer to last digits.
 
     Attributes:
         leaves: K.
@@ -44,7 +46,8 @@ class LeafTree:
             paths.append(nodes + above)
             nodes += len(first)
         self.depth: npt.NDArray[np.int64] = np.concatenate(depths)
-        self._first_leaves = starts
+        # Of all levels, in as many copies of the leaves one after the other.
+        self._first_leaves = np.concatenate([leaves * d + first for d, first in enumerate(starts)])
         self._first_siblings = np.concatenate(children)
         self._family = np.repeat(
             np.arange(len(self._first_siblings)), np.diff(self._first_siblings, append=nodes)
@@ -57,22 +60,21 @@ class LeafTree:
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sums of leaf values, (..., leaves), over the leaves of nodes: (..., nodes)."""
-        return np.concatenate(
-            [np.add.reduceat(values, first, axis=-1) for first in self._first_leaves], axis=-1
-        )
+        copies = np.concatenate([values] * len(self._paths), axis=-1)
+        return np.add.reduceat(copies, self._first_leaves, axis=-1)
 
     def branch_probabilities(self, weights: FloatArray) -> FloatArray:
         """Return positive node weights, shape (..., nodes), divided by the sums over siblings."""
         families = np.add.reduceat(weights, self._first_siblings, axis=-1)
-        return weights / families[..., self._family]
+        return weights / families.T.take(self._family, axis=0).T
 
     def leaf_probabilities(self, branches: FloatArray) -> FloatArray:
         """Return the products of branch probabilities, (..., nodes), down paths: (..., leaves)."""
-        return functools.reduce(np.multiply, (branches[..., path] for path in self._paths))
+        return np.multiply.reduce(branches.T.take(self._paths, axis=0), axis=0).T
 
     def path_sums(self, values: FloatArray) -> FloatArray:
         """Return the sums of node values, (..., nodes), down each path: (..., leaves)."""
-        return functools.reduce(np.add, (values[..., path] for path in self._paths))
+        return np.add.reduce(values.T.take(self._paths, axis=0), axis=0).T
 
     @property
     def leaf_nodes(self) -> npt.NDArray[np.int64]:

@@ -1,23 +1,24 @@
-"""Apache Beam transforms: each wires a plain batch function or one mergeable sum.
+"""Apache Beam transforms: each wires a stage of `preparation.plan`.
 
 Elements are batches of Arrow columns (`evalsampling.pool.PoolBatch`), never single rows, and
 the summaries made of them.
 """
 
-from evalsampling.transforms.cells import AssignCells as AssignCells
-from evalsampling.transforms.cells import CountSlices as CountSlices
-from evalsampling.transforms.cells import CutStrata as CutStrata
-from evalsampling.transforms.cells import SumCells as SumCells
-from evalsampling.transforms.cells import SummarizePool as SummarizePool
 from evalsampling.transforms.coders import BatchCoder as BatchCoder
-from evalsampling.transforms.ids import CheckIds as CheckIds
+from evalsampling.transforms.engine import BeamEngine as BeamEngine
 from evalsampling.transforms.metering import read_meters as read_meters
-from evalsampling.transforms.poisson import PoissonSample as PoissonSample
-from evalsampling.transforms.pool import FetchCells as FetchCells
-from evalsampling.transforms.pool import FetchPool as FetchPool
-from evalsampling.transforms.pool import InspectPool as InspectPool
-from evalsampling.transforms.pool import ScorePool as ScorePool
-from evalsampling.transforms.reserve import CheckHeld as CheckHeld
-from evalsampling.transforms.reserve import DrawReserve as DrawReserve
-from evalsampling.transforms.sums import SumFn as SumFn
-from evalsampling.transforms.with_replacement import ReplacementSample as ReplacementSample
+from evalsampling.transforms.passes import AssignCells as AssignCells
+from evalsampling.transforms.passes import CheckHeld as CheckHeld
+from evalsampling.transforms.passes import CheckIds as CheckIds
+from evalsampling.transforms.passes import CountSlices as CountSlices
+from evalsampling.transforms.passes import CutStrata as CutStrata
+from evalsampling.transforms.passes import DrawReserve as DrawReserve
+from evalsampling.transforms.passes import FetchCells as FetchCells
+from evalsampling.transforms.passes import FetchPool as FetchPool
+from evalsampling.transforms.passes import PoissonSample as PoissonSample
+from evalsampling.transforms.passes import ReplacementSample as ReplacementSample
+from evalsampling.transforms.passes import ScorePool as ScorePool
+from evalsampling.transforms.passes import SumCells as SumCells
+from evalsampling.transforms.passes import SummarizePool as SummarizePool
+from evalsampling.transforms.stages import InspectPool as InspectPool
+from evalsampling.transforms.stages import SumFn as SumFn

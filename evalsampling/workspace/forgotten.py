@@ -69,7 +69,7 @@ class ForgottenRows:
 
     def _row(self, id: str) -> str:
         """Return the id of the row of a task's id: for an item of a list, that of its query."""
-        return id if self.pool.spec.pool.lists is None else id.rpartition("/")[0]
+        return self.pool.spec.labels.space.row_of(id)
 
 
 def is_among(table: pa.Table, column: str, values: Collection[str]) -> Any:

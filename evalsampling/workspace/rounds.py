@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.items import item_ids
+from evalsampling.labels.items import subject_ids, subject_questions
 from evalsampling.labels.tasks import KIND, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
@@ -80,7 +80,7 @@ class RoundFiles:
         Raises:
             InputError: if anything else was changed.
         """
-        ids = self.subjects(pool.spec)
+        ids = self.subjects
         asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
         try:
             names = [name for name in self.batch.column_names if name != KIND]
@@ -95,9 +95,10 @@ class RoundFiles:
         """The draws that asked a question."""
         return self.draws.filter(self.draws["new"])
 
-    def subjects(self, spec: EvaluationSpec) -> list[Any]:
-        """Return the ids of the rows, or items of queries, that the round asked about, in order."""
-        return self.asked[ID].to_pylist() if spec.pool.lists is None else item_ids(self.asked)
+    @property
+    def subjects(self) -> list[Any]:
+        """The ids of the rows, or items of queries, that the round asked about, in order."""
+        return subject_ids(self.asked)
 
     def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
         """Return the tasks of the round's questions, in the order of their draws.
@@ -106,9 +107,8 @@ class RoundFiles:
             spec: of the evaluation.
             key: of the workspace's task names.
         """
-        ids, questions = self.subjects(spec), self.asked["question"].to_pylist()
-        if spec.pool.lists is not None:  # Each item is asked about once.
-            questions = [0] * len(ids)
+        ids = self.subjects
+        questions = subject_questions(self.asked, self.asked["question"].to_pylist())
         return [
             task_name(spec, key, self.number, id, question, self.design.get("check", False))
             for id, question in zip(ids, questions, strict=True)

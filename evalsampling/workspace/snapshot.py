@@ -131,7 +131,7 @@ class Snapshot:
     @functools.cached_property
     def ids(self) -> list[str]:
         """Ids of the rows or items of all tasks as text, in the order of the tasks."""
-        return [str(id) for files in self.standing for id in files.subjects(self.pool.spec)]
+        return [str(id) for files in self.standing for id in files.subjects]
 
     @functools.cached_property
     def question_of_task(self) -> Mapping[str, int]:
@@ -197,7 +197,7 @@ class Snapshot:
     @property
     def answers(self) -> int:
         """Number of questions with a label; a query has one if all its items are graded."""
-        if self.pool.spec.pool.lists is not None:
+        if self.pool.spec.labels.space.has_items:
             return len(self.history.labelled)
         return int(np.sum(self.labels != NO_LABEL))
 
@@ -219,7 +219,7 @@ class Snapshot:
     @property
     def never_answered(self) -> int:
         """Number of questions of closed rounds that lack an answer."""
-        rounds = [files.number for files in self.standing for _ in files.subjects(self.pool.spec)]
+        rounds = [files.number for files in self.standing for _ in files.subjects]
         return sum(
             state is State.OPEN and number in self.closed
             for state, number in zip(self.states, rounds, strict=True)
@@ -229,9 +229,7 @@ class Snapshot:
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
         round_of_question = [
-            place
-            for place, files in enumerate(self.standing, start=1)
-            for _ in files.subjects(self.pool.spec)
+            place for place, files in enumerate(self.standing, start=1) for _ in files.subjects
         ]
         answered: set[int] = set()
         late = 0
@@ -320,7 +318,7 @@ class Snapshot:
             ids=[*self.ids, *(id for _, id, _ in self._adjudication_tasks), *controls.ids],
             tasks=list(self.subject_of_task),
             labels=self.labels,
-            codes=labels.codes,
+            space=labels.space,
             tally=self.tally,
             withdrawn={
                 task: files.number
@@ -332,8 +330,6 @@ class Snapshot:
                 ]
             },
             pairs=self._pairs,
-            positive=str(labels.classes[labels.positive]),
-            multilabel=labels.multilabel,
             folds_names=self.pool.folds_names,
         )
 
@@ -356,7 +352,7 @@ class Snapshot:
     def history(self) -> History:
         """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
         spec = self.pool.spec
-        if spec.pool.lists is not None:
+        if spec.labels.space.has_items:
             return self._history_of_queries()
         systems, classes = len(spec.pool.systems), self.pool.table.classes
         history = self._drawn(
@@ -405,7 +401,7 @@ class Snapshot:
     @property
     def _ends(self) -> npt.NDArray[np.int64]:
         """Index after the last task of each round that was not withdrawn."""
-        sizes = [len(files.subjects(self.pool.spec)) for files in self.standing]
+        sizes = [len(files.subjects) for files in self.standing]
         return np.cumsum(np.array(sizes, dtype=np.int64))
 
     @functools.cached_property

@@ -17,11 +17,11 @@ import pytest
 
 from evalsampling import samplers
 from evalsampling.cli.estimate import contest_table, estimate_table
-from evalsampling.commands.estimate_result import ReportedEstimate
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.many_systems import Contest, PairTest
 from evalsampling.inference.results import Estimate, Target, as_json
-from evalsampling.report.numbers import MOSTLY_PRIOR, two_digits
+from evalsampling.parts.records import read_record
+from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
 from tests.jobs import Job, call, files_below, make_rich_pool
 
 
@@ -360,7 +360,7 @@ def test_no_zero_has_a_minus() -> None:
     tiny = Target("accuracy", (-1.0, 1.0), system="a", against="b")
     interval = Interval(-1e-7, 2e-7, "design-based", "student")
     found = Estimate(tiny, -1e-9, 1e-7, 0.95, (interval,))
-    text = estimate_table([ReportedEstimate.from_json(as_json(found))], ["design-based"])
+    text = estimate_table([read_record(Number, as_json(found))], ["design-based"])
     assert "-0.0000" not in "\n".join(text)
 
 

@@ -58,10 +58,7 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
         ({"pool": {"prediction": "name"}}, ["column 'name', row 0: type string holds none of"]),
         (
             {
-                "pool": {
-                    "score": "scor",
-                    "probability": {"a": "score", "b": "score", "c": "score"},
-                },
+                "pool": {"score": "scor", "probability": dict.fromkeys("abc", "score")},
                 "labels": {"classes": ["a", "b", "c"]},
                 "measure": "accuracy",
             },

@@ -50,7 +50,7 @@ def test_ids_are_checked_once(
         assert json.loads(manifest.read_text())["counts"] == {"rows": 2000}
         assert (one.workspace / "steps" / "check-ids.json").exists()
     written = files_below(one.workspace)
-    monkeypatch.setattr(pipeline, "build_id_check", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr(pipeline, "plan_id_check", lambda *_: pytest.fail("checked again"))
     assert one.prepare("--check-ids").json == told
     assert files_below(one.workspace) == written
 

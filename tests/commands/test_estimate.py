@@ -9,6 +9,7 @@ import pytest
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import BY_NAME
+from evalsampling.parts.records import read_record
 from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call, make_rich_pool, strict_json
 from tests.measures.pools import NEEDING_MORE
@@ -106,7 +107,7 @@ def test_a_model_that_labels_contradict_is_noted(
         "f1", "precision", "recall", "accuracy"
     ]  # fmt: skip
     assert not any("do not fit a curve" in warning for warning in result["warnings"])
-    assert EstimateResult.from_json(result, []).notes == tuple(result["notes"])
+    assert read_record(EstimateResult, result).notes == tuple(result["notes"])
 
 
 def test_estimate_before_any_label(drawn: Job) -> None:

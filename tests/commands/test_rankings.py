@@ -194,7 +194,7 @@ def test_other_commands(tmp_path: Path, queries: Queries) -> None:
     assert f"dcg@{CUT}" in (tmp_path / "report.html").read_text()
     votes: Any = call("votes", workspace, "--to", tmp_path / "votes.csv", "--json").json
     assert votes["rows"] == len(grades(workspace, queries))
-    for command, message in [(["diagnose"], "queries have no scores to diagnose"),
+    for command, message in [(["diagnose"], "here labels are grades of items"),
                              (["sample", "--adjudicate"], "no such batches of items")]:  # fmt: skip
         failed = call(*command, workspace)
         assert failed.status == 1

@@ -50,12 +50,14 @@ def test_readme_says_how_many_intervals_of_the_picture_hold_the_truth() -> None:
 
 
 def test_first_pages_have_one_example_with_one_f1() -> None:
-    row = r"^f1 +(0\.\d{4})  (0\.\d{4})\N{EN DASH}(0\.\d{4})"
-    readme = re.findall(row, README, re.M)[-1]
-    start = re.findall(row, (DOCS / "start.md").read_text("utf-8"), re.M)[-1]
-    assert readme == start
-    value, low, high = (f"{float(number):.2f}" for number in start)
-    assert re.search(rf"^f1 +{value}  95 %: {low} to {high}$", README, re.M)
+    sentence = r"^F1 (0\.\d{2}) \((0\.\d{2}) to (0\.\d{2})\)"
+    found = re.findall(sentence, README, re.M)
+    assert len(found) == 2, "in Python and on the command line"
+    assert {*found} == {found[0]}
+    value, low, high = found[0]
+    printed = r"^f1 (0\.\d{4}) (0\.\d{4}) to (0\.\d{4})$"
+    [start] = re.findall(printed, (DOCS / "start.md").read_text("utf-8"), re.M)
+    assert [f"{float(number):.2f}" for number in start] == [value, low, high]
     drawn = (pictures.FOLDER / "method.svg").read_text("utf-8")
     assert f">f1 {value}<" in drawn
     assert f">{low} to {high}<" in drawn

@@ -143,7 +143,7 @@ def test_probabilities_of_many_classes_are_enough() -> None:
     spec = evaluation.state.pool.spec
     assert spec.labels.classes == tuple(range(6))
     assert spec.pool.features == tuple(named.values())
-    with pytest.raises(InputError, match=r"a column for each of .*, the labels\.classes, got"):
+    with pytest.raises(InputError, match=r"a column for each of .*, as `labels` has them, got"):
         Evaluation.from_frame(
             {"no": [0.5], "yes": [0.5], "guess": [1]},
             prediction="guess",

@@ -141,17 +141,17 @@ def test_ids_of_a_pool_that_changes_do_not_pass_as_checked(
 
 
 def change_after(
-    monkeypatch: pytest.MonkeyPatch, module: Any, path: Path, change: Change = of_same_size
+    monkeypatch: pytest.MonkeyPatch, module: Any, path: Path, first_pass: str = "stratify_pool"
 ) -> None:
     """Let a file change after the first pass of a module's work."""
-    stratify = module.stratify_pool
+    stratify = getattr(module, first_pass)
 
-    def late(spec: EvaluationSpec) -> Any:
-        found = stratify(spec)
-        change(path)
-        return found
+    def late(*given: Any) -> Any:
+        stratification = stratify(*given)
+        of_same_size(path)
+        return stratification
 
-    monkeypatch.setattr(module, "stratify_pool", late)
+    monkeypatch.setattr(module, first_pass, late)
 
 
 def test_nothing_is_planned_on_two_versions(
@@ -190,7 +190,7 @@ def test_no_sample_is_of_two_versions(
     sample: Callable[[EvaluationSpec], Any],
 ) -> None:
     one, path = small(job, measure="accuracy")
-    change_after(monkeypatch, module, path)
+    change_after(monkeypatch, module, path, "stratify")
     with pytest.raises(InputError, match=r"part-1\.parquet: has changed while it was read"):
         sample(EvaluationSpec.load(one.spec))
 

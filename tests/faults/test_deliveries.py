@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
+from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import Register, check_votes
 from evalsampling.stats.history import NO_LABEL
@@ -36,7 +37,7 @@ REGISTER = Register(
     ids=IDS,
     tasks=TASKS,
     labels=np.full(ROWS, NO_LABEL),
-    codes={label: code for code, label in enumerate(CLASSES)},
+    space=Classes(tuple(CLASSES), 2),
 )
 FEW, MANY = 300, int(os.environ.get("EVALSAMPLING_DELIVERIES", "100000"))
 

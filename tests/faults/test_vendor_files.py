@@ -21,13 +21,14 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.vendor import escaped
 from evalsampling.labels.votes import Register, check_votes
-from evalsampling.spec.yes_no import plain, yes_and_no
 from evalsampling.stats.history import NO_LABEL
 
 ROWS = 12
@@ -40,10 +41,9 @@ REGISTER = Register(
     ids=[str(row) for row in range(ROWS)],
     tasks=TASKS,
     labels=np.full(ROWS, NO_LABEL),
-    codes={label: code for code, label in enumerate(CLASSES)},
+    space=Classes(tuple(CLASSES)),
     tally=Tally(Subjects(ROWS, votes=3)),
     pairs={make_pair(*left, *right): [row] for row, (left, right) in enumerate(PAIRS)},
-    positive="yes",
 )
 FEW, MANY = 150, int(os.environ.get("EVALSAMPLING_DELIVERIES", "100000"))
 
@@ -264,7 +264,7 @@ def check(seed: int, name: str) -> bool:
     labels = {(TASKS[row], str(vote.annotator), vote.label) for row, vote in taken if vote.label}
     assert all(vote.annotator for _, vote in taken)
     if labels:
-        words = yes_and_no(REGISTER.codes)
+        words = yes_and_no(REGISTER.space.codes)
         spelled = {
             (task, person, words.get(plain(label), plain(label)))
             for task, person, label in find(content)

@@ -139,7 +139,7 @@ def test_regions_that_are_labelled_are_known_exactly() -> None:
     assert hits.low == hits.high == hits.met == POOL.label[everything].sum()
 
 
-def test_words_tell_what_could_hide_and_what_would_help() -> None:
+def test_words_tell_what_could_hide() -> None:
     sampler = SAMPLERS["ais"]
     history, _ = POOL.run(sampler, 6, 50, seed=3)
     (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95, LIGHT)
@@ -151,33 +151,6 @@ def test_words_tell_what_could_hide_and_what_would_help() -> None:
     assert content["words"] == told
     assert "whatever labels the other rows have" in content["assumes"]
     assert content["counts"][1]["high"] == counts.high
-
-
-def test_further_labels_are_about_enough() -> None:
-    """Labelled as told, with no positive met, the interval gets about as narrow as it was told."""
-    pool = dataclasses.replace(POOL, label=np.where(POOL.leaf < 15, 0, POOL.label))
-    sampler = SAMPLERS["ais, mixed"]
-    history, order = pool.run(sampler, 4, 60, seed=3)
-    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95, LIGHT)
-    assert found.light is not None
-    further = found.light.further
-    assert further is not None
-    before = light_of(found)
-    default = found.intervals[0]
-    assert further.width <= 2 * (default.high - default.low) + 1e-9
-    assert further.name == "false negatives"
-    assert 0 <= further.first_leaf <= further.last_leaf < pool.table.leaves
-
-    def by_need(table, history):  # type: ignore[no-untyped-def]
-        inside = (table.leaf >= further.first_leaf) & (table.leaf <= further.last_leaf)
-        return np.where(inside & (table.outputs.prediction[:, 0] == 0), 1.0, 1e-9)
-
-    more = samplers.Given(FBeta(), weights=by_need)
-    rng = np.random.default_rng(5)
-    history = pool.answer(more.design(pool.table, history, further.labels, rng), order)
-    (after,) = sampler.estimate(pool.table, history, [FBeta()], 0.95, LIGHT)
-    interval = light_of(after)
-    assert interval.high - interval.low < (before.high - before.low + further.width) / 2
 
 
 def test_slices_count_their_own_rows() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from evalsampling.inference import calibration_curve
+from evalsampling.inference import calibration_curve, curve_coordinates
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     STEPS,
@@ -43,10 +43,10 @@ def some_labels(curve: CalibrationCurve, seed: int = 1, most: int = 30) -> tuple
 def by_the_words(curve: CalibrationCurve, z: FloatArray, x: FloatArray, count: FloatArray):
     """The rates of cells by the model of the docstring, for cells that are at corners."""
     apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
-    covariance = np.exp(-calibration_curve._STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
-    s = calibration_curve._STEP_SPREAD * np.linalg.cholesky(covariance) @ z[2 : 2 + STEPS]
-    b = calibration_curve._SLOPE_SPREAD * z[1]
-    eta, step = [calibration_curve._TOP_SPREAD * z[0]], (x[0] - x[-1]) / STEPS
+    covariance = np.exp(-curve_coordinates.STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
+    s = curve_coordinates.STEP_SPREAD * np.linalg.cholesky(covariance) @ z[2 : 2 + STEPS]
+    b = curve_coordinates.SLOPE_SPREAD * z[1]
+    eta, step = [curve_coordinates.TOP_SPREAD * z[0]], (x[0] - x[-1]) / STEPS
     for j in range(STEPS):
         eta.append(eta[-1] - np.exp(b + s[j]) * step)
     at_top = np.exp(-np.arange(STEPS + 1) / calibration_curve._TOP_STEPS)

@@ -17,6 +17,7 @@ from evalsampling.inference.many_systems import (
 )
 from evalsampling.inference.results import Estimate, Target, undefined
 from evalsampling.inference.significance import Significance, two_sided_p_value
+from evalsampling.parts.records import read_record
 
 NAMES = ("a", "b", "c", "d")
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
@@ -103,7 +104,9 @@ def test_a_pair_without_evidence_claims_nothing() -> None:
 def test_a_contest_comes_back_from_its_object() -> None:
     contest = hold_contest([pair(0, 1, 0.3, 0.01), pair(0, 2, 0.2, 0.1), pair(1, 2, 0.2, 0.01)], 9)
     content = json.loads(json.dumps(dataclasses.asdict(contest)))
-    assert Contest.from_json(content) == contest
+    assert read_record(Contest, content) == contest
     content["pairs"][0] |= {"low": None, "high": None}
-    pair_of_unbounded = Contest.from_json(content).pairs[0]
-    assert (pair_of_unbounded.low, pair_of_unbounded.high) == (-np.inf, np.inf)
+    unbounded = read_record(Contest, content)
+    assert (unbounded.pairs[0].low, unbounded.pairs[0].high) == (None, None)
+    assert not unbounded.pairs[0].is_above
+    assert not unbounded.pairs[0].is_below

@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
 from evalsampling.measures import ROCArea
+from evalsampling.parts.records import read_record
 from evalsampling.stats.ranked_list import RankedList
 from tests.ranked_lists import Ranked, labels
 
@@ -188,10 +189,10 @@ def test_a_rank_is_told_with_all_measures() -> None:
 
 def test_guarantee_in_words_and_back_from_json() -> None:
     content = {**vars(GUARANTEE), "ranks": [300, 600], "warnings": ["adastrat: a word"]}
-    assert Guarantee.from_json(content) == GUARANTEE
+    assert read_record(Guarantee, content) == GUARANTEE
     assert "within a factor of 1.1, with confidence 0.95 (2 queries" in GUARANTEE.words
-    nothing = Guarantee.from_json({**content, "factor": None})
+    nothing = read_record(Guarantee, {**content, "factor": None})
     assert nothing.words == "no precision is guaranteed", "and more labels do not help"
-    unsettled = Guarantee.from_json({**content, "factor": None, "settled": False})
+    unsettled = read_record(Guarantee, {**content, "factor": None, "settled": False})
     assert unsettled.words == "no precision is guaranteed yet"
     assert math.isclose(GUARANTEE.wanted, 1.2)

@@ -51,7 +51,7 @@ def completed(pool: Pool, rows: np.ndarray, drawn: Predictive, draw: int) -> np.
     label[rows] = pool.label[rows]
     for cell, by_class in enumerate(drawn.unlabelled[draw]):
         left = np.flatnonzero((pool.cell == cell) & (label < 0))
-        label[left] = np.repeat(np.arange(pool.classes), by_class)
+        label[left] = np.repeat(np.arange(pool.classes), by_class.astype(int))
     return label
 
 

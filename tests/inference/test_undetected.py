@@ -8,7 +8,7 @@ from scipy import stats
 
 from evalsampling.inference import undetected
 from evalsampling.inference.exposure import Exposure, RoundOfTrials, rounds_of_trials
-from evalsampling.inference.undetected import fill, most_undetected
+from evalsampling.inference.undetected import Most, Rules, Undetected, fill
 from evalsampling.measures import FBeta
 from evalsampling.samplers import Stratified
 from evalsampling.stats.history import History
@@ -47,7 +47,7 @@ def mean_of_products(pool: Pool, paths: Iterable[Path], replacement: bool) -> np
         cell, cells = history.cell[labelled], len(pool.table)
         rows = pool.table.count - np.bincount(cell, minlength=cells)
         left = pool.truth[:, 1] - np.bincount(cell[history.label[labelled] == 1], minlength=cells)
-        rules = undetected._Rules.of(exposure, hit, ~hit, rows)
+        rules = undetected.Rules.of(exposure, hit, ~hit, rows)
         total = total + path.chance * np.exp(rules.slope @ left - rules.offset)
         mass += path.chance
     assert mass == pytest.approx(1, abs=1e-9)
@@ -120,6 +120,12 @@ def test_chance_to_miss_is_at_most_alpha_without_replacement(alpha: float) -> No
     paths = without_replacement(pool, Stratified(FBeta()), (3, 2))
     missed = sum(path.chance * misses(pool, path.history, False, alpha) for path in paths)
     assert missed <= alpha + 1e-12
+
+
+def most_undetected(
+    exposure: Exposure, hit: np.ndarray, miss: np.ndarray, rows: np.ndarray, alpha: float
+) -> Most:
+    return Undetected(Rules.of(exposure, hit, miss, rows), rows, alpha).most()
 
 
 def misses(pool: Pool, history: History, replacement: bool, alpha: float) -> bool:

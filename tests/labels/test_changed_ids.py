@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import InputError
+from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.changed_ids import is_shortened
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.splink import make_pair
@@ -27,9 +28,8 @@ def drawn(ids: Sequence[str], pairs: Any = None) -> Register:
         ids=list(ids),
         tasks=[f"t_{row}" for row in range(len(ids))],
         labels=np.full(len(ids), NO_LABEL),
-        codes={"0": 0, "1": 1},
+        space=Classes(),
         pairs=pairs or {},
-        positive="1",
     )
 
 

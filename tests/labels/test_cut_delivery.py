@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.label_spaces.numbers import Numbers
+from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import Register, check_votes
-from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
@@ -20,22 +22,20 @@ from tests.labels.deliveries import FORMATS, written
 IDS = ["12", "123", "9", "x"]
 
 
-def register(labels: LabelsSpec) -> Register:
+def register(space: LabelSpace) -> Register:
     return Register(
         question_of_task={f"t_{id}": row for row, id in enumerate(IDS)},
         questions_of_id={id: [row] for row, id in enumerate(IDS)},
         ids=IDS,
         tasks=[f"t_{id}" for id in IDS],
         labels=np.full(len(IDS), NO_LABEL),
-        codes=labels.codes,
-        positive=str(labels.classes[labels.positive]),
-        multilabel=labels.multilabel,
+        space=space,
     )
 
 
-CLASSES = LabelsSpec(("no", "no idea", "yes", "un"), 2, "deterministic")
-NUMBERS = LabelsSpec((0, 1), 0, "deterministic", numbers=NumberRange(0.0, 10.0))
-SETS = LabelsSpec(("none", "a", "b", "a+b"), 3, "deterministic", multilabel=("a", "b"))
+CLASSES = Classes(("no", "no idea", "yes", "un"), 2)
+NUMBERS = Numbers(0.0, 10.0)
+SETS = Sets(("a", "b"))
 
 
 @pytest.mark.parametrize(
@@ -60,15 +60,15 @@ SETS = LabelsSpec(("none", "a", "b", "a+b"), 3, "deterministic", multilabel=("a"
         (NUMBERS, "task,label\nt_x,5\n", ""),
         (SETS, "task,label\nt_x,a", "'a' may be the beginning of a larger set"),
         (SETS, "task,label\nt_x,b+a", ""),
-        (LabelsSpec((1, 10), 1, "deterministic"), "task,label\nt_x,1", "beginning of '10'"),
-        (LabelsSpec((0, 1), 1, "deterministic"), "task,clerical_match_score\nt_x,0",
+        (Classes((1, 10), 1), "task,label\nt_x,1", "beginning of '10'"),
+        (Classes(), "task,clerical_match_score\nt_x,0",
          "'0' may be the beginning of another number"),
-        (LabelsSpec((0, 1), 1, "deterministic"), "task,clerical_match_score\nt_x,0.7", ""),
+        (Classes(), "task,clerical_match_score\nt_x,0.7", ""),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("replace", [False, True])
 def test_what_may_go_on_is_held_back(
-    labels: LabelsSpec, text: str, words: str, replace: bool
+    labels: LabelSpace, text: str, words: str, replace: bool
 ) -> None:
     votes = read_votes("votes.csv", text.encode())
     taken, rejects = check_votes(votes, register(labels), replace)

@@ -17,7 +17,6 @@ from evalsampling import InputError
 from evalsampling.labels import delivery, formats, parquet_votes
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.formats import Vote, read_votes
-from evalsampling.labels.parquet_votes import read_columns
 
 TWO_53 = 2**53
 
@@ -319,7 +318,7 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_damaged_lists_of_labels_are_told_of() -> None:
-    """Flipped bits of a file with a column of lists: votes, or one error; Arrow never aborts."""
+    """Flipped bits of a file with a column of lists: votes, or one error."""
     kinds = {"task": ["t1", "t2", "t3"] * 5, "label": [["a", "b"], [], ["c"]] * 5}
     table = pa.table({"task": kinds["task"], "label": pa.array(kinds["label"])})
     draw, told = random.Random(3), 0
@@ -330,7 +329,7 @@ def test_damaged_lists_of_labels_are_told_of() -> None:
         content = bytearray(sink.getvalue().to_pybytes())
         content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
         try:
-            list(read_columns("votes.parquet", bytes(content), ("task", "label")))
-        except (InputError, ValueError, OSError):
+            read("votes.parquet", bytes(content))
+        except InputError:
             told += 1
     assert told > 200

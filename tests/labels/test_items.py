@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evalsampling.labels.items import graded_outputs, item_ids, item_rows
+from evalsampling.labels.items import graded_outputs, item_ids, subject_rows
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL
 from tests.queries import make_queries
@@ -29,7 +29,7 @@ SPEC = EvaluationSpec.from_mapping(make_queries(2).spec(), Path())
 
 def test_each_item_has_a_name_and_what_belongs_to_it() -> None:
     assert item_ids(ROWS) == ["a/x", "a/z", "b/x"]
-    shown = item_rows(ROWS, SPEC)
+    shown = subject_rows(ROWS, SPEC)
     assert shown["id"].to_pylist() == ["a/x", "a/z", "b/x"]
     assert shown["payload.text"].to_pylist() == ["first", "first", "second"]
     assert shown["payload.title"].to_pylist() == ["one", "three", '{"n": 1}']
@@ -38,14 +38,14 @@ def test_each_item_has_a_name_and_what_belongs_to_it() -> None:
 def test_a_payload_that_is_too_short_is_an_error() -> None:
     short = ROWS.set_column(8, "payload.title", pa.array(['["one", "two"]', "[1, 2]", "[]"]))
     with pytest.raises(ValueError, match="column 'title' has 2 values for more items"):
-        item_rows(short, SPEC)
+        subject_rows(short, SPEC)
 
 
 @pytest.mark.parametrize("stored", [[1, 2, 3], ["p", "q", "r"], ['{"a": 1}'] * 3])
 def test_a_payload_without_lists_is_an_error(stored: list[object]) -> None:
     wrong = ROWS.set_column(8, "payload.title", pa.array(stored))
     with pytest.raises(ValueError, match="column 'title' has no lists: "):
-        item_rows(wrong, SPEC)
+        subject_rows(wrong, SPEC)
 
 
 def test_a_query_is_graded_once_all_its_items_are() -> None:

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsampling import InputError
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.label_studio import data_keys, label_config
 from evalsampling.labels.sinks import SINKS, write_tasks
@@ -237,7 +239,7 @@ def test_the_escape_of_formulas_can_be_undone(text: str) -> None:
 
 
 def labels(*classes: Any, several: bool = False) -> LabelsSpec:
-    return LabelsSpec(classes, 1, "deterministic", multilabel=classes if several else ())
+    return LabelsSpec(Sets(classes) if several else Classes(classes), "deterministic")
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+from evalsampling.label_spaces.numbers import MEDIAN
 from evalsampling.labels.tally import (
     CONTRADICTED,
     EACH,
@@ -16,7 +17,6 @@ from evalsampling.labels.tally import (
     Subjects,
     Tally,
 )
-from evalsampling.spec.labels import MEDIAN
 from evalsampling.stats.history import NO_LABEL
 
 

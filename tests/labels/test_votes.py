@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.formats import Vote
 from evalsampling.labels.votes import Register, check_votes
 from evalsampling.stats.history import NO_LABEL
@@ -13,7 +14,7 @@ REGISTER = Register(
     ids=["7", "8", "8"],
     tasks=["t_a", "t_b", "t_c"],
     labels=np.full(3, NO_LABEL),
-    codes={"0": 0, "1": 1},
+    space=Classes(),
 )
 
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsampling import InputError
+from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels import workbook
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.workbook import BATCH, CUT, MOST_CHARACTERS, read_rows, write_tasks
@@ -265,7 +266,7 @@ def written(directory: Path, labels: LabelsSpec, **columns: list[Any]) -> Any:
 
 def test_all_cells_are_text(tmp_path: Path) -> None:
     odd = ["=1+1", "0012", "1e5", "#N/A", None, "2026-03-01"]
-    book = written(tmp_path, LabelsSpec((0, 1), 1, "deterministic"), text=odd, number=[2**60] * 6)
+    book = written(tmp_path, LabelsSpec(Classes(), "deterministic"), text=odd, number=[2**60] * 6)
     assert book.sheetnames == ["tasks", "instructions"]
     sheet = book["tasks"]
     assert [cell.value for cell in sheet[1]] == [
@@ -288,13 +289,13 @@ def test_all_cells_are_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("classes", [("a,b", "c"), (" a", "b"), tuple(map(str, range(200)))])
 def test_classes_that_no_list_can_offer(tmp_path: Path, classes: Any) -> None:
-    book = written(tmp_path, LabelsSpec(classes, classes[0], "deterministic"), text=["x"])
+    book = written(tmp_path, LabelsSpec(Classes(classes, 0), "deterministic"), text=["x"])
     assert not book["tasks"].data_validations.dataValidation
 
 
 @pytest.mark.parametrize("text", ["x" * 40_000, "🙂" * 20_000, "\x01" * 10_000])
 def test_a_text_that_no_cell_holds_is_cut(tmp_path: Path, text: str) -> None:
-    book = written(tmp_path, LabelsSpec((0, 1), 1, "deterministic"), text=[text])
+    book = written(tmp_path, LabelsSpec(Classes(), "deterministic"), text=[text])
     shown = book["tasks"]["B2"].value
     assert shown.endswith(CUT)
     units = len(shown.encode("utf-16-le")) // 2
@@ -309,7 +310,7 @@ def test_without_openpyxl_it_says_what_to_install(
     with pytest.raises(InputError, match=r"x\.xlsx: a workbook needs openpyxl: pip install 'evals"):
         read_votes("x.xlsx", content)
     with pytest.raises(InputError, match=r"sink\.format: a workbook needs openpyxl"):
-        written(tmp_path, LabelsSpec((0, 1), 1, "deterministic"), text=["x"])
+        written(tmp_path, LabelsSpec(Classes(), "deterministic"), text=["x"])
     assert not [*tmp_path.iterdir()]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.measures import (
     BY_NAME,
     Accuracy,
@@ -29,7 +30,6 @@ from evalsampling.measures.comparisons import (
     pairs_of,
     systems_of,
 )
-from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import make_pool, risk_of, value_of
 
@@ -97,7 +97,7 @@ def test_ratio_is_that_of_the_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "known"), [("mcc", {}), ("mean_error", {"numbers": NumberRange(0, 50)})]
+    ("name", "known"), [("mcc", {}), ("mean_error", {"numbers": Numbers(0, 50)})]
 )
 def test_measures_that_can_be_negative_have_no_ratio(name: str, known: dict[str, Any]) -> None:
     """Their ratio was cut at 0, whatever its sign."""

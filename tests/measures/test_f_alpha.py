@@ -129,8 +129,8 @@ def test_jacobian_of_sets_is_the_change_of_the_value(kind: type) -> None:
 
 def test_deviation_of_micro_f1_is_that_of_the_paper() -> None:
     """[Y] eq. 95 to 97: labels being independent, over all sets as over each label by itself."""
+    from evalsampling.label_spaces.sets import probabilities_of_sets
     from evalsampling.measures.deviation import Deviation
-    from evalsampling.pool.label_sets import probabilities_of_sets
 
     outputs, _, f, _ = sets_pool(4)
     p = np.random.default_rng(4).uniform(0.02, 0.98, (80, LABELS))

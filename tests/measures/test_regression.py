@@ -8,6 +8,7 @@ from scipy import stats
 from sklearn import metrics
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     BY_NAME,
     MeanAbsoluteError,
@@ -17,13 +18,11 @@ from evalsampling.measures import (
     RootMeanSquaredError,
 )
 from evalsampling.measures.build import build_measures
-from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.derivatives import jacobian
-from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
 from tests.spec.specs import parse
 
-KNOWN = NumberRange(0, 50)
+KNOWN = Numbers(0, 50)
 NAMED: dict[str, Measure] = {
     one.name: one
     for one in (
@@ -41,9 +40,9 @@ def rows(seed: int, count: int = 200) -> tuple[Outputs, np.ndarray, np.ndarray, 
     label, variance = rng.uniform(0, 50, count), rng.gamma(2, 2, count)
     predicted = label + np.sqrt(variance) * rng.normal(size=count)
     outputs = Outputs(
-        KNOWN.codes(predicted)[:, None], variance[:, None], np.tile(CHANCES, (count, 1, 1))
+        KNOWN.encode(predicted)[:, None], variance[:, None], np.tile(CHANCES, (count, 1, 1))
     )
-    return outputs, KNOWN.codes(label), predicted, label
+    return outputs, KNOWN.encode(label), predicted, label
 
 
 @pytest.mark.parametrize(

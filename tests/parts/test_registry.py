@@ -12,7 +12,7 @@ from evalsampling.parts.registry import KINDS, Registry
 from evalsampling.pool.formats import registry as formats
 from evalsampling.samplers import BY_NAME, Passive
 from evalsampling.spec.evaluation import CUT_METHODS
-from evalsampling.spec.labels import VOTE_RULES
+from evalsampling.spec.labels import LABEL_SPACES, VOTE_RULES
 from evalsampling.spec.sink import SINKS
 from evalsampling.storage import STORES
 
@@ -83,6 +83,7 @@ def test_every_kind_has_one_registry() -> None:
         STORES,
         formats.OTHERS,
         interval_methods.BY_NAME,
+        LABEL_SPACES,
     )
     assert {one.kind for one in parts} == {*KINDS} - {"measures"}
 

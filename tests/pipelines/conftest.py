@@ -1,12 +1,10 @@
 """What the tests of pipelines share."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from evalsampling.transforms import SumFn
-from tests.spark import started_session
 
 
 @pytest.fixture
@@ -22,9 +20,3 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(SumFn, "merge_accumulators", counting)
     return sizes
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    """A session of Spark on this machine."""
-    yield from started_session()

@@ -5,9 +5,12 @@ from typing import Any
 import apache_beam as beam
 import pytest
 
+from evalsampling.commands.prepare import Preparation
+from evalsampling.commands.prepare_plan import plan_passes
 from evalsampling.pipelines import prepare as prepare_pipeline
 from evalsampling.pipelines.running import parse_options
 from evalsampling.spec import EvaluationSpec
+from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.cases import CASES
 from tests.jobs import call, make_pool, make_rich_pool
@@ -82,14 +85,12 @@ def test_whole_evaluations_equal_memory(
 
 
 def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
-    from evalsampling.commands.prepare import Preparation
-
     names: set[str] = set()
     one = job()
     root = beam.Pipeline(options=parse_options([]))
     spec = EvaluationSpec.load(one.spec)
-    prepare_pipeline.build(
-        root, Preparation.from_spec(spec, ExecutionContext("none"), check_ids=True)
+    plan_passes(
+        BeamEngine(root), Preparation.from_spec(spec, ExecutionContext("none"), check_ids=True)
     )
 
     class Visitor(beam.pipeline.PipelineVisitor):

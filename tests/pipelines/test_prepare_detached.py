@@ -12,8 +12,10 @@ from apache_beam.portability import common_urns
 from apache_beam.portability.api import beam_runner_api_pb2
 
 from evalsampling.commands.prepare import Preparation
+from evalsampling.commands.prepare_plan import plan_passes
 from evalsampling.pipelines import prepare, running
 from evalsampling.spec import EvaluationSpec
+from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
@@ -74,7 +76,7 @@ def test_functions_are_pickled_by_name(job: Callable[..., Job]) -> None:
     """A function that is pickled by value tells where its file was, and has to fit there."""
     preparation = Preparation.from_spec(EvaluationSpec.load(job().spec), HERE, check_ids=True)
     root = beam.Pipeline(options=running.parse_options([]))
-    prepare.build(root, preparation)
+    plan_passes(BeamEngine(root), preparation)
     steps = root.to_runner_api().components.transforms.values()
     functions = [
         beam_runner_api_pb2.ParDoPayload.FromString(step.spec.payload).do_fn.payload

@@ -40,7 +40,7 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
             raise OSError("the connection was reset")
         yield from batches
 
-    monkeypatch.setattr("evalsampling.transforms.pool.read_batches", breaking)
+    monkeypatch.setattr("evalsampling.preparation.plan.read_batches", breaking)
     monkeypatch.setattr("evalsampling.preparation.payload.read_batches", breaking)
     assert one.prepare(RETRYING).status == 0
     assert len(broken) == 2 * 3, "two of three groups in the first pass, the second, the payload"

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from evalsampling import InputError
-from evalsampling.preparation import shards as shares
+from evalsampling.preparation import shares
 from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import BAD
-from tests.cases import CASES
 from tests.changing_pools import (
     assert_whole_when_run_again,
     changed,
@@ -25,26 +24,29 @@ from tests.changing_pools import (
     of_same_size_and_time,
     small,
 )
-from tests.jobs import Job, Pool, make_pool, make_rich_pool
+from tests.jobs import Job, Pool, make_pool
 from tests.reference import by_beam, contents
 from tests.spark import MASTER, SPARK, environment
 
 ROOT = Path(__file__).resolve().parents[2]
+RESERVE = "DrawReserve"
+"""Stage whose pieces are parts of the reserve."""
+
 pytestmark = SPARK
 
 
 @pytest.fixture
 def merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
     """Tells how many states each merge was given, in whatever process."""
-    log, merge = tmp_path / "merged", shares.merge
+    log, merge = tmp_path / "merged", shares.merged_piece
 
     def counting(kind: str, part: int, states: Any, **named: Any) -> Any:
-        known = list(states)
+        of_part = list(states)
         with log.open("a") as file:
-            file.write(f"{len(known)}\n")
-        return merge(kind, part, iter(known), **named)
+            file.write(f"{len(of_part)}\n")
+        return merge(kind, part, iter(of_part), **named)
 
-    monkeypatch.setattr(shares, "merge", counting)
+    monkeypatch.setattr(shares, "merged_piece", counting)
     return lambda: [int(line) for line in log.read_text().split()]
 
 
@@ -54,9 +56,6 @@ def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
     return prepare(EvaluationSpec.load(one.spec), session, **options).to_json()
 
 
-SPECS: dict[str, Any] = {
-    name: CASES[name] for name in ("edges", "kd beside a score", "systems", "pooled signatures")
-}
 SHARDINGS = [
     pytest.param(1, 1 << 20, 8, id="one-share"),
     pytest.param(2, 333, 3, id="few-shares"),
@@ -78,35 +77,6 @@ def test_the_same_workspace(
     assert prepare(session, one) == told, "prepared again, it does nothing"
 
 
-@pytest.mark.parametrize("case", SPECS)
-def test_the_same_workspace_of_other_specs(session: Any, job: Any, merged: Any, case: str) -> None:
-    shape, keys = SPECS[case]
-    keys = {**keys, "pool": {**keys["pool"], "slices": ["city", "year"]}}
-    one = job(make_rich_pool(**shape), files=3, group_rows=150, budget=300, **keys)
-    expected = by_beam(one)
-    prepare(session, one, partitions=4)
-    assert contents(one.workspace) == expected
-    assert max(merged()) > 1, "no states met: the test would prove nothing"
-
-
-def test_text_with_a_scorer_and_all_ids(session: Any, job: Any) -> None:
-    pool = make_pool().with_text_ids()
-    keys = {"scorer": "doubling:score", "score": "doubled"}
-    one = job(pool, budget=30, pool=keys)
-    (one.directory / "doubling.py").write_text(
-        "import pyarrow as pa, pyarrow.compute as pc\n"
-        "def score(batch):\n"
-        "    score = batch['score'].cast(pa.float64())\n"
-        "    return batch.append_column('doubled', pc.multiply(score, 2.0))\n"
-    )
-    pool.write_as("csv", one.directory / "text", files=3)
-    one.spec.write_text(one.spec.read_text().replace("pool/*.parquet", "text/*.csv"))
-    expected = by_beam(one, "--check-ids")
-    assert any(name.startswith("scored/") for name in expected)
-    prepare(session, one, partitions=2, check_ids=True)
-    assert contents(one.workspace) == expected
-
-
 def test_ids_of_a_prepared_workspace_are_checked_by_the_other_program(
     session: Any, job: Any
 ) -> None:
@@ -116,18 +86,6 @@ def test_ids_of_a_prepared_workspace_are_checked_by_the_other_program(
         prepare(session, one, check_ids=True)
     assert one.prepare("--check-ids").status == 0
     assert prepare(session, one, check_ids=True) == told
-
-
-@pytest.mark.parametrize("name", ["missing column", "nan score", "duplicate id", "empty pool"])
-def test_bad_pool(session: Any, job: Any, name: str) -> None:
-    make, words = BAD[name]
-    one = job(make(), files=2)
-    with pytest.raises(InputError) as error:
-        prepare(session, one)
-    for word in words:
-        assert word in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
-    assert not one.workspace.exists()
 
 
 DIES_ONCE = """\
@@ -159,26 +117,27 @@ def test_a_worker_is_killed_while_it_gathers_or_writes_the_reserve(
     one = job(files=3, group_rows=150)
     expected = by_beam(one)
     died = [tmp_path / "died-cutting", tmp_path / "died-merging"]
-    cut, merge = shares.cut_share, shares.merge
+    of_share, merge = shares.share_pieces, shares.merged_piece
 
     def die_once(mark: Path) -> None:
         with contextlib.suppress(FileExistsError):
             mark.touch(exist_ok=False)
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def dying_cut(*arguments: Any, **named: Any) -> Iterator[Any]:
-        for piece in cut(*arguments, **named):
+    def dying_in_a_share(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for piece in of_share(*arguments, **named):
             yield piece
-            die_once(died[0])
+            if piece.kind == RESERVE:
+                die_once(died[0])
 
     def dying_merge(kind: str, *arguments: Any, **named: Any) -> Any:
         piece = merge(kind, *arguments, **named)
-        if kind == shares.RESERVE:
+        if kind == RESERVE:
             die_once(died[1])
         return piece
 
-    monkeypatch.setattr(shares, "cut_share", dying_cut)
-    monkeypatch.setattr(shares, "merge", dying_merge)
+    monkeypatch.setattr(shares, "share_pieces", dying_in_a_share)
+    monkeypatch.setattr(shares, "merged_piece", dying_merge)
     prepare(session, one, partitions=4)
     assert all(mark.exists() for mark in died)
     assert contents(one.workspace) == expected

@@ -19,7 +19,7 @@ from evalsampling.preparation.ids import (
     spilled,
     split_hashes,
 )
-from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.preparation.local import read_cells, stratify_pool
 from evalsampling.stats.hashing import hash_integers
 
 
@@ -59,7 +59,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 def hashes(spec: EvaluationSpec) -> np.ndarray:
     shares = defaultdict(list)
-    for cells in SecondPass(spec, stratify_pool(spec)).over_pool():
+    for cells in read_cells(spec, stratify_pool(spec)):
         for number, some in split_hashes(cells, spec.seed):
             assert isinstance(some, bytes)
             shares[number].append(some)

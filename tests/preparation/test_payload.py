@@ -81,7 +81,7 @@ def test_what_is_there_is_not_read_again(catalog: Catalog, monkeypatch: pytest.M
     whole = Reserve(10, reserve.rows.append_column("payload.name", pa.array(["a", "b"])))
     monkeypatch.setattr(payload, "read_batches", None)
     assert [*payload.with_payload(whole, catalog.items, ["name"])] == [whole]
-    none = Reserve.zero(3)
+    none = Reserve(3)
     assert [*payload.with_payload(none, catalog.items, ["name"])] == [none]
 
 

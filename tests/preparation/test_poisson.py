@@ -9,13 +9,10 @@ import pytest
 import yaml
 
 from evalsampling import Evaluation, InputError
-from evalsampling.preparation.local import SecondPass, stratify_pool
-from evalsampling.preparation.poisson import (
-    INCLUSION,
-    PoissonFilter,
-    keep_batches,
-    poisson_sample,
-)
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import read_sums, stratify_pool
+from evalsampling.preparation.poisson import INCLUSION, PoissonFilter, poisson_sample
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import hash_integers
@@ -59,10 +56,7 @@ def pool(tmp_path: Path) -> Path:
 def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
     """b of every row by [Y] eq. 12 to 14, with the filter's kappa."""
     stratification = stratify_pool(spec)
-    work = SecondPass(spec, stratification)
-    for _ in work.over_pool():
-        pass
-    chosen = PoissonFilter.from_spec(spec, stratification, work.sums)
+    chosen = PoissonFilter.from_spec(spec, stratification, read_sums(spec, stratification))
     p = np.maximum(table["probability"].to_numpy(), 1e-4)
     f = table["prediction"].to_numpy().astype(float)
     metric = np.sum(p * f) / np.sum((p + f) / 2)
@@ -92,8 +86,9 @@ def test_sample_does_not_depend_on_batches(pool: Path) -> None:
         batches = table.combine_chunks().to_batches(max_chunksize=size)
         if size == 1:
             batches = batches[:200]
-        found = pa.Table.from_batches(
-            [*keep_batches(reversed(batches), spec, stratification, chosen)]
+        found = pa.concat_tables(
+            chosen.keep(assign_cells(PoolBatch(rows), spec, stratification))
+            for rows in reversed(batches)
         ).sort_by("id")
         same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted
         assert found["id"].to_pylist() == same["id"].to_pylist()

@@ -1,6 +1,8 @@
 """Strata and cells of queries: what is expected of their gains."""
 
 import dataclasses
+import functools
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +12,14 @@ import pytest
 from evalsampling.measures.build import build_gains
 from evalsampling.measures.gains import GainMoments
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.local import SecondPass, stratify
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation.local import stratify
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import PoolSummary, summarize
+from evalsampling.preparation.summary import summarize
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellTable
+from tests.contracts import sent
 from tests.queries import make_queries
 
 QUERIES = make_queries(120, seed=6)
@@ -25,6 +30,16 @@ BATCH = PoolBatch(pa.record_batch(QUERIES.columns))
 def parts(size: int) -> list[PoolBatch]:
     starts = range(0, len(QUERIES), size)
     return [PoolBatch(BATCH.rows.slice(begin, size), first_row=begin) for begin in starts]
+
+
+def cells_of(batches: list[PoolBatch]) -> tuple[Stratification, list[CellBatch]]:
+    """Make both passes over batches."""
+    stratification = stratify(batches, SPEC)
+    return stratification, [assign_cells(batch, SPEC, stratification) for batch in batches]
+
+
+def table_of(stratification: Stratification, cells: list[CellBatch]) -> CellTable:
+    return stratification.table(functools.reduce(operator.add, [part.sums() for part in cells]))
 
 
 def test_strata_are_cut_from_mean_deviation_and_cost_of_the_driver() -> None:
@@ -38,29 +53,22 @@ def test_strata_are_cut_from_mean_deviation_and_cost_of_the_driver() -> None:
 
 @pytest.mark.parametrize("size", [7, 50])
 def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> None:
-    whole, cut = (
-        SecondPass(SPEC, stratify([BATCH], SPEC)),
-        SecondPass(SPEC, stratify(parts(size), SPEC)),
-    )
-    assert whole.stratification.to_mapping() == cut.stratification.to_mapping()
-    codes = [np.concatenate([cells.cell for cells in work.over(batches)])
-             for work, batches in [(whole, [BATCH]), (cut, parts(size))]]  # fmt: skip
+    (whole, one), (cut, several) = cells_of([BATCH]), cells_of(parts(size))
+    assert whole.to_mapping() == cut.to_mapping()
+    codes = [np.concatenate([cells.cell for cells in batches]) for batches in (one, several)]
     assert codes[0].tolist() == codes[1].tolist()
-    np.testing.assert_array_equal(
-        whole.table().outputs.probability, cut.table().outputs.probability
-    )
+    tables = table_of(whole, one), table_of(cut, several)
+    np.testing.assert_array_equal(tables[0].outputs.probability, tables[1].outputs.probability)
 
 
 def test_a_batch_without_queries_adds_nothing() -> None:
-    work = SecondPass(SPEC, stratify([BATCH], SPEC))
-    (cells,) = work.over([PoolBatch(BATCH.rows.slice(0, 0))])
+    cells = assign_cells(PoolBatch(BATCH.rows.slice(0, 0)), SPEC, stratify([BATCH], SPEC))
     assert cells.sums().count.sum() == 0
 
 
 def test_cells_hold_the_mean_moments_of_their_queries() -> None:
-    work = SecondPass(SPEC, stratify([BATCH], SPEC))
-    (cells,) = work.over([BATCH])
-    table, gains = work.table(), build_gains(SPEC)
+    stratification, (cells,) = cells_of([BATCH])
+    table, gains = table_of(stratification, [cells]), build_gains(SPEC)
     assert table.classes == 1
     of_cells = GainMoments.of_cells(gains, table)
     single = ExpectedQueries.read(BATCH, SPEC).moments
@@ -80,7 +88,7 @@ def test_cells_hold_the_mean_moments_of_their_queries() -> None:
 
 def test_the_summary_and_the_stratification_survive_being_stored() -> None:
     summary = summarize(BATCH, SPEC)
-    again = PoolSummary.from_bytes(summary.to_bytes())
+    again = sent(summary)
     assert again.ranges == summary.ranges
     assert again.costs == (3.0, 8.0)
     stratification = Stratification.from_summary(again, SPEC)

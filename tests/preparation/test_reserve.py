@@ -49,7 +49,7 @@ def make_rows(count: int, text: bool, seed: int = 0) -> list[Row]:
 
 def reserve_of(rows: list[Row], capacity: int) -> Reserve:
     if not rows:
-        return Reserve.zero(capacity)
+        return Reserve(capacity)
     table = pa.table(
         {
             CELL: pa.array([r.cell for r in rows], pa.int64()),
@@ -87,8 +87,8 @@ def test_merge_contract(capacity: int, text: bool) -> None:
     rows = make_rows(80, text)
     shards = [rows[:30], rows[30:31], [], rows[31:33], rows[33:]]
     states = [reserve_of(shard, capacity) for shard in shards]
-    assert_mergeable(states, Reserve.zero(capacity), same)
-    whole = sum(states, start=Reserve.zero(capacity))
+    assert_mergeable(states, Reserve(capacity), same)
+    whole = sum(states, start=Reserve(capacity))
     assert content(whole) == sorted_by_hand(rows, capacity)
 
 
@@ -106,7 +106,7 @@ def test_reserve_holds_the_least_hashes_of_each_cell(capacity: int) -> None:
 
 def test_reserves_of_different_capacity_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="do not add up"):
-        Reserve.zero(2) + Reserve.zero(3)
+        Reserve(2) + Reserve(3)
 
 
 @pytest.mark.parametrize("capacity", [1, 50, 2000, 10**6])

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.preparation.local import SecondPass, read_sums, stratify_pool
+from evalsampling.preparation.local import read_cells, read_sums, stratify_pool
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
 from evalsampling.spec import EvaluationSpec
 
@@ -34,7 +34,7 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     assert table.cost is not None
     deviation = sizes.deviation.of_cells(table, table.prior)
     assert sizes.of_cells() == pytest.approx(deviation / np.sqrt(table.cost))
-    (cells,) = SecondPass(spec, cut).over_pool()
+    (cells,) = read_cells(spec, cut)
     assert cells.outputs.cost is not None
     own = sizes.deviation.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
     assert sizes_of_rows(sizes.deviation, cells) == pytest.approx(own)

@@ -1,12 +1,15 @@
 """Draws with replacement, row by row: weights by hand, unbiased, the same for any parts."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.preparation.local import SecondPass, stratify_pool
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import read_cells, read_sums, stratify_pool
 from evalsampling.preparation.with_replacement import (
     WEIGHT,
     Drawn,
@@ -57,20 +60,20 @@ def test_draws_merge_whatever_the_parts(tmp_path: Path) -> None:
     write_pool(tmp_path)
     spec = make_spec(tmp_path)
     stratification = stratify_pool(spec)
-    work = SecondPass(spec, stratification)
-    batches = list(work.over_pool())
-    assert work.sums is not None
-    draws = RowDraws.from_spec(spec, stratification, work.sums)
+    draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
+    batches = list(read_cells(spec, stratification))
+    nothing = PoolBatch(batches[0].batch.rows.slice(0, 0))
+    zero = draws.draw(assign_cells(nothing, spec, stratification))
     states = [draws.draw(cells) for cells in batches]
     assert len(states) == 2
-    states.append(Drawn.zero(80))
+    states.append(zero)
 
     def same(one: Drawn, other: Drawn) -> bool:
         return draws.sample(one).equals(draws.sample(other)) if one.count == ROWS else True
 
-    assert_mergeable(states, Drawn.zero(80), same)
+    assert_mergeable(states, zero, same)
     with pytest.raises(ValueError, match="do not add up"):
-        _ = states[0] + Drawn.zero(3)
+        _ = states[0] + dataclasses.replace(draws, draws=3).draw(batches[0])
 
 
 def test_wrong_parameters_are_refused(tmp_path: Path) -> None:

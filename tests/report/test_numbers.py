@@ -2,6 +2,7 @@
 
 import pytest
 
+from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
     Number,
     decimals,
@@ -56,12 +57,12 @@ def test_shares_are_shown_in_percent(share: float, text: str) -> None:
 def test_an_interval_claims_something_unless_its_method_says_why_not(
     method: str, claims: bool
 ) -> None:
-    assert Number.from_json(number("f1", method=method)).claims is claims
+    assert read_record(Number, number("f1", method=method)).claims is claims
 
 
 def test_names_for_sentences() -> None:
     def name(measure: str, **told: object) -> str:
-        return pretty(Number.from_json(number(measure, **told)))
+        return pretty(read_record(Number, number(measure, **told)))
 
     assert name("f1") == "F1"
     assert name("average_precision", system="new") == "Average precision of new"
@@ -75,7 +76,7 @@ def test_names_for_sentences() -> None:
 
 
 def test_the_first_interval_of_a_kind_is_found() -> None:
-    one = Number.from_json(with_light(number("f1"), 0.0, 0.9))
+    one = read_record(Number, with_light(number("f1"), 0.0, 0.9))
     light = one.of_kind("assumption-light")
     assert light is not None
     assert (light.low, light.high) == (0.0, 0.9)
@@ -88,6 +89,6 @@ def test_the_band_is_the_model_based_one_if_there_is_one() -> None:
     combined = {"low": 0.2, "high": 0.8, "kind": "model-based",
                 "method": "calibration-curve, simultaneous"}  # fmt: skip
     for intervals, low in (([of_draws], 0.1), ([of_draws, combined], 0.2)):
-        band = Number.from_json(number("pr_curve.recall", intervals=intervals)).band
+        band = read_record(Number, number("pr_curve.recall", intervals=intervals)).band
         assert band is not None
         assert band.low == low

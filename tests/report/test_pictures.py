@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import band_name, calibration_chart, effort_chart
 from evalsampling.report.convergence_chart import MOST_PANELS, convergence_chart
 from evalsampling.report.curve_chart import curve_chart, lettered
@@ -28,12 +29,12 @@ def texts(picture: Picture) -> list[str]:
 
 
 def of(*args: Any, **told: Any) -> Number:
-    return Number.from_json(number(*args, **told))
+    return read_record(Number, number(*args, **told))
 
 
 def test_marks_are_where_the_numbers_are() -> None:
     """The axis goes from 0 to 1: places are in proportion."""
-    one = Number.from_json(with_light(number("f1", 0.5, low=0.25, high=0.75), 0.0, 1.0))
+    one = read_record(Number, with_light(number("f1", 0.5, low=0.25, high=0.75), 0.0, 1.0))
     picture = interval_rows([IntervalRow.of(one)], "Title")
     [bar] = elements(picture, "rect", "f-accent")
     [light] = elements(picture, "rect", "f-grey")

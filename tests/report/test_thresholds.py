@@ -2,6 +2,7 @@
 
 import pytest
 
+from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import Number
 from evalsampling.report.thresholds import cheapest, curves_of
 from tests.report.contents import number
@@ -16,7 +17,7 @@ POINTS = {
 
 def pr_curve(points: dict[float, tuple[int, int]] = POINTS, **told: object) -> list[Number]:
     return [
-        Number.from_json(number(f"pr_curve.{word}", value, threshold=threshold, **told))
+        read_record(Number, number(f"pr_curve.{word}", value, threshold=threshold, **told))
         for threshold, (hits, false) in points.items()
         for word, value in [
             ("precision", hits / (hits + false) if hits + false else None),
@@ -39,7 +40,7 @@ def test_roc_curves_count_errors_by_the_share_of_positives(cost: float) -> None:
     """The same 10 positives among 200 rows: the same thresholds, at the same cost."""
     rates = {"true_positive_rate": 10, "false_positive_rate": 190}
     numbers = [
-        Number.from_json(number(f"roc_curve.{word}", count / of, threshold=threshold))
+        read_record(Number, number(f"roc_curve.{word}", count / of, threshold=threshold))
         for threshold, pair in POINTS.items()
         for count, (word, of) in zip(pair, rates.items(), strict=True)
     ]
@@ -72,7 +73,7 @@ def test_points_without_a_value_or_a_hit_are_passed_over() -> None:
 
 def test_curves_are_told_apart_by_system_and_those_of_slices_left_out() -> None:
     numbers = [*pr_curve(system="b"), *pr_curve(system="a"), *pr_curve(slice="city=Bern"),
-               Number.from_json(number("f1"))]  # fmt: skip
+               read_record(Number, number("f1"))]  # fmt: skip
     curves = curves_of(numbers)
     assert [(one.name, one.system) for one in curves] == [("pr_curve", "b"), ("pr_curve", "a")]
     assert [point.threshold for point in curves[0].points] == [0.2, 0.5, 0.8]

@@ -11,6 +11,7 @@ from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import linearise
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     Accuracy,
     Brier,
@@ -26,10 +27,8 @@ from evalsampling.measures import (
     TableRisk,
 )
 from evalsampling.samplers import ActiveRisk, Passive
-from evalsampling.spec.numbers import NumberRange
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.normal_errors import CHANCES
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool, table_of, with_second_system
 
@@ -83,9 +82,7 @@ def table_of_variances(variance: list[float]) -> CellTable:
 
 def test_squared_loss_by_the_published_figures() -> None:
     """Eq. 4.23: sqrt((3 tau^2 - 2 R) tau^2 + R^2), R = mean tau^2 = 1.875."""
-    q = proposal_of(
-        ActiveRisk(MeanSquaredError(NumberRange(0, 9))), table_of_variances([0.5, 1, 2, 4])
-    )
+    q = proposal_of(ActiveRisk(MeanSquaredError(Numbers(0, 9))), table_of_variances([0.5, 1, 2, 4]))
     expected = [0.1279600176, 0.1376306652, 0.2343080763, 0.5001012408]
     np.testing.assert_allclose(q, expected, rtol=1e-9)
 
@@ -94,7 +91,7 @@ def test_absolute_loss_in_closed_form() -> None:
     """tau^2 - 2 R tau sqrt(2 / pi) + R^2, R = sqrt(2 / pi) mean tau."""
     tau = np.array([0.3, 1.0, 1.5, 4.0])
     table = table_of_variances((tau**2).tolist())
-    q = proposal_of(ActiveRisk(MeanAbsoluteError(NumberRange(0, 9))), table)
+    q = proposal_of(ActiveRisk(MeanAbsoluteError(Numbers(0, 9))), table)
     mean = np.sqrt(2 / np.pi)
     risk = mean * tau.mean()
     g = np.sqrt(tau**2 - 2 * risk * tau * mean + risk**2)
@@ -102,7 +99,7 @@ def test_absolute_loss_in_closed_form() -> None:
 
 
 def test_equal_variances_are_drawn_evenly() -> None:
-    q = proposal_of(ActiveRisk(MeanSquaredError(NumberRange(0, 9))), table_of_variances([2.0] * 5))
+    q = proposal_of(ActiveRisk(MeanSquaredError(Numbers(0, 9))), table_of_variances([2.0] * 5))
     np.testing.assert_allclose(q, 0.2)
 
 

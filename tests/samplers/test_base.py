@@ -111,6 +111,29 @@ def test_latest_weights_are_those_of_the_next_proposal(kind: type[Sampler]) -> N
     assert "wald-latest-proposal" in [interval.method for interval in found.intervals]
 
 
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+def test_the_round_after_an_estimate_is_that_without_one(kind: type[Sampler]) -> None:
+    """A proposal is worked out once; labels that come later, or other parameters, make another."""
+    pool = make_pool(200, 4, seed=1, positive=0.3)
+    sampler = build_sampler(kind)
+    history, _ = pool.run(sampler, 2, 30, seed=1)
+    other = dataclasses.replace(history)
+    assert sampler.proposal(pool.table, history) is sampler.proposal(pool.table, history)
+    sampler.estimate(pool.table, history, [FBeta()], 0.95)
+    rounds = [
+        sampler.design(pool.table, given, 20, np.random.default_rng(2))
+        for given in (history, other)
+    ]
+    for name in ("cell", "rank", "probability"):
+        assert np.array_equal(*(getattr(drawn, name) for drawn in rounds)), name
+    mixed = build_sampler(kind, delta=0.5).proposal(pool.table, history).cell_probability
+    assert mixed.min() >= 0.5 / 200
+    turned = history.with_labels(1 - history.label)
+    found = sampler.proposal(pool.table, turned)
+    anew = sampler.proposal(pool.table, dataclasses.replace(turned))
+    assert np.array_equal(found.cell_probability, anew.cell_probability)
+
+
 def test_variance_of_the_latest_proposal_follows_the_source() -> None:
     """[MR] section 3, with the losses and Jacobian of accuracy, draw by draw."""
     pool = make_pool(300, 4, seed=1, positive=0.3)

@@ -12,7 +12,8 @@ from evalsampling.measures import difference
 from evalsampling.measures.build import build_gains
 from evalsampling.measures.gains import GainMoments
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.local import SecondPass, stratify
+from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.local import stratify
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.samplers import Passive, Ranking, ReplacementSampler
 from evalsampling.simulation.gain_plan import GainPlanner, plan_gains
@@ -23,9 +24,9 @@ from tests.queries import make_queries
 QUERIES = make_queries(200, seed=8)
 SPEC = EvaluationSpec.from_mapping(QUERIES.spec(strata={"leaves": 64}), Path())
 BATCH = PoolBatch(pa.record_batch(QUERIES.columns))
-WORK = SecondPass(SPEC, stratify([BATCH], SPEC))
-(CELLS,) = WORK.over([BATCH])
-TABLE = WORK.table()
+STRATIFICATION = stratify([BATCH], SPEC)
+CELLS = assign_cells(BATCH, SPEC, STRATIFICATION)
+TABLE = STRATIFICATION.table(CELLS.sums())
 GAINS = build_gains(SPEC)
 DCGS = difference(GAINS[0], dataclasses.replace(GAINS[0], system=1))
 

@@ -10,7 +10,7 @@ import pytest
 from evalsampling.stats.cells import PROBABILITY_ONE, CellGrid, CellSums, CellTable
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
-from tests.contracts import assert_mergeable
+from tests.contracts import assert_mergeable, sent
 
 
 def same(a: CellSums, b: CellSums) -> bool:
@@ -186,7 +186,7 @@ def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
     for _ in range(11):
         doubled = doubled + doubled
     assert doubled.probability[0, 0] == exact * 2**11 > 2**63
-    restored = CellSums.from_bytes(doubled.to_bytes())
+    restored = sent(doubled)
     assert restored.probability[0, 0] == exact * 2**11
     code, count, mean = restored.means()
     assert code.tolist() == [0]

@@ -9,13 +9,9 @@ import pytest
 from hypothesis.extra import numpy as arrays
 
 from evalsampling.stats.kdtree import FeatureSample, KdTree
-from tests.contracts import assert_mergeable
+from tests.contracts import assert_mergeable, same_state, sent
 
 CAPACITY = 8
-
-
-def same_sample(a: FeatureSample, b: FeatureSample) -> bool:
-    return a.to_bytes() == b.to_bytes() and a.features.shape == b.features.shape
 
 
 def _rows(seed: int, rows: int, hashes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -31,7 +27,7 @@ def test_merge_contract(rows: int, hashes: int) -> None:
     hash_, features = _rows(rows, rows, hashes)
     shards = np.array_split(np.arange(rows), 3)
     states = [FeatureSample.from_rows(hash_[i], features[i], CAPACITY) for i in shards]
-    assert_mergeable(states, FeatureSample.zero(CAPACITY, 3), same_sample)
+    assert_mergeable(states, FeatureSample.zero(CAPACITY, 3), same_state)
 
 
 @hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
@@ -54,13 +50,13 @@ def test_least_rows_are_kept_however_the_pool_is_cut(
     assert sample.hashes.tolist() == [row[0] for row in least]
     assert sample.features.tolist() == [row[1] for row in least]
     assert not np.signbit(sample.features[sample.features == 0]).any()
-    assert same_sample(sample, FeatureSample.from_rows(hash_, features, capacity))
+    assert same_state(sample, FeatureSample.from_rows(hash_, features, capacity))
 
 
 def test_types_of_a_sample() -> None:
     narrow = np.array([[0.1], [0.7]], dtype=np.float32)
     sample = FeatureSample.from_rows(np.array([2, 1], dtype=np.uint64), narrow, 2)
-    for state in (sample, FeatureSample.from_bytes(sample.to_bytes())):
+    for state in (sample, sent(sample)):
         assert state.hashes.dtype == np.uint64
         assert state.features.dtype == np.float64
         assert state.features[:, 0].tolist() == narrow[::-1, 0].tolist()

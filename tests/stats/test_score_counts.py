@@ -12,7 +12,7 @@ from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts
 from evalsampling.stats.strata import cut_edges
-from tests.contracts import assert_mergeable
+from tests.contracts import assert_mergeable, same_state, sent
 
 LIMIT = 8 * 64
 NORMAL = np.random.default_rng(5).normal(-3, 1.5, 20_000)
@@ -25,7 +25,7 @@ OUTLIERS = {
 
 
 def same(a: ScoreCounts, b: ScoreCounts) -> bool:
-    return a.to_bytes() == b.to_bytes()
+    return same_state(a, b)
 
 
 def shards_of(scores: np.ndarray, seed: int) -> list[np.ndarray]:
@@ -102,7 +102,7 @@ def test_extremes_are_kept_with_their_rows() -> None:
     assert counts.extreme.tolist() == kept
     assert counts.extreme_rows.tolist() == [3] * 2 * EXTREMES
     assert counts.bulk.rows == 3 * (100 - 2 * EXTREMES)
-    assert same(ScoreCounts.from_bytes(counts.to_bytes()), counts)
+    assert same(sent(counts), counts)
 
 
 def sorted_counts(scores: np.ndarray, limit: int) -> ScoreCounts:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling.stats.slices import SliceCounts
-from tests.contracts import assert_mergeable
+from tests.contracts import assert_mergeable, sent
 
 CELLS = 7
 
@@ -61,7 +61,7 @@ def test_counts_equal_counting_row_by_row() -> None:
 def test_pool_without_slice_columns() -> None:
     counts = SliceCounts.from_codes(CELLS, np.array([0, 1]), ())
     assert same(counts, SliceCounts.zero(CELLS, 0))
-    assert same(SliceCounts.from_bytes(counts.to_bytes()), counts)
+    assert same(sent(counts), counts)
 
 
 def test_other_cells_or_columns_do_not_add_up() -> None:

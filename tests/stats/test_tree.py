@@ -1,6 +1,8 @@
 """Trees against trees of objects."""
 
+import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -86,3 +88,28 @@ def test_sums_equal_those_of_the_object_tree(leaves: int, branching: int) -> Non
 def test_impossible_trees_are_refused(leaves: int, branching: int) -> None:
     with pytest.raises(ValueError, match="no tree has"):
         LeafTree(leaves, branching)
+
+
+@pytest.mark.parametrize(("leaves", "branching"), SIZES)
+@pytest.mark.parametrize("lie", [np.ascontiguousarray, np.asfortranarray])
+def test_digits_and_order_in_memory_are_those_of_level_by_level(
+    leaves: int, branching: int, lie: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """To the last digit, since fits to large pools stop by it."""
+    tree, rng = LeafTree(leaves, branching), np.random.default_rng(leaves)
+    values = lie(rng.random((3, leaves)))
+    nodes = lie(rng.random((3, len(tree.depth))))
+    levels = np.split(tree._first_leaves, np.flatnonzero(np.diff(tree.depth)) + 1)
+    by_level = [
+        np.add.reduceat(values, first - leaves * level, axis=-1)
+        for level, first in enumerate(levels)
+    ]
+    gathered = [nodes[..., path] for path in tree._paths]
+    for found, wanted in (
+        (tree.sums(values), np.concatenate(by_level, axis=-1)),
+        (tree.leaf_probabilities(nodes), functools.reduce(np.multiply, gathered)),
+        (tree.path_sums(nodes), functools.reduce(np.add, gathered)),
+    ):
+        assert np.array_equal(found, wanted)
+        if leaves > 1:
+            assert found.strides == wanted.strides

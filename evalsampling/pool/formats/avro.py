@@ -169,10 +169,10 @@ def _splits(source: _Source) -> Iterator[Split]:
                 break
             count, size = _read_long(stream), _read_long(stream)
             stream.seek(max(size, 0), io.SEEK_CUR)
-            found = stream.read(_MARKER_BYTES)
-            if len(found) < _MARKER_BYTES:
+            mark = stream.read(_MARKER_BYTES)
+            if len(mark) < _MARKER_BYTES:
                 raise EOFError
-            if found != marker or count < 0:
+            if mark != marker or count < 0:
                 raise ValueError(f"no whole block at byte {end}")
         end = stream.tell()
         rows += count

@@ -16,6 +16,7 @@ from evalsampling.pool.formats.text import (
     BATCH_ROWS,
     Block,
     IntArray,
+    Lines,
     first_block,
     index,
     read_blocks,
@@ -70,7 +71,7 @@ class Csv:
         """Return the names of the columns, where the rows begin, and how the file is written."""
         own: list[Csv] = []
 
-        def split(text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+        def split(text: bytes) -> Lines:
             if not own:  # The first text begins with the header.
                 own.append(Csv(delimiter_of(text, self.delimiter)))
             return own[0]._split(text)
@@ -86,8 +87,8 @@ class Csv:
         return header.column_names, block.begin + int(block.ends[0]), own[0]
 
     def _parse(self, block: Block, places: Sequence[int], width: int) -> pa.Table:
-        """Return the columns at some places, or else the first, in rows of so many cells."""
-        stray = self._stray(block) if b'"' in block.text else None
+        """Return the columns at some places, or the first, of rows of equal width."""
+        stray = None if block.is_tidy else self._stray(block)
         if stray is not None:
             if stray:  # whatever is wrong with a record before is told first
                 self._parse(block.part(0, stray), places, width)
@@ -117,8 +118,8 @@ class Csv:
         except pa.ArrowInvalid as error:
             if not ragged:
                 raise unreadable(block.path, error) from error
-            found = ragged[0].actual_columns
-            problem = f"has {found} cell{'s' * (found != 1)}, not {width}"
+            cells = ragged[0].actual_columns
+            problem = f"has {cells} cell{'s' * (cells != 1)}, not {width}"
             raise block.error(ragged[0].number - 1, problem) from error
         assert len(table) == len(block.ends)
         return table
@@ -130,29 +131,34 @@ class Csv:
             invalid_row_handler=refuse,
         )
 
-    def _split(self, text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-        """Find the lines of a text that are not within quotes: see `text.Splitter`."""
+    def _split(self, text: bytes) -> Lines:
+        """Find the lines of a text that are not within quotes."""
         characters = np.frombuffer(text, np.uint8)
         line_ends = characters == _LINE_FEED
         if b"\r" in text:
             line_ends |= characters == _RETURN
-        ends = np.flatnonzero(line_ends)
+        ends, is_tidy = np.flatnonzero(line_ends), True
         if b'"' in text:
-            ends = ends[~self._quoted(characters, ends)]
+            quotes = np.flatnonzero(characters == _QUOTE)
+            # Then they do so up to the last line end, too.
+            is_tidy = self._alternate(characters, quotes)
+            if is_tidy:
+                ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+            else:
+                ends = ends[~self._quoted(characters, quotes, ends)]
         ends += 1
         # An end right after another, as of "\r\n", ends an empty line.
-        return ends, np.diff(ends, prepend=0) > 1
+        return Lines(ends, np.diff(ends, prepend=0) > 1, is_tidy)
 
-    def _quoted(self, characters: npt.NDArray[np.uint8], places: IntArray) -> npt.NDArray[np.bool_]:
+    def _quoted(
+        self, characters: npt.NDArray[np.uint8], quotes: IntArray, places: IntArray
+    ) -> npt.NDArray[np.bool_]:
         """Tell which places are within quotes.
 
         Quotes in a row count as one, or as none if they are even: each pair stands for a quote or
         for an empty cell. One at the beginning of a cell opens it, or else, if the cell began
         before, closes it; any other closes what is open, and is text if nothing is.
         """
-        quotes = np.flatnonzero(characters == _QUOTE)
-        if self._alternate(characters, quotes):
-            return np.searchsorted(quotes, places) % 2 == 1
         begin, _, is_open = self._runs(characters, quotes)
         return np.append(False, is_open)[np.searchsorted(begin, places)]
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.json
 
@@ -17,7 +16,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.text import (
     BATCH_ROWS,
     Block,
-    IntArray,
+    Lines,
     first_block,
     index,
     read_blocks,
@@ -73,15 +72,15 @@ class JsonLines:
             yield from table.to_batches(max_chunksize=BATCH_ROWS)
 
 
-def _split(text: bytes) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Find the lines of a text: see `text.Splitter`."""
+def _split(text: bytes) -> Lines:
+    """Find the lines of a text."""
     characters = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(characters == _LINE_FEED) + 1
     begins = np.append(0, ends)[:-1]
     filled = characters[begins] == _BRACE
     for line in np.flatnonzero(~filled):
         filled[line] = bool(text[begins[line] : ends[line]].strip(_BLANK))
-    return ends, filled
+    return Lines(ends, filled)
 
 
 def _inferred(block: Block) -> pa.Schema:
@@ -93,9 +92,9 @@ def _inferred(block: Block) -> pa.Schema:
     types: dict[str, pa.DataType] = {}
     for number in range(len(block.ends)):
         for name, value in _object(block, number).items():
-            known, found = types.get(name, pa.null()), _TYPES[type(value)]
-            wider = known == pa.int64() and found == pa.float64()
-            types[name] = found if wider or known == pa.null() else known
+            common, own = types.get(name, pa.null()), _TYPES[type(value)]
+            wider = common == pa.int64() and own == pa.float64()
+            types[name] = own if wider or common == pa.null() else common
     return pa.schema(list(types.items()))
 
 
@@ -119,10 +118,10 @@ def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
             pyarrow.json.ParseOptions(explicit_schema=plain, unexpected_field_behavior="ignore"),
         )
     except pa.ArrowInvalid:
-        found = _nested_columns(block, plain)
-        if not found:
+        columns = _nested_columns(block, plain)
+        if not columns:
             raise
-        nested |= found
+        nested |= columns
         return _parse(block, schema, nested)
     if len(table) != len(block.ends):
         raise pa.ArrowInvalid("a line is more than an object")
@@ -150,14 +149,14 @@ def _check_lines(block: Block) -> None:
 def _nested_columns(block: Block, schema: pa.Schema) -> set[str]:
     """Return the columns of text that have nested values, in records before any malformed one."""
     text = [field.name for field in schema if pa.types.is_string(field.type)]
-    found: set[str] = set()
+    columns: set[str] = set()
     for number in range(len(block.ends) if text else 0):
         try:
             record = _object(block, number)
         except InputError:
             break
-        found.update(name for name in text if isinstance(record.get(name), list | dict))
-    return found
+        columns.update(name for name in text if isinstance(record.get(name), list | dict))
+    return columns
 
 
 def _texts(block: Block, names: Collection[str]) -> dict[str, list[str | None]]:
@@ -201,7 +200,7 @@ def _first_error(block: Block, schema: pa.Schema) -> InputError:
 
 
 def _problem(block: Block, schema: pa.Schema) -> str | None:
-    """Return what the parser has against some records, None if nothing."""
+    """Return the parser's message about some records, None if it takes them."""
     try:
         _parse(block, schema, set())
     except pa.ArrowInvalid as error:

@@ -150,7 +150,7 @@ def _chunks(group: RowGroup, columns: Sequence[str] | None) -> list[Chunk]:
 
 
 def _is_repetitive(chunk: Chunk) -> bool:
-    """Tell whether a chunk may be text that takes little room for the same values coming again.
+    """Tell whether a chunk may be text of few distinct values, which stays encoded as it is read.
 
     How much it is when it is decoded a file does not say.
     """

@@ -1,6 +1,6 @@
 """What the footer of a Parquet file says of row groups and of their columns.
 
-Arrow reads footers too, but its own view of a column ends the process where that is damaged.
+Arrow's view of a column may end the process where a footer is damaged, so another one looks.
 """
 
 import dataclasses
@@ -8,7 +8,7 @@ import functools
 
 import pyarrow as pa
 
-from evalsampling.pool.formats.thrift import Struct, Thrift, field
+from evalsampling.pool.formats.parquet_process import read_facts
 
 _MAGIC = b"PAR1"
 _END_BYTES = 8
@@ -16,9 +16,6 @@ _END_BYTES = 8
 
 _TAIL_BYTES = 1 << 16
 """Read at once, in the hope that the footer is among them."""
-
-_TEXT = 6
-"""Number of the type of text and other bytes."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,34 +78,10 @@ def row_groups(footer: bytes) -> tuple[RowGroup, ...]:
     Raises:
         ValueError: if it is damaged.
     """
-    told = Thrift(footer, 0).struct()
-    return tuple(_row_group(group) for group in field(told, 4, list))
-
-
-def _row_group(told: Struct) -> RowGroup:
-    chunks = tuple(_chunk(field(chunk, 3, dict)) for chunk in field(told, 1, list))
-    return RowGroup(_count(told, 3), _count(told, 2), chunks)
-
-
-def _chunk(told: Struct) -> Chunk:
-    names = field(told, 3, list)
-    if not all(isinstance(name, bytes) for name in names):
-        raise ValueError("its footer is damaged")
-    return Chunk(
-        path=b".".join(names).decode(),
-        is_text=field(told, 1, int) == _TEXT,
-        has_dictionary=11 in told,
-        values=_count(told, 5),
-        stored=_count(told, 7),
-        plain=_count(told, 6),
+    return tuple(
+        RowGroup(rows, plain, tuple(Chunk(*chunk) for chunk in chunks))
+        for rows, plain, chunks in read_facts(_MAGIC + footer)["groups"]
     )
-
-
-def _count(told: Struct, number: int) -> int:
-    count: int = field(told, number, int)
-    if count < 0:
-        raise ValueError("its footer is damaged")
-    return count
 
 
 def arrow_metadata(footer: bytes) -> pa.BufferReader:

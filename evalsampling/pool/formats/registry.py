@@ -107,10 +107,10 @@ def read_batches(
     Raises:
         InputError: if the file cannot be read, or has changed.
     """
-    known = format_of(item.path)
-    if columns is not None and not known.columnar:
+    kind = format_of(item.path)
+    if columns is not None and not kind.columnar:
         columns = list(dict.fromkeys([*columns, *payload]))
-    first_row, batches = item.first_row, known.read(item, columns)
+    first_row, batches = item.first_row, kind.read(item, columns)
     while True:
         try:
             rows = next(batches, None)

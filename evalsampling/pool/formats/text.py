@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +30,23 @@ RECORD_BYTES = 1 << 26
 COMPRESSIONS: Mapping[str, str] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Ends of the names of compressed files."""
 
-Splitter = Callable[[bytes], tuple[IntArray, npt.NDArray[np.bool_]]]
-"""Finds the lines of a text that begins where a line begins.
 
-Returns where each of them ends, after its line end, and whether it holds a record: blank lines
-hold none. What follows the last line end is not among them.
-"""
+class Lines(NamedTuple):
+    """The lines of a text that begins where a line begins, but for what follows the last line end.
+
+    Attributes:
+        ends: shape (n,): where each of them ends, after its line end.
+        filled: shape (n,): whether it holds a record: blank lines hold none.
+        is_tidy: whether it is known of the text that no quote is misplaced.
+    """
+
+    ends: IntArray
+    filled: npt.NDArray[np.bool_]
+    is_tidy: bool = False
+
+
+Splitter = Callable[[bytes], Lines]
+"""Finds the lines of a text."""
 
 _NOT_UTF8 = "is not UTF-8"
 
@@ -53,6 +64,7 @@ class Block:
         begin: place of the text in the file, uncompressed.
         end: place after it.
         first_row: number of the first record in the file.
+        is_tidy: whether it is known that no quote is misplaced.
     """
 
     path: str
@@ -61,6 +73,7 @@ class Block:
     begin: int
     end: int
     first_row: int
+    is_tidy: bool = False
 
     def record(self, number: int) -> bytes:
         """Return a record, blank lines before it and line end included."""
@@ -196,7 +209,7 @@ def _blocks(
             text = rest + (chunk or b"\n")
             if begin == 0 and text.startswith(_BOM):
                 begin, text = len(_BOM), text.removeprefix(_BOM)
-            lines, filled = split(text)
+            lines, filled, is_tidy = split(text)
             length = int(lines[-1]) if len(lines) else 0
             rest = text[length:]
             if len(rest) > RECORD_BYTES or (rest and not more):
@@ -205,7 +218,7 @@ def _blocks(
                 raise InputError(f"{path}: {place} does not end{limit}; is a quote left open?")
             after = begin + length - (not more)
             if filled.any():
-                yield Block(path, text[:length], lines[filled], begin, after, first_row)
+                yield Block(path, text[:length], lines[filled], begin, after, first_row, is_tidy)
                 first_row += int(filled.sum())
             begin = after
 

@@ -96,10 +96,10 @@ def test_cutting_makes_no_difference(
 def test_rows_are_those_of_the_parser(body: list[str]) -> None:
     """Cells of one column: no row is ragged, so that every text can be compared."""
     text = "\n".join(body).encode() + b"\n"
-    ends, filled = COMMA._split(text)
+    ends, filled, _ = COMMA._split(text)
     if not len(ends) or ends[-1] < len(text):
         text = text + b'"\n'
-        ends, filled = COMMA._split(text)
+        ends, filled, _ = COMMA._split(text)
     if not filled.any() or ends[-1] < len(text):
         return
     table = pa.csv.read_csv(
@@ -235,8 +235,8 @@ def quotes_of(text: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def found(text: str) -> Any:
-    ends, filled = COMMA._split(text.encode())
-    if not filled.any():
+    ends, filled, is_tidy = COMMA._split(text.encode())
+    if is_tidy or not filled.any():
         return ends.tolist(), None
     block = lines.Block("f", text.encode()[: ends[-1]], ends[filled], 0, int(ends[-1]), 0)
     return ends.tolist(), COMMA._stray(block)

@@ -54,9 +54,7 @@ def test_bias_of_a_ratio_is_reported() -> None:
     history, _ = POOL.run(sampler, 1, 60, seed=1)
     (found,) = sampler.estimate(POOL.table, history, [Precision()], 0.9)
     assert found.bias is not None
-    assert found.bias.as_json()["total"] == pytest.approx(
-        found.bias.covariance_term + found.bias.variance_term
-    )
+    assert found.bias.total == pytest.approx(found.bias.covariance_term + found.bias.variance_term)
 
 
 def test_wrong_parameters_are_refused() -> None:

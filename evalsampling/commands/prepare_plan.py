@@ -1,0 +1,153 @@
+"""The plan of `prepare`, for any engine; and `prepare` without Beam, by the engines of shares."""
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.commands.check_ids import ids_were_checked
+from evalsampling.commands.options import flag
+from evalsampling.commands.prepare import Preparation, PrepareResult
+from evalsampling.errors import InputError
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation import plan
+from evalsampling.preparation.reserve import Reserve
+from evalsampling.preparation.shares import LOCAL, Shares
+from evalsampling.preparation.stages import Engine, Stage, Step
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import summary_columns
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.slices import SliceCounts
+from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
+
+
+def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
+    """Return the result of a preparation, as a value of an engine that makes both passes.
+
+    Args:
+        engine: to run on.
+        preparation: what to prepare, and where to.
+        folder: for hashes of ids, where all workers are on this machine: see `plan.check_ids`.
+
+    Raises:
+        InputError: for anything wrong with the pool, where the engine runs at once.
+    """
+    spec = preparation.spec
+    started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool.path))
+    files = engine.inspect(engine.call(Step("NamePool", _path), started))
+    catalog = engine.call(
+        Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
+    )
+    items = engine.expand(Step("ListItems", _items), catalog)
+    stratification, items = _first_pass(engine, preparation, items)
+    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    write = Step("WriteReserve", _write, (preparation,))
+    stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, plan.draw_reserve(spec, finish=write)]
+    if preparation.check_ids:
+        stages.append(plan.check_ids(spec, items, folder))
+    results = engine.run(cells, *stages)
+    # The marker is last: it gets everything else that is written.
+    commit = Step("Commit", _commit, (preparation, started, stratification, *results))
+    return engine.call(commit, catalog)
+
+
+def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[Any, Any]:
+    """Return the stratification, and the items of the second pass: of scored rows, if there are."""
+    spec, given = preparation.spec, Stratification.given(preparation.spec)
+    if spec.pool.scorer is not None:
+        reading = plan.score_pool(spec, preparation.scored_directory)
+    elif given is None:
+        reading = plan.fetch_rows("FetchScores", summary_columns(spec))
+    else:
+        return engine.value("GivenPartition", given), items
+    rows, items = engine.read(reading, items)
+    if given is not None:
+        engine.run(rows)  # What the scorer stores is all that is wanted.
+        return engine.value("GivenPartition", given), items
+    (summary,) = engine.run(rows, plan.summarize_pool(spec))
+    return engine.call(plan.cut_strata(spec), summary), items
+
+
+def _stamp(path: str) -> tuple[str, float]:
+    return path, time.time()
+
+
+def _path(started: tuple[str, float]) -> str:
+    return started[0]
+
+
+def _items(catalog: Catalog) -> Iterator[WorkItem]:
+    return catalog.items
+
+
+def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
+    return preparation.write_reserve(*part)
+
+
+def _commit(
+    catalog: Catalog,
+    preparation: Preparation,
+    started: tuple[str, float],
+    stratification: Stratification,
+    sums: CellSums,
+    counts: SliceCounts,
+    located: Sequence[pa.Table],
+    *_: Any,
+) -> PrepareResult:
+    return preparation.commit(catalog, started[1], stratification, sums, counts, located)
+
+
+def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult:
+    """Prepare a pool, unless that is done, and return what was prepared.
+
+    Args:
+        preparation: what to prepare, and where to.
+        engine: to run on.
+
+    Raises:
+        InputError: for anything wrong with the spec or the pool, or if ids are to be checked of a
+            workspace that was prepared without; the workspace is as it was.
+    """
+    workspace = preparation.workspace
+    if not workspace.prepared:
+        preparation.check_labels()
+        with workspace.preparing(preparation.attempt):
+            plan_passes(engine, preparation)
+        return preparation.result()
+    preparation.check_same_spec()
+    preparation.check_same_pool()
+    if preparation.check_ids and not ids_were_checked(PreparedPool.read(workspace)):
+        raise InputError(
+            f"{workspace.path}: prepared without --check-ids; "
+            "`evalsampling prepare --check-ids` checks it now"
+        )
+    return preparation.result()
+
+
+@dataclasses.dataclass(frozen=True)
+class InProcessOptions:
+    """Whether `prepare` does without Beam."""
+
+    in_process: bool = flag(
+        "read the pool in this process, without Beam: begins at once, uses one core"
+    )
+
+
+def prepare_in_process(spec: EvaluationSpec) -> PrepareResult:
+    """Prepare a pool in this process, unless that is done, and return what was prepared.
+
+    The workspace is the one that Beam makes. For pools that one core reads in bearable time.
+
+    Args:
+        spec: of the evaluation.
+
+    Raises:
+        InputError: for anything wrong with the spec or the pool; the workspace is as it was.
+    """
+    return prepare_by_shares(Preparation.from_spec(spec, ExecutionContext("this process")), LOCAL)

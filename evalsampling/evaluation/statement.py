@@ -1,0 +1,138 @@
+"""An estimate in plain words: its value and interval, why it is no narrower, what would help."""
+
+import dataclasses
+import math
+
+from evalsampling.inference.breakdown import Breakdown
+from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
+from evalsampling.inference.results import Estimate
+from evalsampling.report.numbers import compared, decimals, percent, shown, shown_range, title
+
+UNMET = 1 / 3
+"""Share of an interval's width above which it is said to be due to positives that were not met."""
+
+
+def stated(estimate: Estimate, labels: int, rows: int, goal: float | None) -> Estimate:
+    """Return an estimate with its outlook and its statement.
+
+    There is an outlook of reliable intervals of measures of the whole pool, not of points of curves
+    or of comparisons.
+
+    Args:
+        estimate: the estimate.
+        labels: labels so far.
+        rows: rows of the pool.
+        goal: half-width wanted, None if any.
+    """
+    target, now = estimate.target, estimate.half_width
+    is_plain = target.threshold is None and target.against is None and target.slice is None
+    if is_plain and labels and estimate.reliable and estimate.claims and 0 < now < math.inf:
+        power = OF_MODEL if estimate.intervals[0].kind == MODEL_BASED else OF_DESIGN
+        expected = outlook(now, labels, rows, goal, power)
+        estimate = dataclasses.replace(estimate, outlook=expected)
+    return dataclasses.replace(estimate, statement=statement(estimate))
+
+
+def statement(estimate: Estimate) -> str:
+    """Return what an estimate says, in one to four sentences.
+
+    All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
+    interval's width.
+    """
+    target, name = estimate.target, _name(estimate)
+    ends = [end if math.isfinite(end) else None for end in (estimate.low, estimate.high)]
+    digits = decimals(*ends)
+    if estimate.value is None:
+        return f"{name} cannot be estimated: {estimate.reason or 'it is undefined'}."
+    value = shown(estimate.value, digits)
+    if estimate.intervals[0].method == "census":
+        return f"{name} is exactly {value}: every row that it depends on has a label."
+    if not estimate.claims:
+        return f"{name} {value}, but the labels allow no claim yet: it may be far off."
+    sentences = [f"{name} {value} ({shown_range(estimate.low, estimate.high, digits)})."]
+    if target.against is not None:
+        sentences.append(_comparison(estimate))
+    elif target.slice is None and target.threshold is None:
+        sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate)]
+        sentences.append(_breakdown(name, estimate))
+    return " ".join(filter(None, sentences))
+
+
+def _name(estimate: Estimate) -> str:
+    """Return the display name of the number: ``F1 of new where country=DE``."""
+    target = estimate.target
+    name = title(compared(target.measure), target.system, target.against)
+    name += "" if target.threshold is None else f" at {target.threshold:.6g}"
+    return name + ("" if target.slice is None else f" where {target.slice}")
+
+
+def _reason(estimate: Estimate, digits: int) -> str:
+    """Return why the interval is as wide as it is, empty if that is the draw of rows."""
+    aside = estimate.without_unmet
+    if aside is None:
+        return ""
+    below, above = aside.low - estimate.low, estimate.high - aside.high
+    if max(below, 0) + max(above, 0) < UNMET * (estimate.high - estimate.low):
+        return ""
+    end = "low" if below >= above else "high"
+    return (
+        f"The {end} end allows for positives that score lower than every labelled positive; "
+        f"without them it is {shown_range(aside.low, aside.high, digits)}."
+    )
+
+
+def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
+    """Return what makes the interval narrower, empty if nothing is known."""
+    if outlook is None:
+        return ""
+    if outlook.labels is not None:
+        return f"For ± {outlook.half_width:g} expect about {_rounded(outlook.labels)} labels."
+    helps = "No affordable number of labels makes it "
+    advice = ": a second score or a machine's labels would"
+    if estimate.without_unmet is not None:
+        advice += ", or a bound on hidden positives that you can state (`hidden`)"
+    return f"{helps}± {outlook.half_width:g}{advice}."
+
+
+def _breakdown(name: str, estimate: Estimate) -> str:
+    """Return what the measure is at least unless many positives hide, empty if nothing is said.
+
+    Only where the interval is wide because of positives that were not met.
+    """
+    light = estimate.light
+    part = None if light is None else light.breakdown
+    if part is None or not _reason(estimate, 2) or part.least <= estimate.low:
+        return ""
+    return _unless(name, part)
+
+
+def _unless(name: str, part: Breakdown) -> str:
+    """Return a breakdown in words."""
+    least = math.floor(100 * part.least) / 100
+    return (
+        f"With {percent(part.confidence)} confidence it is at least {shown(least, 2)}, unless more "
+        f"than {percent(part.share)} of all positives are among the {part.rows:,} rows that score "
+        f"lower ({part.labelled:,} have a label). To rule that out takes about "
+        f"{_rounded(part.labels)} labels there."
+    )
+
+
+def _comparison(estimate: Estimate) -> str:
+    """Return the test of a comparison and the chance that the first system is higher."""
+    tested = estimate.significance
+    if tested is None:
+        return ""
+    parts = []
+    if tested.chance_above is not None:
+        first = estimate.target.system
+        parts.append(f"{first} is higher with a chance of {tested.chance_above:.2g}")
+    if tested.p_value is not None:
+        parts.append(f"the test of no difference has p = {tested.p_value:.2g}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _rounded(count: int) -> str:
+    """Return a number with two significant digits: ``24,000``."""
+    return f"{int(float(f'{count:.2g}')):,}"

@@ -1,0 +1,128 @@
+"""Coordinates of the parameters of a calibration curve, and what is linear in them."""
+
+import dataclasses
+import functools
+from typing import Self
+
+import numpy as np
+
+from evalsampling.arrays import FloatArray
+from evalsampling.spec.hidden import HiddenPrior
+
+STEPS = 24
+"""Steps of the curve from the top score to the bottom."""
+
+TOP_SPREAD = 5.0
+"""Standard deviation of the log-odds of the highest scores."""
+
+SLOPE_SPREAD = 1.0
+"""Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
+
+STEP_SPREAD = 1.1
+"""Standard deviation of the logarithm of one step by the mean slope."""
+
+STEP_DECAY = 0.25
+"""Correlation of steps d apart is exp(-d times this)."""
+
+_STEEPEST = 30.0
+"""Greatest logarithm of a fall by dx."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Coordinates:
+    """Coordinates x of the parameters z = origin + x root, which are standard normal a priori.
+
+    Linear in them are the logarithms of the J falls of the log-odds, that of rho, and what is
+    direct: what x adds to the log-odds of corners and effects beside the falls.
+
+    Attributes:
+        origin: shape (dimensions,): z where x is 0.
+        root: shape (dimensions, dimensions): derivative of z, in the columns, by x.
+        constant: shape (J + 1 + J + 1 + effects,): what is linear in x where x is 0.
+        linear: shape (dimensions, J + 1 + J + 1 + effects): its derivative by x.
+        ceiling: shape (J + 1,): greatest logarithms of falls and rho.
+    """
+
+    origin: FloatArray
+    root: FloatArray
+    constant: FloatArray
+    linear: FloatArray
+    ceiling: FloatArray
+
+    @classmethod
+    def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
+        """Return the parameters themselves as coordinates.
+
+        Args:
+            effects: number of effects of the curve.
+            step: of the curve in log-odds of the prior.
+            hidden: prior of rho.
+        """
+        slope, direct = _slope_and_direct(effects)
+        ratio = np.zeros((len(slope), 1))
+        ratio[-1] = hidden.spread
+        linear = np.concatenate([slope, ratio, direct], axis=1)
+        constant = np.zeros(linear.shape[1])
+        constant[:STEPS], constant[STEPS] = np.log(step), np.log(hidden.share)
+        ceiling = np.full(STEPS + 1, np.inf)
+        ceiling[:STEPS] = _STEEPEST + np.log(step)
+        return cls(np.zeros(len(slope)), np.eye(len(slope)), constant, linear, ceiling)
+
+    def around(self, origin: FloatArray, root: FloatArray) -> Self:
+        """Return coordinates u, these being origin + u root."""
+        return dataclasses.replace(
+            self,
+            origin=self.origin + origin @ self.root,
+            root=root @ self.root,
+            constant=self.constant + origin @ self.linear,
+            linear=root @ self.linear,
+        )
+
+    def parameters(self, x: FloatArray) -> FloatArray:
+        """Return z of coordinates, shape (draws, dimensions)."""
+        return self.origin + x @ self.root
+
+    def prior_gradient(self, x: FloatArray) -> FloatArray:
+        """Return the gradient of the log-prior by x, shape (draws, dimensions)."""
+        gradient = x @ self._pull[1]
+        gradient += self._pull[0]
+        return gradient
+
+    @functools.cached_property
+    def _pull(self) -> tuple[FloatArray, FloatArray]:
+        """The gradient of the log-prior at x = 0, and its derivative by x."""
+        return -self.origin @ self.root.T, -self.root @ self.root.T
+
+
+@functools.cache
+def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
+    """Return what of z the logarithms of the falls by dx are, and corners and effects directly."""
+    dimensions, corners = 3 + STEPS + effects, STEPS + 1
+    slope = np.zeros((dimensions, STEPS))
+    slope[1], slope[2 : 2 + STEPS] = SLOPE_SPREAD, _step_root().T
+    direct = np.zeros((dimensions, corners + effects))
+    direct[0, :corners], direct[2 + STEPS : -1, corners:] = TOP_SPREAD, np.eye(effects)
+    return slope, direct
+
+
+@functools.cache
+def fallen(effects: int) -> FloatArray:
+    """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
+
+    Args:
+        effects: number of effects of the curve.
+
+    Returns:
+        Shape (J, J + 1 + effects).
+    """
+    added = np.zeros((STEPS, STEPS + 1 + effects))
+    added[:, 1 : STEPS + 1] = -np.triu(np.ones((STEPS, STEPS)))
+    return added
+
+
+@functools.cache
+def _step_root() -> FloatArray:
+    """Return the root of the covariance of the steps, shape (J, J)."""
+    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
+    covariance = np.exp(-STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
+    return np.asarray(STEP_SPREAD * np.linalg.cholesky(covariance))

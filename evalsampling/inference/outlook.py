@@ -1,0 +1,62 @@
+"""How many labels it is likely to take until an interval is narrower.
+
+The width of an interval falls with a power of the number of labels. Under simple random sampling
+that is 1/2. The default intervals of an adaptive design fall faster, since later rounds draw where
+earlier ones left most to learn: with a power of 1/1.6 on 53 real pools (`benchmarks/outlook.py`,
+docs/real-pools.md).
+"""
+
+import dataclasses
+import math
+
+OF_MODEL = 1.6
+"""The number of labels rises with this power of the ratio of widths: of model-based intervals."""
+
+OF_DESIGN = 2.0
+"""That power of all other intervals."""
+
+_NEXT = 0.8
+"""Largest next half-width by the present one."""
+
+_STEPS = (1.0, 2.0, 3.0, 5.0, 7.0)
+"""First digits of the next half-width."""
+
+AFFORDABLE = 20
+"""Times the labels so far from which on no number is named."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outlook:
+    """A half-width that an interval may come to, and what it takes.
+
+    Attributes:
+        half_width: above 0.
+        labels: number of labels in all, about; None if that is beyond `AFFORDABLE` times the
+            labels so far, or beyond the rows of the pool.
+    """
+
+    half_width: float
+    labels: int | None
+
+
+def outlook(now: float, labels: int, rows: int, goal: float | None, power: float) -> Outlook:
+    """Return how many labels a narrower interval is likely to take.
+
+    Args:
+        now: half-width of the interval, above 0 and finite.
+        labels: labels so far, at least 1.
+        rows: rows of the pool.
+        goal: half-width wanted; a round number not far below the present one if not given, or if
+            the interval is as narrow already.
+        power: `OF_MODEL` or `OF_DESIGN`.
+    """
+    aim = goal if goal is not None and goal < now else next_half_width(now)
+    needed = labels * (now / aim) ** power
+    return Outlook(aim, math.ceil(needed) if needed <= min(AFFORDABLE * labels, rows) else None)
+
+
+def next_half_width(now: float) -> float:
+    """Return the largest round number that is at most `_NEXT` of a half-width, above 0."""
+    most = _NEXT * now
+    unit = 10.0 ** math.floor(math.log10(most))
+    return round(max(step * unit for step in _STEPS if step * unit <= most), 12)

@@ -1,0 +1,412 @@
+"""What every label space says: codes, texts, what annotators fill in, what probabilities are of."""
+
+import abc
+import dataclasses
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.errors import InputError
+from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
+from evalsampling.stats.agreement import Agreement, krippendorff_alpha
+
+COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
+"""Rules: where the probabilities of a system, or the prior ones, come from."""
+
+UNSURE_LABEL = "unsure"
+"""Answer of an annotator who cannot decide, unless it is the name of a class."""
+
+LABEL = "label"
+"""Column of labels in files of them."""
+
+FLAG = "label."
+"""What the name of a column of one label begins with: ``label.toxic``."""
+
+
+Scores = npt.NDArray[np.floating] | None
+"""Scores of rows, shape (n,), None if there are none."""
+
+Codes = npt.NDArray[np.integer]
+"""Codes of labels, shape (n,), as narrow as they are stored."""
+
+Named = str | Mapping[str, str] | None
+"""Column of the probability of the positive class, columns of all classes by name, or neither."""
+
+Ends = tuple[float, float] | None
+"""Least and greatest score, None if not known."""
+
+
+class Keys(Protocol):
+    """A section of a spec."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value, the default if it is missing or null."""
+
+    def text(self, key: str) -> str | None:
+        """Return a text that is not empty, None if it is missing."""
+
+    def numbers(self, key: str) -> tuple[float, ...]:
+        """Return a list of finite numbers."""
+
+
+class System(Protocol):
+    """The columns of a system's outputs; see `spec.SystemSpec`."""
+
+    @property
+    def score(self) -> str | None:
+        """Column of its scores."""
+
+    @property
+    def prediction(self) -> str | None:
+        """Column of its predictions."""
+
+    @property
+    def threshold(self) -> float | None:
+        """Score from which on it predicts the positive class, if no column has its predictions."""
+
+    @property
+    def by_label(self) -> Mapping[str, str]:
+        """Columns of 0 and 1, by label, in place of a column of predictions."""
+
+
+class Columns(Protocol):
+    """Columns of n rows of a pool. Each method raises an `InputError` that names the bad row."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether there is a column of a name."""
+
+    def distinct(self, name: str) -> tuple[list[Any], IntArray]:
+        """Return the distinct values of a column, and the place among them of each row's."""
+
+    def numbers(self, name: str) -> npt.NDArray[np.floating]:
+        """Return a column of finite numbers, shape (n,)."""
+
+    def shares(self, name: str) -> FloatArray:
+        """Return a column of numbers in [0, 1], shape (n,)."""
+
+    def flags(self, name: str) -> IntArray:
+        """Return a column of 0 and 1, or of truth values, shape (n,)."""
+
+    def places(self, name: str, among: Sequence[int | str]) -> Codes:
+        """Return the place of each value among some values, shape (n,)."""
+
+    def bits(self, name: str, among: Sequence[str]) -> IntArray:
+        """Return a number for each set of labels, shape (n,): bit c is set if it has label c."""
+
+    def error(self, column: str, row: int, problem: str) -> InputError:
+        """Return the error of one value, ``row`` being its place in these rows."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """What an annotator fills in.
+
+    Attributes:
+        words: what to write, in a sentence that ends with a colon and `choices` or `form`.
+        choices: texts to choose from; none if anything may be written.
+        several: whether more than one of them may be chosen, or none.
+        form: what may be written where there are no choices.
+        ends: least and greatest number, if it is one.
+    """
+
+    words: str
+    choices: tuple[str, ...] = ()
+    several: bool = False
+    form: str = ""
+    ends: tuple[str, str] | None = None
+
+
+class LabelSpace(abc.ABC):
+    """What labels there are. A label is stored as a whole number of at least 0, its code.
+
+    What it does not override is right for a few classes, one of which each row has.
+
+    Attributes:
+        kind: in one word; measures say by it which labels they are about.
+        default_measure: the measure of a spec that names none.
+        default_sampler: the sampler of a spec that names none; None for that of classes.
+        score_key: key of ``pool`` that names the column that drives the strata.
+        rule: the rule by which several votes decide; None if the spec chooses one.
+        refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
+            finds out itself.
+        has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
+        has_items: whether labels are of items of a row, not of the row.
+        outputs: the outputs that every system has, as measures name them in `looks_at`.
+        are: what labels are, in words that end a sentence.
+        positive: code of the positive class.
+    """
+
+    kind: ClassVar[str] = "classes"
+    default_measure: ClassVar[str] = "f1"
+    default_sampler: ClassVar[str | None] = None
+    score_key: ClassVar[str] = "score"
+    rule: ClassVar[str | None] = None
+    refusal: ClassVar[str] = ""
+    has_classes: ClassVar[bool] = True
+    has_items: ClassVar[bool] = False
+    outputs: ClassVar[frozenset[str]] = frozenset({"prediction"})
+    are: ClassVar[str] = "labels are classes"
+    positive: int
+
+    # --- as a spec has it
+
+    @classmethod
+    def read(cls, labels: Keys) -> Self:
+        """Return the space that the section ``labels`` of a spec describes.
+
+        Raises:
+            InputError: naming the key that is wrong.
+        """
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the keys of ``labels`` that are its own, as `read` takes them."""
+
+    @property
+    @abc.abstractmethod
+    def names(self) -> tuple[int | str, ...]:
+        """What annotators choose from, as a spec names it; empty if from nothing."""
+
+    @property
+    def outcomes(self) -> tuple[int | str, ...]:
+        """What the columns of probabilities are of, at least 2: codes are their places."""
+        return self.names
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The texts that annotators choose from."""
+        return tuple(map(str, self.names))
+
+    @property
+    def size(self) -> str:
+        """How many there are, in words."""
+        return f"{len(self.names)} classes"
+
+    @property
+    def needs_columns(self) -> bool:
+        """Whether probabilities need a column for each of `names`: one column does not tell all."""
+        return len(self.names) > 2
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether a threshold decides, and a column of probabilities tells all."""
+        return len(self.outcomes) == 2
+
+    def signatures(self, systems: int) -> tuple[int, ...]:
+        """Return how many predictions of each system cells tell apart."""
+        return (len(self.outcomes),) * systems
+
+    def measure_fields(self) -> dict[str, Any]:
+        """Return the fields of a measure that follow from the labels."""
+        return {
+            "positive": self.positive,
+            "numbers": None,
+            "classes": len(self.names),
+            "sets": False,
+            "titles": self.offered,
+            "label_space": self,
+        }
+
+    def by_label(self, key: str, prediction: Any) -> dict[str, str]:
+        """Return the column of 0 and 1 of each label, if predictions are given so, else nothing."""
+        return {}
+
+    def score(self, pool: Keys, by_features: bool) -> str | None:
+        """Return the column that drives the strata, None if the spec does not name it.
+
+        Args:
+            pool: the section.
+            by_features: whether strata are cut from features.
+
+        Raises:
+            InputError: naming a key that is for other labels.
+        """
+        if pool.get("variance") is not None:
+            raise InputError(
+                "pool.variance: is of labels that are numbers, which need labels.range"
+            )
+        return pool.text("score")
+
+    # --- codes and texts
+
+    @functools.cached_property
+    def codes(self) -> Mapping[str, int]:
+        """Code of each label by its text; may list none, where there are too many."""
+        return {str(outcome): code for code, outcome in enumerate(self.outcomes)}
+
+    def text(self, code: int) -> str:
+        """Return the text of a code."""
+        return str(self.outcomes[code])
+
+    @property
+    def words(self) -> str:
+        """The possible labels, in words."""
+        return str(list(self.codes))
+
+    def problem(self, text: str) -> str:
+        """Return why a text is no label."""
+        return f"label {text!r} is none of: {', '.join(self.codes)}"
+
+    def meant(self, texts: Collection[str]) -> dict[str, str]:
+        """Return the label of each text of a column that spells one in another way."""
+        return meant_texts(texts, self.codes)
+
+    def texts(self, values: Sequence[Any]) -> list[str | None]:
+        """Return a column of labels of any type as texts, None for a null or a NaN.
+
+        What is no label is returned as it was given.
+        """
+        return label_texts(values, self.codes)
+
+    def spelled(self, text: str) -> str:
+        """Return an answer in the spelling of its label; as it is if it is none."""
+        return text
+
+    def of_choices(self, chosen: Sequence[str]) -> tuple[str | None, str]:
+        """Return the text of what an annotator chose from a list, and what is wrong with it."""
+        choices = f"{len(chosen)} choices" if chosen else "no choice"
+        return None, f"{choices} where one class is wanted"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The labels that columns of 0 and 1 may tell, all of them or none; empty if not so."""
+        return ()
+
+    def continuation(self, text: str) -> str | None:
+        """Return, in words, an answer that begins with a text and is longer; None if none is."""
+        answer = longer(text, [*self.codes, UNSURE_LABEL])
+        return None if answer is None else repr(answer)
+
+    # --- annotators
+
+    def row_of(self, task_id: str) -> str:
+        """Return the id of the row that a task is about, from the id that the task has."""
+        return task_id
+
+    @property
+    def field(self) -> Field:
+        """What an annotator fills in."""
+        return Field("one of these, exactly as it stands here", self.offered)
+
+    def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
+        """Return how far votes on the same rows agree, by Krippendorff's alpha.
+
+        Args:
+            row: shape (votes,): the row of each vote, from 0.
+            code: shape (votes,): its label.
+            confidence: of the interval, in (0, 1).
+        """
+        counts = np.zeros((int(row.max(initial=-1)) + 1, len(self.outcomes)), dtype=np.int64)
+        np.add.at(counts, (row, code), 1)
+        return krippendorff_alpha(counts, confidence)
+
+    @property
+    def rates(self) -> Mapping[str, Sequence[int]]:
+        """What rates are shown of: titles with the codes that count; of two classes one."""
+        texts = list(self.codes)
+        shown = [self.positive] if self.is_binary else range(len(texts))
+        return {texts[code]: [code] for code in shown}
+
+    # --- columns of a pool
+
+    @abc.abstractmethod
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
+        """Return the codes that a system predicts, shape (n,), as narrow as they are stored."""
+
+    def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what cells know of predictions, the same shape: codes below `signatures`."""
+        return predictions
+
+    def number_columns(self, system: System) -> list[str]:
+        """Return the columns of predictions that hold numbers."""
+        return []
+
+    @abc.abstractmethod
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
+        """Return the probability of each outcome, shape (n, outcomes); rows add to 1.
+
+        Args:
+            rows: the columns.
+            named: column of the positive class, or one for each of `names`, by the rule `COLUMN`.
+            rule: where they come from.
+            score: shape (n,), for rules that need it.
+        """
+
+    def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
+        """Return where probabilities come from.
+
+        Args:
+            named: the columns of probabilities, None if there are none.
+            score: the column of scores, None if there is none.
+            ends: of the scores.
+        """
+        if named is not None:
+            return COLUMN
+        if score is None or ends is None or self.needs_columns:
+            return NO_PROBABILITY
+        return SCORE if ends[0] >= 0 and ends[1] <= 1 else LOG_ODDS
+
+    def true_codes(self, rows: Columns) -> IntArray:
+        """Return the labels in a file of them, shape (n,): its column `LABEL`."""
+        values, place = rows.distinct(LABEL)
+        texts = self.texts(values)
+        codes = np.array([self.codes.get(str(text), -1) for text in texts], dtype=np.int64)[place]
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            raise rows.error(LABEL, row, f"{texts[place[row]]!r} is no class")
+        return codes
+
+
+@dataclasses.dataclass(frozen=True)
+class UnlistedCodes(Mapping[str, int]):
+    """Codes of labels by their texts that are too many to list, so iteration yields none.
+
+    Attributes:
+        code: returns the code of a text, None if it is no label.
+    """
+
+    code: Callable[[str], int | None]
+
+    def __getitem__(self, text: str) -> int:
+        """Return the code of a text, a `KeyError` if it is no label."""
+        code = self.code(text)
+        if code is None:
+            raise KeyError(text)
+        return code
+
+    def __iter__(self) -> Iterator[str]:
+        """Return an empty iterator: no label is listed."""
+        return iter(())
+
+    def __len__(self) -> int:
+        """Return 0: no label is listed."""
+        return 0
+
+
+def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
+    """Return the column of each class or label, in the order of the names.
+
+    Args:
+        key: of the spec, for messages.
+        given: columns by name.
+        names: texts of the classes or labels.
+
+    Raises:
+        InputError: if there is not one column for each.
+    """
+    columns = {str(name): column for name, column in given.items()}
+    texts = all(isinstance(column, str) for column in columns.values())
+    if set(columns) != set(names) or not texts:
+        raise InputError(
+            f"{key}: must name a column for each of {list(names)}, as `labels` has them, "
+            f"got {given!r}"
+        )
+    return {name: columns[name] for name in names}

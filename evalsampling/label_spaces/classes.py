@@ -1,0 +1,124 @@
+"""Labels that are one of a few classes with names."""
+
+import dataclasses
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from evalsampling.arrays import FloatArray
+from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import (
+    EVEN,
+    SCORE,
+    Codes,
+    Columns,
+    Keys,
+    LabelSpace,
+    Named,
+    Scores,
+    System,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Classes(LabelSpace):
+    """Classes, one of which each row has.
+
+    Attributes:
+        values: whole numbers or texts, at least two; their places are their codes.
+        positive: code of the positive class.
+    """
+
+    values: tuple[int | str, ...] = (0, 1)
+    positive: int = 1
+
+    @classmethod
+    def read(cls, labels: Keys) -> Self:
+        """Return the space of ``labels.classes`` and ``labels.positive``; see `LabelSpace.read`."""
+        values = labels.get("classes", [0, 1])
+        _check_values(values)
+        positive = labels.get("positive", values[-1])
+        if positive not in values or isinstance(positive, bool):
+            raise InputError(f"labels.positive: {positive!r} is not one of the classes {values!r}")
+        return cls(tuple(values), values.index(positive))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the classes and the positive one."""
+        return {"classes": list(self.values), "positive": self.values[self.positive]}
+
+    @property
+    def names(self) -> tuple[int | str, ...]:
+        """The classes."""
+        return self.values
+
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
+        """Return classes from a column, or those on either side of a threshold."""
+        if system.prediction is not None:
+            return rows.places(system.prediction, self.values)
+        assert score is not None
+        assert system.threshold is not None
+        # As float64, like curves and leaves: a float32 score counts for what it is.
+        is_positive = score.astype(np.float64, copy=False) >= system.threshold
+        return np.where(is_positive, self.positive, 1 - self.positive).astype(np.int64)
+
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
+        """Return probabilities from columns, from one of the positive class, or from scores."""
+        if isinstance(named, Mapping):
+            return _of_columns(rows, list(named.values()))
+        if named is None and rule == EVEN:
+            return np.full((len(rows), len(self.values)), 1 / len(self.values))
+        values: npt.NDArray[np.floating]
+        if named is not None:
+            values = rows.shares(named)
+        else:
+            assert score is not None
+            values = score
+            if rule != SCORE:
+                values = scipy.special.expit(score.astype(np.float64, copy=False))
+        # Each class by itself, as they will be summed.
+        both = np.empty((2, len(values)))
+        positive = both[self.positive]
+        positive[:] = values
+        np.subtract(1, positive, out=both[1 - self.positive])
+        return both.T
+
+
+def _check_values(values: Any) -> None:
+    """Check the classes that a spec lists.
+
+    Raises:
+        InputError: naming the class that is wrong.
+    """
+    if not isinstance(values, list) or len(values) < 2:
+        raise InputError(f"labels.classes: must list at least two classes, got {values!r}")
+    for value in values:
+        _check_value(value)
+    if len({str(value) for value in values}) < len(values):
+        raise InputError(f"labels.classes: two classes are spelt alike in {values!r}")
+
+
+def _check_value(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise InputError(
+            f"labels.classes: must be whole numbers or text, got {value!r}"
+            + (" (put yes, no, true and false in quotes)" if isinstance(value, bool) else "")
+        )
+    if isinstance(value, str) and not value.strip():
+        raise InputError(f"labels.classes: {value!r} is blank, which no answer can be")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise InputError(f"labels.classes: no whole number of 64 bits: {reprlib.repr(value)}")
+
+
+def _of_columns(rows: Columns, columns: Sequence[str]) -> FloatArray:
+    """Return probabilities with a column for each class, shape (n, classes); they add to 1."""
+    matrix = np.stack([rows.shares(column) for column in columns], axis=1)
+    wrong = np.abs(matrix.sum(axis=1) - 1) > 1e-3
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        total = f"{matrix[row].sum():g}"
+        raise rows.error(columns[0], row, f"probabilities of the classes sum to {total}, not 1")
+    return matrix

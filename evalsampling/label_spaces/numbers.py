@@ -1,0 +1,277 @@
+"""Labels that are numbers of a range, in small steps.
+
+Samplers and estimators know labels as codes. Codes of numbers are far above those of classes; in
+place of classes there are four errors that a model expects. They stand for the errors of a normal
+prediction, in units of its standard deviation: their mean, variance, mean absolute deviation and
+fourth moment are those of the normal distribution, so expectations of the squared loss, of its
+square and of the absolute loss are exact.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import (
+    LABEL,
+    Codes,
+    Columns,
+    Ends,
+    Field,
+    Keys,
+    LabelSpace,
+    Named,
+    Scores,
+    System,
+    UnlistedCodes,
+)
+from evalsampling.stats.agreement import Agreement, krippendorff_alpha_of_numbers
+
+EXPECTED = ("far below", "below", "above", "far above")
+"""The errors that a model expects; their codes are 0 to 3."""
+
+_NEAR, _FAR = 0.4630138417367114, 1.88302042650581
+_CHANCE_NEAR, _CHANCE_FAR = 0.3820883217521819, 0.11791167824781812
+"""The only solution such that chances add to 1, and |error| has the mean sqrt(2 / pi), the mean
+square 1 and the mean fourth power 3."""
+
+ERRORS = np.array([-_FAR, -_NEAR, _NEAR, _FAR])
+CHANCES = np.array([_CHANCE_FAR, _CHANCE_NEAR, _CHANCE_NEAR, _CHANCE_FAR])
+"""The errors in standard deviations, by the codes of `EXPECTED`, and their chances."""
+
+FIRST = 1 << 20
+"""Code of the least number of a range."""
+
+STEPS = 1 << 40
+"""Steps of a range: a number is stored to one part in 10^12 of it."""
+
+MEDIAN = "median"
+"""Rule by which several votes decide: their median."""
+
+NORMAL = "normal"
+"""Rule of probabilities: errors are taken to be normal."""
+
+_FARTHEST = 1e6
+"""Ranges of labels from which on a predicted number is taken to be damaged."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Numbers(LabelSpace):
+    """The numbers from one to another.
+
+    Attributes:
+        low: the least.
+        high: the greatest.
+    """
+
+    kind: ClassVar[str] = "numbers"
+    default_measure: ClassVar[str] = "mse"
+    default_sampler: ClassVar[str | None] = "active_risk"
+    score_key: ClassVar[str] = "variance"
+    rule: ClassVar[str | None] = MEDIAN
+    refusal: ClassVar[str] = (
+        "is about classes; with labels.range there are mse, rmse, mae and mean_error"
+    )
+    has_classes: ClassVar[bool] = False
+    are: ClassVar[str] = "labels are numbers"
+    positive: ClassVar[int] = 0  # type: ignore[misc]
+    needs_columns: ClassVar[bool] = False
+    low: float
+    high: float
+
+    @classmethod
+    def read(cls, labels: Keys) -> Self:
+        """Return the space of ``labels.range``; see `LabelSpace.read`."""
+        for key in ("classes", "positive", "multilabel", "meanings"):
+            if labels.get(key) is not None:
+                raise InputError(f"labels.{key}: with labels.range, labels are numbers")
+        for key in ("gold", "repeats"):
+            if labels.get(key) is not None:
+                raise InputError(
+                    f"labels.{key}: answers are compared with others there, and with labels.range "
+                    "no two numbers need be the same"
+                )
+        if labels.get("rule", MEDIAN) != MEDIAN:
+            raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
+        ends = labels.get("range")
+        if not isinstance(ends, list) or len(ends) != 2:
+            raise InputError(
+                f"labels.range: must be the least and the greatest label, got {ends!r}"
+            )
+        low, high = labels.numbers("range")
+        if low >= high:
+            raise InputError(f"labels.range: must be increasing, got {ends!r}")
+        if labels.get("oracle", "deterministic") != "deterministic":
+            raise InputError("labels.oracle: numbers come from a deterministic oracle")
+        return cls(low, high)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the range."""
+        return {"range": [self.low, self.high]}
+
+    @property
+    def names(self) -> tuple[int | str, ...]:
+        """None: annotators write a number."""
+        return ()
+
+    @property
+    def outcomes(self) -> tuple[int | str, ...]:
+        """The errors that a model expects."""
+        return EXPECTED
+
+    def measure_fields(self) -> dict[str, Any]:
+        """Return the fields of a measure, with the numbers."""
+        return super().measure_fields() | {"numbers": self}
+
+    def score(self, pool: Keys, by_features: bool) -> str | None:
+        """Return the column of predictive variances, which takes the place of a score."""
+        for key in ("systems", "score", "probability"):
+            if pool.get(key) is not None:
+                raise InputError(
+                    f"pool.{key}: with labels.range there is one system, whose strata are "
+                    "those of pool.variance"
+                )
+        if by_features:
+            raise InputError(
+                "strata.method: kd: with labels.range strata are those of pool.variance"
+            )
+        return pool.text("variance") or "variance"
+
+    # --- codes and texts
+
+    @property
+    def step(self) -> float:
+        """Difference between the numbers of two neighbouring codes."""
+        return (self.high - self.low) / STEPS
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The least and the greatest number as text."""
+        return _written(self.low), _written(self.high)
+
+    def encode(self, values: FloatArray) -> IntArray:
+        """Return the codes of numbers, shape (n,), which may lie outside the range."""
+        return FIRST + np.rint((values - self.low) / self.step).astype(np.int64)
+
+    def decode(self, codes: IntArray) -> FloatArray:
+        """Return the numbers of codes, shape (n,)."""
+        return np.asarray(self.low + (codes - FIRST) * self.step, dtype=np.float64)
+
+    def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+        """Return which numbers lie in the range, shape (n,)."""
+        return (values >= self.low) & (values <= self.high)
+
+    @functools.cached_property
+    def codes(self) -> Mapping[str, int]:
+        """The code of each number by its text; none is listed."""
+        return UnlistedCodes(self._code)
+
+    def _code(self, text: str) -> int | None:
+        """Return the code of a text, None if it is no number of the range."""
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+        if "_" in text or not self.holds(np.array(value)):
+            return None
+        return int(self.encode(np.array(value)))
+
+    def text(self, code: int) -> str:
+        """Return the text of the number of a code: the shortest that has this code.
+
+        It has as many decimals as a step has, or more where these are not enough.
+        """
+        decimals = -math.ceil(math.log10(self.step))
+        value = min(max(float(self.decode(np.array(code))), self.low), self.high)
+        rounded = round(value, decimals) + 0.0  # no minus before 0
+        texts = [f"{rounded:.12g}", *(f"{value:.{digits}g}" for digits in range(13, 18))]
+        return next((text for text in texts if self.codes.get(text) == code), texts[-1])
+
+    @property
+    def words(self) -> str:
+        """The possible labels, in words."""
+        return "the numbers from {} to {}".format(*self.ends)
+
+    def problem(self, text: str) -> str:
+        """Return why a text is no number of the range."""
+        return "label {!r} is no number from {} to {}".format(text, *self.ends)
+
+    def continuation(self, text: str) -> str | None:
+        """Return that any number may go on with more digits."""
+        return "another number"
+
+    # --- annotators
+
+    @property
+    def field(self) -> Field:
+        """A number."""
+        form = "from {} to {}, with a point before decimals".format(*self.ends)
+        return Field("a number", form=form, ends=self.ends)
+
+    def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
+        """Return how far votes agree, by Krippendorff's alpha for interval data."""
+        return krippendorff_alpha_of_numbers(code.astype(np.float64), row, confidence)
+
+    @property
+    def rates(self) -> Mapping[str, Any]:
+        """No rates: no number is of a class."""
+        return {}
+
+    # --- columns of a pool
+
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
+        """Return the codes of the numbers predicted, whose variances stand for scores."""
+        assert system.prediction is not None
+        assert system.score is not None
+        variance = rows.numbers(system.score)
+        _check(rows, system.score, variance, variance < 0, "a variance is at least 0, got {}")
+        predicted = rows.numbers(system.prediction).astype(np.float64, copy=False)
+        far = np.abs(predicted - self.low) > _FARTHEST * (self.high - self.low)
+        _check(rows, system.prediction, predicted, far, "{} is too far from labels.range")
+        return self.encode(predicted)
+
+    def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return zeros: cells know nothing of the numbers predicted."""
+        return np.zeros_like(predictions)
+
+    def number_columns(self, system: System) -> list[str]:
+        """Return the column of predictions."""
+        return [] if system.prediction is None else [system.prediction]
+
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
+        """Return the chances of the errors that a model expects, the same for all rows."""
+        return np.tile(CHANCES, (len(rows), 1))
+
+    def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
+        """Return that errors are normal."""
+        return NORMAL
+
+    def true_codes(self, rows: Columns) -> IntArray:
+        """Return the codes of a column of numbers of the range, shape (n,)."""
+        values = rows.numbers(LABEL).astype(np.float64, copy=False)
+        words = f"{{}} is not from {self.low:g} to {self.high:g}"
+        _check(rows, LABEL, values, ~self.holds(values), words)
+        return self.encode(values)
+
+
+def _written(number: float) -> str:
+    return repr(float(number)).removesuffix(".0")
+
+
+def _check(
+    rows: Columns,
+    name: str,
+    values: npt.NDArray[np.floating],
+    wrong: npt.NDArray[np.bool_],
+    words: str,
+) -> None:
+    """Raise the `InputError` of the first wrong value, if there is one."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise rows.error(name, row, words.format(f"{values[row]:g}"))

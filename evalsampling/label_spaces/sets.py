@@ -1,0 +1,247 @@
+"""Labels that are sets: a row has any number of some labels."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import (
+    EVEN,
+    FLAG,
+    LABEL,
+    Codes,
+    Columns,
+    Field,
+    Keys,
+    LabelSpace,
+    Named,
+    Scores,
+    System,
+    column_of_each,
+)
+
+MOST_LABELS = 8
+"""Most labels of a row: their sets are the classes, 2^8 of them."""
+
+EMPTY = "none"
+"""Text of the empty set of labels."""
+
+JOINT = "+"
+"""Separator of the labels in the text of a set."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sets(LabelSpace):
+    """The sets of some labels. The code of a set has a bit for each label, the first lowest.
+
+    Attributes:
+        labels: of which a row may have several, at least two.
+    """
+
+    kind: ClassVar[str] = "sets"
+    refusal: ClassVar[str] = (
+        "is about rows of one class; with labels.multilabel there are micro_f1, macro_f1, class_f1 "
+        "and their like, and accuracy of whole sets"
+    )
+    needs_columns: ClassVar[bool] = True
+    labels: tuple[str, ...]
+
+    @classmethod
+    def read(cls, labels: Keys) -> Self:
+        """Return the space of ``labels.multilabel``; see `LabelSpace.read`."""
+        for key in ("classes", "positive"):
+            if labels.get(key) is not None:
+                raise InputError(
+                    f"labels.{key}: with labels.multilabel, sets of labels are the classes"
+                )
+        listed = labels.get("multilabel")
+        _check_labels(listed)
+        return cls(tuple(listed))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the labels."""
+        return {"multilabel": list(self.labels)}
+
+    @property
+    def names(self) -> tuple[int | str, ...]:
+        """The labels."""
+        return self.labels
+
+    @functools.cached_property
+    def outcomes(self) -> tuple[int | str, ...]:
+        """The texts of all sets, by their codes."""
+        return tuple(
+            set_text(
+                (label for bit, label in enumerate(self.labels) if code >> bit & 1), self.labels
+            )
+            for code in range(1 << len(self.labels))
+        )
+
+    @property
+    def positive(self) -> int:  # type: ignore[override]
+        """Code of the set of all labels."""
+        return (1 << len(self.labels)) - 1
+
+    @property
+    def size(self) -> str:
+        """How many labels there are, in words."""
+        return f"{len(self.labels)} labels"
+
+    def measure_fields(self) -> dict[str, Any]:
+        """Return the fields of a measure, which takes codes for sets."""
+        return super().measure_fields() | {"sets": True}
+
+    def by_label(self, key: str, prediction: Any) -> dict[str, str]:
+        """Return the column of 0 and 1 of each label, if predictions are given so."""
+        if not isinstance(prediction, Mapping):
+            return {}
+        return column_of_each(key, prediction, self.labels)
+
+    # --- codes and texts
+
+    def problem(self, text: str) -> str:
+        """Return why a text is no set."""
+        return f"label {text!r} is no set of: {', '.join(self.labels)}"
+
+    def texts(self, values: Sequence[Any]) -> list[str | None]:
+        """Return sets as texts: texts as they are, of lists those of their labels."""
+        texts = [
+            one if one is None or isinstance(one, str) else set_text(one, self.labels)
+            for one in values
+        ]
+        meant = self.meant({text for text in texts if text is not None})
+        return [None if text is None else meant.get(text, text) for text in texts]
+
+    def spelled(self, text: str) -> str:
+        """Return the text of a set with its labels in their order, each once."""
+        return set_text(labels_of_text(text), self.labels)
+
+    def of_choices(self, chosen: Sequence[str]) -> tuple[str | None, str]:
+        """Return the text of the set of what an annotator chose; nothing is wrong with any."""
+        return set_text(chosen, self.labels), ""
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The labels, each of which may have a column of 0 and 1."""
+        return self.labels
+
+    def continuation(self, text: str) -> str | None:
+        """Return that any set but the full one may be the beginning of a larger one."""
+        return "a larger set" if {*labels_of_text(text)} != {*self.labels} else None
+
+    # --- annotators
+
+    @property
+    def field(self) -> Field:
+        """Several of the labels, or none."""
+        words = (
+            "those of these that hold, exactly as they\nstand here, with `+` between them and no "
+            "spaces; or `none` if none of them holds"
+        )
+        return Field(words, self.offered, several=True)
+
+    @property
+    def rates(self) -> Mapping[str, Sequence[int]]:
+        """Each label, with the codes of the sets that have it."""
+        codes = range(len(self.outcomes))
+        return {
+            name: [code for code in codes if code >> place & 1]
+            for place, name in enumerate(self.labels)
+        }
+
+    # --- columns of a pool
+
+    def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
+        """Return sets from a column of lists or texts, or from one of 0 and 1 for each label."""
+        if system.prediction is not None:
+            return rows.bits(system.prediction, self.labels)
+        return _joined(rows, list(system.by_label.values()))
+
+    def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
+        """Return the probability of each set from those of the labels, taken as independent."""
+        if rule == EVEN:
+            return np.full((len(rows), len(self.outcomes)), 1 / len(self.outcomes))
+        assert isinstance(named, Mapping)
+        single = np.stack([rows.shares(column) for column in named.values()], axis=1)
+        return probabilities_of_sets(single)
+
+    def true_codes(self, rows: Columns) -> IntArray:
+        """Return sets from the column `LABEL`, or from one of 0 and 1 for each label."""
+        if LABEL in rows:
+            return rows.bits(LABEL, self.labels)
+        return _joined(rows, [FLAG + label for label in self.labels])
+
+
+def set_text(labels: Iterable[str], all_labels: Sequence[str]) -> str:
+    """Return the text of a set of labels, in the order of all labels.
+
+    Args:
+        labels: labels of the set, in any order; others than `all_labels` come last.
+        all_labels: the labels of the pool.
+    """
+    given = set(labels)
+    ordered = [label for label in all_labels if label in given]
+    return JOINT.join([*ordered, *sorted(given - set(all_labels))]) or EMPTY
+
+
+def labels_of_text(text: str) -> tuple[str, ...]:
+    """Return the labels in a text: the text of a set (`set_text`), or a list in JSON."""
+    if text.startswith("["):
+        try:
+            listed = json.loads(text)
+        except (ValueError, RecursionError):
+            listed = None
+        if isinstance(listed, list) and all(isinstance(label, str) for label in listed):
+            return tuple(listed)
+    return () if text == EMPTY else tuple(text.split(JOINT))
+
+
+def probabilities_of_sets(single: FloatArray) -> FloatArray:
+    """Return the probability of each set, shape (n, 2^labels), labels being independent.
+
+    (Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, eq. 92.)
+
+    Args:
+        single: shape (n, labels): probability of each label.
+    """
+    sets = np.ones((len(single), 1))
+    for p in single.T:
+        sets = np.concatenate([sets * (1 - p)[:, None], sets * p[:, None]], axis=1)
+    return sets
+
+
+def _joined(rows: Columns, columns: Sequence[str]) -> IntArray:
+    """Return the codes of sets from columns of 0 and 1, in the order of the labels."""
+    bits = [rows.flags(column) << place for place, column in enumerate(columns)]
+    return np.sum(bits, axis=0, dtype=np.int64)
+
+
+def _check_labels(labels: Any) -> None:
+    """Check the labels that a spec lists.
+
+    Raises:
+        InputError: naming the label that is wrong.
+    """
+    if isinstance(labels, list) and len(labels) > MOST_LABELS:
+        raise InputError(
+            f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
+            f"sets are the classes, 2^{MOST_LABELS} of them at most; docs/poisson.md says what to "
+            "do with more"
+        )
+    if not isinstance(labels, list) or len(labels) < 2:
+        raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
+    for label in labels:
+        if not isinstance(label, str) or not label or label != label.strip():
+            raise InputError(f"labels.multilabel: labels are text, got {label!r}")
+        if JOINT in label or label == EMPTY or label.startswith("["):
+            raise InputError(
+                f"labels.multilabel: {label!r}: no label is {EMPTY!r}, has a {JOINT!r} in it or "
+                "begins with a bracket"
+            )
+    if len(set(labels)) < len(labels):
+        raise InputError(f"labels.multilabel: a label is there twice in {labels!r}")

@@ -1,0 +1,120 @@
+"""Labels of any type as texts, the form in which they are compared, and their other spellings."""
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+YES = frozenset({"yes", "y", "true", "t"})
+NO = frozenset({"no", "n", "false", "f"})
+"""Words for either, case-folded."""
+
+_YES_CLASS, _NO_CLASS = YES | {"1"}, NO | {"0"}
+"""Names of classes that are either. A number is only the class that has its name: elsewhere it may
+be anything, as the number of an annotator in a column that was shifted."""
+
+
+def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | None]:
+    """Return labels as texts, None for a null or a NaN.
+
+    A column is what it is as a whole: truth values are 0 and 1 unless classes are words for
+    them (``True``, ``yes``), floats (or texts of them: ``1.0``) that are all whole are whole
+    numbers. Case and blanks around a text do not matter, and words for yes and no are understood
+    (`meant_texts`). What is no class then is told as it was given.
+
+    Args:
+        values: labels of rows.
+        codes: texts of the classes.
+    """
+    given = [None if value is None or value != value else value for value in values]
+    kinds = {type(value) for value in given if value is not None}
+    kind: type = str
+    if kinds == {bool} and not _are_words(codes):
+        kind = int
+    elif float in kinds and kinds <= {int, float}:
+        kind = int if all(value is None or _is_whole(value) for value in given) else float
+    texts = [None if value is None else str(kind(value)) for value in given]
+    meant = meant_texts({text for text in texts if text is not None}, codes)
+    return [None if text is None else meant.get(text, text) for text in texts]
+
+
+def _are_words(codes: Collection[str]) -> bool:
+    """Tell whether classes are words for truth values, as ``True`` or ``yes``."""
+    words = yes_and_no(codes).keys() | {"True", "False"}
+    return any(name in words or plain(name) in words for name in codes)
+
+
+def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
+    """Return the class of each text that spells the name of a class in another way.
+
+    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. Of classes that
+    are a yes and a no, as 1 and 0, every word for these is understood (`yes_and_no`); see
+    `whole_texts` for floats.
+
+    Args:
+        texts: all labels of a column.
+        codes: texts of the classes.
+    """
+    classes: dict[str, list[str]] = {}
+    for name in codes:
+        classes.setdefault(plain(name), []).append(name)
+    alike = {text: classes.get(plain(text), []) for text in {*texts} - {*codes}}
+    spelled = {text: names[0] for text, names in alike.items() if len(names) == 1}
+    words = yes_and_no(codes)
+    said = {text: words[plain(text)] for text in alike if plain(text) in words}
+    return {**whole_texts(texts, codes), **said, **spelled}
+
+
+def yes_and_no(classes: Collection[str]) -> dict[str, str]:
+    """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no.
+
+    Args:
+        classes: texts of the classes, in any case, with or without blanks around them.
+    """
+    by_word = {plain(name): name for name in classes}
+    yes, no = by_word.keys() & _YES_CLASS, by_word.keys() & _NO_CLASS
+    if len(classes) != 2 or len(yes) != 1 or len(no) != 1:
+        return {}
+    return dict.fromkeys(YES, by_word[yes.pop()]) | dict.fromkeys(NO, by_word[no.pop()])
+
+
+def plain(text: str) -> str:
+    """Return a text case-folded and without blanks around it, to compare it with others."""
+    return text.strip().casefold()
+
+
+def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
+    """Return what floats like ``1.0`` are as whole numbers, if all texts are such and no class.
+
+    Args:
+        texts: all labels of a column.
+        codes: texts of the classes.
+    """
+    if {*texts} & {*codes} or not all(map(_is_whole_float, texts)):
+        return {}
+    return {text: text.partition(".")[0] for text in texts}
+
+
+def longer(text: str, labels: Iterable[str]) -> str | None:
+    """Return the first label, by its plain text, that begins with a text and is longer."""
+    by_plain = {plain(label): label for label in labels}
+    continued = beginning_with(plain(text), by_plain)
+    return None if continued is None else by_plain[continued]
+
+
+def beginning_with(text: str, values: Iterable[str]) -> str | None:
+    """Return the first value, in order, of which a text is a proper prefix, None if of none."""
+    return min(
+        (value for value in values if value != text and value.startswith(text)), default=None
+    )
+
+
+def _is_whole(value: float) -> bool:
+    """Tell whether a number is a whole number of 64 bits."""
+    return math.isfinite(value) and float(value).is_integer() and abs(value) < 2.0**63
+
+
+def _is_whole_float(text: str) -> bool:
+    """Tell whether a text is one of a whole number with a fraction of zeros."""
+    whole, dot, fraction = text.partition(".")
+    is_number = whole.removeprefix("-").isdecimal() and whole.isascii()
+    return bool(dot) and is_number and set(fraction) == {"0"}

@@ -1,0 +1,194 @@
+"""Columns of a pool as label spaces read them: places among values, sets of labels, numbers."""
+
+import reprlib
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.label_spaces.sets import labels_of_text
+from evalsampling.label_spaces.spellings import yes_and_no
+from evalsampling.pool.batch import PoolBatch, whole_number_texts
+
+
+class LabelColumns(PoolBatch):
+    """The columns of a batch, as `label_spaces.base.Columns` describes them."""
+
+    @classmethod
+    def of(cls, batch: PoolBatch) -> Self:
+        """Return the columns of a batch."""
+        return cls(batch.rows, batch.path, batch.first_row, batch.item)
+
+    def __contains__(self, name: str) -> bool:
+        """Tell whether there is a column of a name."""
+        return name in self.rows.schema.names
+
+    def distinct(self, name: str) -> tuple[list[Any], IntArray]:
+        """Return the distinct values of a column, and the place among them of each row's."""
+        coded = pc.dictionary_encode(self.column(name))
+        return coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
+
+    def shares(self, name: str) -> FloatArray:
+        """Return a column of numbers in [0, 1], shape (n,)."""
+        values = self.numbers(name).astype(np.float64, copy=False)
+        wrong = (values < 0) | (values > 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.error(name, row, f"a probability lies in [0, 1], got {values[row]}")
+        return values
+
+    def flags(self, name: str) -> IntArray:
+        """Return a column of 0 and 1, or of truth values, shape (n,)."""
+        column = self.column(name)
+        if pa.types.is_boolean(column.type):
+            return column.cast(pa.int8()).to_numpy().astype(np.int64)
+        if self.holds_text(column):
+            held = pc.index_in(whole_number_texts(column), value_set=pa.array(["0", "1"]))
+            if not held.null_count:
+                return held.to_numpy().astype(np.int64)
+        values = self.numbers(name)
+        wrong = (values != 0) & (values != 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.error(name, row, f"a label is there or not, 1 or 0, got {values[row]:g}")
+        return values.astype(np.int64)
+
+    def places(self, name: str, among: Sequence[int | str]) -> npt.NDArray[np.integer]:
+        """Return the place of each value among some values, shape (n,), as narrow as stored."""
+        classes = tuple(among)
+        column = self.column(name)
+        whole = all(isinstance(value, int) for value in classes)
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8() if whole else pa.string())
+        elif pa.types.is_floating(column.type):
+            column = whole_numbers(column)
+        untyped = self.holds_text(column)
+        numeric = whole and not untyped
+        if numeric and pa.types.is_integer(column.type):
+            values = column.to_numpy()
+            if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
+                return values
+            beyond = values > np.iinfo(np.int64).max
+            if beyond.any():
+                row = int(np.argmax(beyond))
+                raise self.error(name, row, f"{values[row]} is none of {[*classes]}")
+            column = column.cast(pa.int64())
+        elif numeric and pa.types.is_floating(column.type):
+            row = first_fraction(column)
+            raise self.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
+        elif numeric or not _is_text(column):
+            codes = _said_in_words(column, classes)
+            if codes is None or codes.null_count == len(codes):
+                words = f"type {column.type} holds none of the classes {[*classes]}"
+                if _is_text(column):
+                    words += ": labels.classes names others, labels.positive the positive one"
+                raise self.error(name, 0, words)
+            return self._whole_codes(name, column, codes, classes)
+        listed = pa.array([value if numeric else str(value) for value in classes], type=column.type)
+        codes = pc.index_in(column, value_set=listed)
+        if codes.null_count and whole and untyped:
+            codes = pc.index_in(whole_number_texts(column), value_set=listed)
+        if codes.null_count:
+            said = _said_in_words(column, classes)
+            codes = codes if said is None else pc.coalesce(codes, said)
+        return self._whole_codes(name, column, codes, classes)
+
+    def _whole_codes(
+        self, name: str, column: pa.Array, codes: pa.Array, classes: Sequence[int | str]
+    ) -> IntArray:
+        """Return class codes; a null among them is an error that names its row."""
+        if codes.null_count:
+            row = pc.index(codes.is_null(), True).as_py()
+            shown = reprlib.repr(column[row].as_py())
+            raise self.error(name, row, f"{shown} is none of {[*classes]}")
+        return np.asarray(codes.to_numpy().astype(np.int64))
+
+    def bits(self, name: str, among: Sequence[str]) -> IntArray:
+        """Return a number for each set of labels, shape (n,): bit c is set if it has label c.
+
+        Args:
+            name: column of lists of labels, or of text as `sets.set_text` makes it.
+            among: the labels.
+
+        Raises:
+            InputError: naming file, column and row of the first bad value.
+        """
+        column = self.column(name)
+        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+            return self._of_lists(name, column, among)
+        if _is_text(column):
+            return self._of_texts(name, column, among)
+        raise self.error(name, 0, f"must be a list of labels, got type {column.type}")
+
+    def _of_lists(self, name: str, column: pa.Array, among: Sequence[str]) -> IntArray:
+        row = pc.list_parent_indices(column).to_numpy()
+        label = pc.list_flatten(column)
+        if pa.types.is_dictionary(label.type):
+            label = label.dictionary_decode()
+        if not (pa.types.is_string(label.type) or pa.types.is_large_string(label.type)):
+            if not len(label):
+                return np.zeros(len(column), dtype=np.int64)
+            raise self.error(name, int(row[0]), f"labels are text, got type {label.type}")
+        place = pc.index_in(label, value_set=pa.array(among, type=label.type))
+        if place.null_count:
+            first = pc.index(place.is_null(), True).as_py()
+            shown = reprlib.repr(label[first].as_py())
+            raise self.error(name, int(row[first]), f"{shown} is none of {[*among]}")
+        codes = np.zeros(len(column), dtype=np.int64)
+        np.bitwise_or.at(codes, row, 1 << place.to_numpy().astype(np.int64))
+        return codes
+
+    def _of_texts(self, name: str, column: pa.Array, among: Sequence[str]) -> IntArray:
+        coded = pc.dictionary_encode(column)
+        place = {label: bit for bit, label in enumerate(among)}
+        codes = []
+        for text in coded.dictionary.to_pylist():
+            labels = labels_of_text(text)
+            if not {*labels} <= {*among}:
+                row = pc.index(column, pa.scalar(text, column.type)).as_py()
+                raise self.error(name, row, f"{reprlib.repr(text)} is no set of {[*among]}")
+            codes.append(sum(1 << place[label] for label in {*labels}))
+        return np.array(codes, dtype=np.int64)[coded.indices.to_numpy()]
+
+
+def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array | None:
+    """Return the class codes of words like yes and no, null where a text is no such word.
+
+    None if classes or column are not of that kind.
+    """
+    texts = [str(value) for value in classes]
+    words = yes_and_no(texts)
+    if not words or not _is_text(column):
+        return None
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.large_string())))
+    place = pc.index_in(plain, value_set=pa.array(list(words), pa.large_string()))
+    return pa.array([texts.index(name) for name in words.values()], pa.int32()).take(place)
+
+
+def whole_numbers(column: pa.Array) -> pa.Array:
+    """Return floats as whole numbers if all are, as those of a column that had nulls once."""
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column
+
+
+def first_fraction(column: pa.Array) -> int:
+    """Return the row of the first float, not null, that is no whole number of 64 bits."""
+    values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        whole = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)
+    return int(np.argmax(~whole & column.is_valid().to_numpy(zero_copy_only=False)))
+
+
+def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
+    """Tell whether whole numbers lie in [0, end)."""
+    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < end)
+
+
+def _is_text(column: pa.Array) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))

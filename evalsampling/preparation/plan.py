@@ -1,0 +1,244 @@
+"""The two passes over a pool as stages: what each reads, makes of a batch, and merges.
+
+The first pass sums up scores, from which strata are cut. The second finds the cell of each row,
+sums up the cells, and keeps the first rows of each.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.scorer import Scorer, score_item, scored_item
+from evalsampling.pool.splits import WorkItem
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation.held_rows import HeldRows
+from evalsampling.preparation.ids import (
+    check_repeated,
+    repeated_hashes,
+    spill,
+    spilled,
+    split_hashes,
+)
+from evalsampling.preparation.payload import with_payload
+from evalsampling.preparation.reserve import PARTS, Reserve, split_reserve, sum_reserves
+from evalsampling.preparation.reserve_builder import ReserveBuilder
+from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.summary import (
+    PoolSummary,
+    summarize,
+    summary_columns,
+)
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.slices import SliceCounts
+
+# --- what is read
+
+
+def fetch_rows(name: str, columns: Sequence[str] | None, payload: Sequence[str] = ()) -> Reading:
+    """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
+    return Reading(name, Step("ReadBatches", _read_rows, (columns, payload), PoolBatch))
+
+
+def _read_rows(
+    item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str]
+) -> Iterator[PoolBatch]:
+    return read_batches(item, columns, payload)
+
+
+def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
+    """Return how rows are read with their cells, in one step.
+
+    Runners of Beam in Java never fuse a step that has a side input with the one before it: of two
+    steps, the first would send them every batch of the pool.
+    """
+    return Reading("FetchCells", Step("ReadCells", _read_cells, (spec, stratification), CellBatch))
+
+
+def _read_cells(
+    item: WorkItem, spec: EvaluationSpec, stratification: Stratification
+) -> Iterator[CellBatch]:
+    columns = required_columns(spec, payload=False)
+    batches = read_batches(item, columns, spec.pool.payload)
+    return (assign_cells(batch, spec, stratification) for batch in batches)
+
+
+def score_pool(spec: EvaluationSpec, directory: str) -> Reading:
+    """Return how rows are scored as they are read, and stored below a directory or URL."""
+    assert spec.pool.scorer is not None
+    scorer = Scorer(spec.pool.scorer, spec.pool.directory)
+    step = Step("ScoreItems", score_item, (scorer, spec, directory), PoolBatch)
+    return Reading("ScorePool", step, Step("StoredItem", scored_item, (directory,)))
+
+
+# --- the first pass
+
+
+def summarize_pool(spec: EvaluationSpec) -> Total:
+    """Return the stage that makes the `PoolSummary` of rows."""
+    return Total("SummarizePool", Step("Summarize", summarize, (spec,)), "AddSummaries")
+
+
+def cut_strata(spec: EvaluationSpec) -> Step:
+    """Return the step that cuts a `Stratification` from the summary of a pool."""
+    return Step("CutStrata/CutEdges", _cut, (spec,))
+
+
+def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
+    return Stratification.from_summary(summary, spec)
+
+
+def stratify(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
+    """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass.
+
+    Raises:
+        InputError: for anything wrong with the rows, or if there are none.
+    """
+    given = Stratification.given(spec)
+    if given is not None:
+        return engine.value("GivenStrata", given)
+    (summary,) = engine.run(rows, summarize_pool(spec), columns=summary_columns(spec))
+    return engine.call(cut_strata(spec), summary)
+
+
+# --- the second pass
+
+
+def assign(spec: EvaluationSpec, stratification: Any) -> Step:
+    """Return the step that finds the cells of rows that were read before."""
+    return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
+
+
+def _sums(cells: CellBatch) -> CellSums:
+    return cells.sums()
+
+
+def _slice_counts(cells: CellBatch) -> SliceCounts:
+    return cells.slice_counts()
+
+
+SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
+"""The stage that makes the `CellSums` of rows with cells."""
+
+COUNT_SLICES = Total("CountSlices", Step("CountValues", _slice_counts), "AddCounts")
+"""The stage that makes the `SliceCounts` of rows with cells."""
+
+
+def draw_reserve(
+    spec: EvaluationSpec,
+    capacity: int | None = None,
+    held: HeldRows | None = None,
+    finish: Step | None = None,
+) -> Keyed:
+    """Return the stage that keeps the first rows of each cell: parts of the reserve by number.
+
+    The first rows of a share are kept, then their payload is read. A share has each part once, so
+    summing before parts meet would save nothing.
+
+    Args:
+        spec: names payload, seed and budget.
+        capacity: most rows kept of a cell; by default as many as the spec's budget needs.
+        held: rows of an earlier reserve, to keep only those that follow them.
+        finish: what is done with a number and its part.
+    """
+    return Keyed(
+        "DrawReserve",
+        gather=Step("KeepFirst", _keep_first, (spec, capacity, held)),
+        steps=(
+            Step("ReadPayload", _read_payload, (spec.pool.payload,)),
+            Step("SplitParts", _split),
+        ),
+        group="GroupParts",
+        merge=Step("MergeParts", _merge_parts),
+        finish=finish,
+        keys=PARTS,
+    )
+
+
+def _keep_first(
+    cells: CellBatch, spec: EvaluationSpec, capacity: int | None, held: HeldRows | None
+) -> ReserveBuilder:
+    return ReserveBuilder(spec, cells.stratification, capacity, held)
+
+
+def _read_payload(
+    kept: tuple[Reserve, tuple[WorkItem, ...]], payload: Sequence[str]
+) -> Iterator[Reserve]:
+    return with_payload(*kept, payload)
+
+
+def _split(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
+    pa.default_memory_pool().release_unused()
+    return split_reserve(reserve)
+
+
+def _merge_parts(part: int, reserves: Iterable[Reserve]) -> tuple[int, Reserve]:
+    return part, sum_reserves(reserves)
+
+
+def check_ids(spec: EvaluationSpec, items: Any, folder: Path | None = None) -> Keyed:
+    """Return the stage that checks all ids of a pool: how many hashes repeat, by shares of ids.
+
+    It fails with an `InputError` if two ids are alike. Eight bytes of every row are gathered; ids
+    are read again only if hashes repeat.
+
+    Args:
+        spec: names the column of ids.
+        items: all work items that the rows are read from.
+        folder: for the hashes, if all workers are on one machine; None to leave them to the engine,
+            which without a disk holds them in memory.
+    """
+    return Keyed(
+        "CheckIds",
+        steps=(Step("SplitByHash", _split_hashes, (spec.seed, folder)),),
+        group="GroupShares",
+        merge=Step("CheckShares", _check_share, (items, spec, folder)),
+    )
+
+
+def _split_hashes(cells: CellBatch, seed: int, folder: Path | None) -> Iterator[tuple[int, bytes]]:
+    shares = split_hashes(cells, seed)
+    return shares if folder is None else spill(shares, folder)
+
+
+def _check_share(
+    number: int,
+    gathered: Iterable[bytes],
+    items: Iterable[WorkItem],
+    spec: EvaluationSpec,
+    folder: Path | None,
+) -> int:
+    hashes = repeated_hashes(gathered if folder is None else spilled(number, gathered, folder))
+    check_repeated(hashes, items, spec)
+    return len(hashes)
+
+
+def recount(spec: EvaluationSpec, held: HeldRows) -> Total:
+    """Return the stage that counts rows, and those of an earlier reserve, by cell."""
+    return Total("CheckHeld", Step("Recount", _recount, (held, spec.seed)), "AddCounts")
+
+
+def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
+    return held.recount(cells, seed)
+
+
+def compare_counts(spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> Step:
+    """Return the step that checks the counts of `recount`: True, or the error of a changed pool."""
+    return Step("CheckHeld/CompareCounts", _compare, (held, pool, spec.pool.path))
+
+
+def _compare(counts: Any, held: HeldRows, pool: Catalog, path: str) -> bool:
+    try:
+        held.check_recount(counts, path)
+    except InputError:
+        pool.check_unchanged(path)  # Its error names the file.
+        raise
+    return True

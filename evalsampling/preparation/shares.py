@@ -1,0 +1,199 @@
+"""An engine that goes over a pool share by share: in this process, or wherever PySpark runs it.
+
+What stages make of a share are `Piece`s. All that is left to do is to call `share_pieces` for each
+share, to bring the pieces of one kind and part together, and to call `merged_piece` for each such
+group: that is a `Gather`.
+"""
+
+import collections
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
+
+Item = TypeVar("Item")
+
+
+class Piece(NamedTuple):
+    """A state that a stage made of a share; pieces of equal kind and part are merged."""
+
+    kind: str
+    part: int
+    state: Any
+
+
+def _whole(share: Any, _: Sequence[str] | None) -> Any:
+    return share
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Batches that are read anew each time somebody goes over them.
+
+    Attributes:
+        source: what shares are dealt from: a list, or what a `Gather` takes for one.
+        read: yields the batches of a share, of some columns or all; a share of batches has them.
+        columns: to read unless fewer are asked for; None for all, whatever is asked for.
+        steps: what is made of each batch.
+    """
+
+    source: Any
+    read: Callable[[Any, Sequence[str] | None], Iterable[Any]] = _whole
+    columns: Sequence[str] | None = None
+    steps: tuple[Step, ...] = ()
+
+    def over(self, share: Any) -> Iterator[Any]:
+        """Yield the batches of a share."""
+        batches = iter(self.read(share, self.columns))
+        for step in self.steps:
+            batches = map(step, batches)
+        return batches
+
+    def batches(self) -> Iterator[Any]:
+        """Yield all batches, read in this process."""
+        return self.over(self.source)
+
+
+def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> Iterator[Piece]:
+    """Yield the pieces that stages make of a share, which is read once.
+
+    Args:
+        share: of the rows.
+        part: of sums. A `Keyed` stage has parts of its own, which are its keys.
+        rows: how the share is read.
+        stages: to run.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    gatherers: dict[str, Gatherer] = {}
+    for batch in rows.over(share):
+        for stage in stages:
+            if stage.gather is None:
+                yield from _pieces(stage, batch, part)
+            else:
+                if stage.name not in gatherers:
+                    gatherers[stage.name] = stage.gather(batch)
+                gatherers[stage.name].add(batch)
+    for stage in stages:
+        if stage.name in gatherers:
+            yield from _pieces(stage, gatherers[stage.name].finish(), part)
+
+
+def _pieces(stage: Stage, element: Any, part: int) -> Iterator[Piece]:
+    return (Piece(stage.name, key, state) for key, state in stage.pieces(element, part))
+
+
+def merged_piece(kind: str, part: int, states: Iterable[Any], stages: Mapping[str, Stage]) -> Piece:
+    """Return the piece that all states of a kind and part are merged to, of stages by name."""
+    return Piece(kind, part, stages[kind].merged(part, states))
+
+
+Work = Callable[[Any, int], Iterator[Piece]]
+"""Yields the pieces of a share, given the part of its sums."""
+
+Merge = Callable[[str, int, Iterable[Any]], Piece]
+"""Returns the piece that all states of a kind and part are merged to."""
+
+
+Gather = Callable[[Rows, Work, Merge, int], list[Piece]]
+"""Does the work on all shares of rows, and returns the merged pieces.
+
+Its last argument is how many parts a kind has, if they are to be merged apart.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Shares:
+    """An engine whose values are plain objects: see `preparation.stages.Engine`.
+
+    Attributes:
+        gather: goes over rows.
+    """
+
+    gather: Gather
+
+    def value(self, _: str, value: Any) -> Any:
+        return value
+
+    def call(self, step: Step, value: Any) -> Any:
+        return step(value)
+
+    def each(self, step: Step, values: list[Any]) -> list[Any]:
+        return list(map(step, values))
+
+    def expand(self, step: Step, value: Any) -> list[Any]:
+        return list(step(value))
+
+    def inspect(self, path: str) -> list[PoolFile]:
+        (files,) = self.run(Rows(find_files(path), _as_one), _INSPECT_POOL)
+        return files
+
+    def read(self, reading: Reading, items: list[Any]) -> tuple[Rows, list[Any]]:
+        rows = Rows(items, functools.partial(_read, step=reading.step))
+        return rows, items if reading.stored is None else [reading.stored(item) for item in items]
+
+    def map(self, rows: Rows, step: Step) -> Rows:
+        return dataclasses.replace(rows, steps=(*rows.steps, step))
+
+    def run(self, rows: Rows, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
+        if columns is not None and rows.columns is not None:
+            rows = dataclasses.replace(rows, columns=columns)
+        # A worker has its share; it needs no other.
+        anywhere = dataclasses.replace(rows, source=None)
+        work = functools.partial(share_pieces, rows=anywhere, stages=stages)
+        merge = functools.partial(merged_piece, stages={stage.name: stage for stage in stages})
+        parts = max((stage.keys for stage in stages), default=1)
+        pieces = self.gather(rows, work, merge, parts)
+        return [
+            stage.result([piece.state for piece in pieces if piece.kind == stage.name])
+            for stage in stages
+        ]
+
+
+def _read(items: Iterable[Any], _: Sequence[str] | None, step: Step) -> Iterator[Any]:
+    return itertools.chain.from_iterable(map(step, items))
+
+
+def _as_one(files: list[StoredFile], _: Sequence[str] | None) -> list[list[StoredFile]]:
+    return [files]
+
+
+def _inspected(files: list[StoredFile]) -> list[PoolFile]:
+    return [PoolFile.inspect(file) for file in files]
+
+
+_INSPECT_POOL = Total("InspectPool", Step("InspectFiles", _inspected), "AddFiles")
+
+
+def _gather_here(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
+    """Do the work in this process, on one share that has everything."""
+    states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
+    for piece in work(rows.source, 0):
+        states[piece.kind, piece.part].append(piece.state)
+    return [merge(*key, of_key) for key, of_key in states.items()]
+
+
+LOCAL = Shares(_gather_here)
+"""The engine of this process."""
+
+
+def deal(items: Sequence[Item], most: int) -> list[list[Item]]:
+    """Return items dealt out into shares, at most ``most``; neighbours go to different ones."""
+    shares = min(len(items), most)
+    return [list(items[number::shares]) for number in range(shares)]
+
+
+def groups_of(shares: int) -> int:
+    """Return in how many groups to merge the states of shares, if there is one of each.
+
+    As many as there are states in a group: so neither who merges a group nor who merges the
+    groups has more than the square root of them.
+    """
+    return math.isqrt(max(shares - 1, 0)) + 1

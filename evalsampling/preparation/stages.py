@@ -1,0 +1,198 @@
+"""Stages of a pass over a pool, each written once, and what an engine does to run them.
+
+A stage makes states of batches and merges them. States merge in any order, so it does not matter
+how an engine deals out the rows. This process and PySpark are engines by `preparation.shares`, Beam
+is by `transforms.engine`. Names of stages and steps are those they have in Beam.
+"""
+
+import dataclasses
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Protocol
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A plain function and its name.
+
+    Attributes:
+        name: of the step.
+        function: of an element and the arguments.
+        arguments: further arguments; a value that the plan works out stands here as its engine
+            holds it.
+        result: type of what is returned, or yielded by a step that yields.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    result: type = object
+
+    def __call__(self, element: Any) -> Any:
+        """Return what the function makes of an element, where arguments are values."""
+        return self.function(element, *self.arguments)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How batches come from work items.
+
+    Attributes:
+        name: of the stage.
+        step: yields the batches of one item.
+        stored: takes an item and returns the one that reads what the step has stored of it; None
+            if it stores nothing.
+    """
+
+    name: str
+    step: Step
+    stored: Step | None = None
+
+
+class Gatherer(Protocol):
+    """Gathers batches that come one after another."""
+
+    def add(self, batch: Any) -> Any:
+        """Take one more batch."""
+
+    def finish(self) -> Any:
+        """Return what is kept of all batches."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Total:
+    """A stage that adds up a mergeable state of each batch.
+
+    Attributes:
+        name: of the stage; empty if its steps stand by themselves.
+        state: returns the state of a batch.
+        sum: name of the step that adds them up.
+        keys: no sum is merged apart.
+    """
+
+    name: str
+    state: Step
+    sum: str
+    keys: ClassVar[int] = 1
+
+    def gather(self, _: Any) -> "RunningTotal":
+        """Return what adds up the batches of a share."""
+        return RunningTotal(self)
+
+    def pieces(self, total: Any, part: int) -> Iterable[tuple[int, Any]]:
+        """Return the sum over a share, under the number of a part."""
+        return ((part, total),)
+
+    def merged(self, _: int, states: Iterable[Any]) -> Any:
+        """Return the sum of states, of which there is at least one."""
+        return functools.reduce(operator.add, states)
+
+    def result(self, sums: Sequence[Any]) -> Any:
+        """Return the sum of all sums, None if there are none."""
+        return self.merged(0, sums) if sums else None
+
+
+class RunningTotal:
+    """The sum of a stage over the batches so far.
+
+    Attributes:
+        total: of their states, None if there were none.
+    """
+
+    def __init__(self, stage: Total) -> None:
+        """Start with no batch."""
+        self._state = stage.state
+        self.total: Any = None
+
+    def add(self, batch: Any) -> None:
+        """Add the state of a batch."""
+        state = self._state(batch)
+        self.total = state if self.total is None else self.total + state
+
+    def finish(self) -> Any:
+        """Return the sum."""
+        return self.total
+
+
+@dataclasses.dataclass(frozen=True)
+class Keyed:
+    """A stage that merges what it makes of batches under each of some whole numbers.
+
+    Attributes:
+        name: of the stage.
+        steps: each yields elements from one; the first takes a batch, or what is gathered, and the
+            last yields keys with states.
+        group: name of the step that brings the states of a key together.
+        merge: returns what is made of a key and its states.
+        gather: returns the `Gatherer` of the batches of a share, given the first of them; None to
+            take each batch by itself.
+        finish: returns what remains of what was merged; None for all of it.
+        keys: how many there may be, if they are to be merged apart.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+    group: str
+    merge: Step
+    gather: Step | None = None
+    finish: Step | None = None
+    keys: int = 1
+
+    def pieces(self, element: Any, _: int) -> Iterable[tuple[int, Any]]:
+        """Return keys and states of a batch, or of what was gathered."""
+        elements: Iterable[Any] = (element,)
+        for step in self.steps:
+            elements = itertools.chain.from_iterable(map(step, elements))
+        return elements
+
+    def merged(self, key: int, states: Iterable[Any]) -> Any:
+        """Return what remains of the states of a key."""
+        merged = self.merge.function(key, states, *self.merge.arguments)
+        return merged if self.finish is None else self.finish(merged)
+
+    def result(self, merged: Sequence[Any]) -> list[Any]:
+        """Return what remains of each key."""
+        return list(merged)
+
+
+Stage = Total | Keyed
+
+
+class Engine(Protocol):
+    """What a plan asks of an engine.
+
+    A *value* is one object, or a list, that an engine holds in a way of its own, until a step gets
+    it among its arguments. *Rows* are batches that it goes over as often as it is asked to.
+    """
+
+    def value(self, name: str, value: Any) -> Any:
+        """Return an object as a value."""
+
+    def call(self, step: Step, value: Any) -> Any:
+        """Return the value that a step makes of one."""
+
+    def each(self, step: Step, values: Any) -> Any:
+        """Return the list, as a value, of what a step makes of each of another list."""
+
+    def expand(self, step: Step, value: Any) -> Any:
+        """Return the list, as a value, of all that a step yields."""
+
+    def inspect(self, path: Any) -> Any:
+        """Return the list, as a value, of the files that a pattern names, looked into."""
+
+    def read(self, reading: Reading, items: Any) -> tuple[Any, Any]:
+        """Return the rows of work items, and the items that read them again."""
+
+    def map(self, rows: Any, step: Step) -> Any:
+        """Return the rows that a step makes of each batch."""
+
+    def run(self, rows: Any, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
+        """Return the result of each stage, as a value.
+
+        Args:
+            rows: gone over once for all stages.
+            stages: may be none, where reading is all that is wanted.
+            columns: of the rows that are needed; None for all.
+        """

@@ -1,0 +1,68 @@
+"""Beam as an engine: see `preparation.stages.Engine`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue
+
+from evalsampling.preparation.stages import Keyed, Reading, Stage, Step
+from evalsampling.transforms.stages import AddUp, InspectPool, MergeByKey, ReadItems, map_batches
+
+
+class BeamEngine:
+    """Builds a pipeline of what a plan asks for.
+
+    Its values are side inputs, with their collection as ``pvalue``; its rows are collections of
+    batches, with the columns they have.
+    """
+
+    def __init__(self, root: beam.Pipeline) -> None:
+        self._root = root
+
+    def value(self, name: str, value: Any) -> pvalue.AsSingleton:
+        return pvalue.AsSingleton(self._root | name >> beam.Create([value]))
+
+    def call(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsSingleton:
+        made = value.pvalue | step.name >> beam.Map(step.function, *step.arguments)
+        return pvalue.AsSingleton(made)
+
+    def each(self, step: Step, values: pvalue.AsList) -> pvalue.AsList:
+        return pvalue.AsList(values.pvalue | step.name >> beam.Map(step.function, *step.arguments))
+
+    def expand(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsList:
+        return pvalue.AsList(
+            value.pvalue | step.name >> beam.FlatMap(step.function, *step.arguments)
+        )
+
+    def inspect(self, path: pvalue.AsSideInput) -> pvalue.AsList:
+        return pvalue.AsList(path.pvalue | InspectPool())
+
+    def read(
+        self, reading: Reading, items: pvalue.AsList
+    ) -> tuple[beam.PCollection[Any], pvalue.AsList]:
+        read = items.pvalue | ReadItems(reading)
+        return (
+            (read, items) if reading.stored is None else (read.batches, pvalue.AsList(read.items))
+        )
+
+    def map(self, rows: beam.PCollection[Any], step: Step) -> beam.PCollection[Any]:
+        return rows | step.name >> map_batches(step)
+
+    def run(
+        self,
+        rows: beam.PCollection[Any],
+        *stages: Stage,
+        columns: Sequence[str] | None = None,
+    ) -> list[pvalue.AsSideInput]:
+        return [_result(rows, stage) for stage in stages]
+
+
+def _result(rows: beam.PCollection[Any], stage: Stage) -> pvalue.AsSideInput:
+    if isinstance(stage, Keyed):
+        merged, finish = rows | MergeByKey(stage), stage.finish
+        if finish is not None:
+            merged = merged | finish.name >> beam.Map(finish.function, *finish.arguments)
+        return pvalue.AsList(merged)
+    add_up = AddUp(stage)
+    return pvalue.AsSingleton(rows | add_up if stage.name else add_up.expand(rows))

@@ -1,0 +1,117 @@
+"""Every engine makes the same of a plan: the workspace, and the sample without one."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import InputError
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.poisson import poisson_sample
+from evalsampling.spec import EvaluationSpec
+from tests.bad_pools import BAD
+from tests.cases import CASES
+from tests.engines import ENGINES, Case, StartSpark
+from tests.jobs import Job, Pool, make_pool, make_rich_pool
+from tests.kept_rows import pairs
+from tests.reference import assert_same, reference
+
+MORE = "engine", ENGINES
+
+SCORER = """\
+import pathlib, numpy as np, pyarrow as pa
+def score(batch):
+    with (pathlib.Path(__file__).parent / 'calls').open('a') as calls:
+        calls.write(f'{len(batch)}\\n')
+    return batch.append_column('chance', pa.array(1 / (1 + np.exp(-batch['score'].to_numpy()))))
+"""
+
+
+@pytest.fixture
+def start_spark(request: pytest.FixtureRequest) -> StartSpark:
+    """Starts Spark when it is asked for."""
+    return lambda: request.getfixturevalue("session")
+
+
+@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, case: str) -> None:
+    shape, keys = CASES[case]
+    one = job(make_rich_pool(**shape), files=3, group_rows=150, budget=300, **keys)
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    assert_same(one.workspace, reference(one), budget=300)
+
+
+@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_rows_of_text(job: Any, start_spark: StartSpark, engine: Case, suffix: str) -> None:
+    pool = make_pool().with_text_ids() if suffix == "csv" else make_pool()
+    one = job(pool, budget=30)
+    pattern = pool.write_as(suffix, one.directory / "text", files=3)
+    one.spec.write_text(one.spec.read_text().replace("pool/*.parquet", f"text/{pattern.name}"))
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    assert_same(one.workspace, reference(one), budget=30)
+
+
+@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("strata", [{"leaves": 16}, {"edges": [0.02, 0.1, 0.5]}])
+def test_scored_once_and_read_from_there(
+    job: Any, start_spark: StartSpark, engine: Case, strata: dict[str, Any]
+) -> None:
+    """Also where the strata are given, so that scoring is all that there is to the first pass."""
+    module = f"logistic_{uuid.uuid4().hex}"  # A module is loaded once by a process.
+    keys = {"scorer": f"{module}:score", "score": "chance", "probability": "chance"}
+    one = job(make_pool(), files=3, group_rows=150, budget=30, strata=strata, pool=keys)
+    (one.directory / f"{module}.py").write_text(SCORER)
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, True)
+    assert sum(map(int, (one.directory / "calls").read_text().split())) == 2000
+    chance = 1 / (1 + np.exp(-one.pool.table["score"].to_numpy()))
+    scored = one.pool.table.append_column("chance", [chance])
+    batch = PoolBatch(scored.combine_chunks().to_batches()[0])
+    assert_same(one.workspace, MemoryPool.prepare(EvaluationSpec.load(one.spec), batch), budget=30)
+
+
+@pytest.mark.parametrize(*MORE)
+def test_all_ids_are_checked_on_request(job: Any, start_spark: StartSpark, engine: Case) -> None:
+    rows = make_pool()
+    ids = rows.table["id"].to_pylist()
+    low = np.argsort(rows.table["score"].to_numpy())[:2]
+    ids[low[1]] = ids[low[0]]
+    doubled = Pool(rows.table.set_column(0, "id", [ids]), rows.truth)
+    keys = {"files": 3, "budget": 1, "strata": {"leaves": 1}, "round_size": 1}
+    engine.prepare(EvaluationSpec.load(job(doubled, **keys).spec), start_spark, False)
+    with pytest.raises(InputError, match="duplicate id"):
+        engine.prepare(EvaluationSpec.load(job(doubled, **keys).spec), start_spark, True)
+    engine.prepare(EvaluationSpec.load(job(rows, **keys).spec), start_spark, True)
+
+
+@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("name", ["missing column", "nan score", "duplicate id", "empty pool"])
+def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) -> None:
+    make, words = BAD[name]
+    one: Job = job(make(), files=2)
+    with pytest.raises(InputError) as error:
+        engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    assert all(word in str(error.value) for word in words)
+    assert len(str(error.value).splitlines()) == 1
+    assert not one.workspace.exists()
+
+
+@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("by_cell", [False, True])
+@pytest.mark.parametrize("strata", [{"leaves": 16}, {"edges": [-1.0, 0.0, 1.0]}])
+def test_the_same_rows_of_a_poisson_sample(
+    tmp_path: Path, start_spark: StartSpark, engine: Case, by_cell: bool, strata: dict[str, Any]
+) -> None:
+    path = tmp_path / "pool.parquet"
+    pq.write_table(make_pool().table, path, row_group_size=300)
+    content = {"pool": {"path": str(path)}, "strata": strata, "budget": 200, "seed": 4}
+    content["labels"] = {"classes": [0, 1]}
+    spec = EvaluationSpec.from_mapping(content, tmp_path)
+    kept = engine.keep(path, spec, start_spark, by_cell)
+    assert kept == pairs(poisson_sample(spec, by_cell))
+    assert len(kept) > 100

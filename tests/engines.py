@@ -1,0 +1,135 @@
+"""All engines that run the plans, as one table for tests."""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling.commands.prepare import Preparation
+from evalsampling.commands.prepare_plan import prepare_by_shares
+from evalsampling.pipelines import prepare as by_beam
+from evalsampling.pipelines.running import parse_options
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.preparation.poisson import INCLUSION, keep_rows, poisson_sample
+from evalsampling.preparation.shares import (
+    LOCAL,
+    Merge,
+    Piece,
+    Rows,
+    Shares,
+    Work,
+    deal,
+    groups_of,
+)
+from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace.manifest import ExecutionContext
+from tests.contracts import sent
+from tests.kept_rows import kept_by_beam, pairs
+from tests.spark import SPARK
+
+StartSpark = Callable[[], Any]
+"""Returns a session of Spark, which is started then."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """An engine.
+
+    Attributes:
+        prepare: prepares the pool of a spec; the last argument is whether all ids are checked.
+        keep: returns the Poisson sample of a pool in a file, by id; the last argument is whether
+            rows of a cell share a probability.
+    """
+
+    prepare: Callable[[EvaluationSpec, StartSpark, bool], Any]
+    keep: Callable[[Path, EvaluationSpec, StartSpark, bool], dict[Any, float]]
+
+
+def in_shares(most: int, merged: list[int] | None = None) -> Shares:
+    """Return an engine that merges what comes of shares in no order, as after a shuffle.
+
+    Args:
+        most: shares that a pass is dealt out in.
+        merged: gets how many states each merge was given.
+    """
+    rng = np.random.default_rng(0)
+
+    def gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
+        states = defaultdict(list)
+        dealt = deal(rows.source, most)
+        for number, share in enumerate(dealt):
+            for kind, part, state in work(share, number % groups_of(len(dealt))):
+                states[kind, part].append(sent(state))
+        if merged is not None:
+            merged.extend(map(len, states.values()))
+        return [
+            merge(kind, part, (some[place] for place in rng.permutation(len(some))))
+            for (kind, part), some in states.items()
+        ]
+
+    return Shares(gather)
+
+
+def prepare_by(engine: Shares, spec: EvaluationSpec, check_ids: bool = False) -> Any:
+    """Prepare by an engine of shares."""
+    return prepare_by_shares(
+        Preparation.from_spec(spec, ExecutionContext("test"), check_ids), engine
+    )
+
+
+def _by_beam(spec: EvaluationSpec, _: StartSpark, check_ids: bool) -> Any:
+    return by_beam.prepare(spec, parse_options(["--runner=FnApiRunner"]), check_ids)
+
+
+def _by_spark(spec: EvaluationSpec, start_spark: StartSpark, check_ids: bool) -> Any:
+    from evalsampling.pipelines.spark_prepare import prepare
+
+    return prepare(spec, start_spark(), check_ids, partitions=4)
+
+
+def _kept_in_shares(
+    path: Path, spec: EvaluationSpec, _: StartSpark, by_cell: bool
+) -> dict[Any, float]:
+    parts = pq.read_table(path).combine_chunks().to_batches(max_chunksize=170)
+    rows = Rows([PoolBatch(part) for part in parts])
+    return pairs(pa.concat_tables(keep_rows(in_shares(5), rows, spec, by_cell).batches()))
+
+
+def _kept_by_beam(
+    path: Path, spec: EvaluationSpec, _: StartSpark, by_cell: bool
+) -> dict[Any, float]:
+    return kept_by_beam(pq.read_table(path), 170, spec, by_cell, path.parent / "kept")
+
+
+def _kept_by_spark(
+    path: Path, spec: EvaluationSpec, start_spark: StartSpark, by_cell: bool
+) -> dict[Any, float]:
+    from evalsampling.pipelines.spark_poisson import poisson_sample
+
+    rows = start_spark().read.parquet(str(path)).repartition(5)
+    kept = poisson_sample(rows, spec, by_cell).collect()
+    return {row[spec.pool.id]: row[INCLUSION] for row in kept}
+
+
+ENGINES = [
+    pytest.param(
+        Case(
+            lambda spec, _, check_ids: prepare_by(LOCAL, spec, check_ids),
+            lambda _, spec, start_spark, by_cell: pairs(poisson_sample(spec, by_cell)),
+        ),
+        id="this process",
+    ),
+    pytest.param(
+        Case(lambda spec, _, check_ids: prepare_by(in_shares(4), spec, check_ids), _kept_in_shares),
+        id="shares",
+    ),
+    pytest.param(Case(_by_beam, _kept_by_beam), id="Beam"),
+    pytest.param(Case(_by_spark, _kept_by_spark), id="PySpark", marks=SPARK),
+]
+"""The engines; `shares` is what PySpark adds nothing to but a cluster."""

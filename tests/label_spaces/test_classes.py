@@ -1,0 +1,69 @@
+"""Classes with names: what a spec may say of them, their codes and spellings."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation, InputError
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.spec.sections import Section
+
+
+def read(**content: Any) -> Classes:
+    return Classes.read(Section("labels", content))
+
+
+def test_the_last_of_the_classes_is_positive_unless_a_spec_says_so() -> None:
+    assert read() == Classes((0, 1), 1)
+    assert read(classes=["a", "b", "c"]).positive == 2
+    chosen = read(classes=["a", "b", "c"], positive="a")
+    assert chosen.positive == 0
+    assert read(**chosen.to_mapping()) == chosen
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"classes": [1]}, "must list at least two classes"),
+        ({"classes": [0, True]}, "put yes, no, true and false in quotes"),
+        ({"classes": ["a", " "]}, "' ' is blank"),
+        ({"classes": [0, 1 << 63]}, "no whole number of 64 bits"),
+        ({"classes": [1, "1"]}, "two classes are spelt alike"),
+        ({"positive": 2}, "labels.positive: 2 is not one of"),
+    ],
+)
+def test_what_is_wrong_is_told(content: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read(**content)
+
+
+def test_rates_are_those_of_the_positive_one_of_two() -> None:
+    assert read().rates == {"1": [1]}
+    assert read(classes=["a", "b", "c"]).rates == {"a": [0], "b": [1], "c": [2]}
+
+
+def test_one_column_tells_the_probabilities_of_two_classes_only() -> None:
+    assert [read(classes=[*"abc"][:count]).needs_columns for count in (2, 3)] == [False, True]
+
+
+def test_agreement_is_one_where_all_votes_on_a_row_are_alike() -> None:
+    row = np.array([0, 0, 1, 1, 2])
+    assert Classes().agreement(row, np.array([0, 0, 1, 1, 0]), 0.9).alpha == 1
+    alike = Classes().agreement(row, np.array([0, 1, 1, 0, 0]), 0.9)
+    # D_o = 1, D_e = 2 / 3: two votes of each class.
+    assert alike.alpha == pytest.approx(-0.5)
+
+
+def test_scores_of_three_classes_tell_no_probabilities() -> None:
+    """They may stand beside features, from which the strata are cut then."""
+    draw = np.random.default_rng(0)
+    score, feature, truth = draw.random(300), draw.normal(size=300), draw.integers(0, 3, 300)
+    keys: dict[str, Any] = {"columns": {"x": feature}, "labels": {"classes": [0, 1, 2]}, "seed": 1}
+    keys |= {"pool": {"features": ["x"], "score": "score"}, "strata": {"method": "kd"}}
+    evaluation = Evaluation.from_arrays(score, truth, measure="accuracy", **keys)
+    ids = evaluation.sample(30)
+    evaluation.label(ids, truth[ids])
+    assert evaluation.estimate()[0].value == 1
+    with pytest.raises(InputError, match="brier needs a probability"):
+        Evaluation.from_arrays(score, truth, measure="brier", **keys)
