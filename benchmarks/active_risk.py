@@ -3,8 +3,8 @@
     python benchmarks/active_risk.py            # prints the tables of docs/studies/active-risk.md
 
 The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Models*, 2012, section
-4.4). Its pools are not to be had: data of the same description are made up. Without the pools of
-other benchmarks it says so and does the made-up part alone.
+4.4). Its pools were not at hand, though most are public: data of the same description are made up.
+Without the pools of other benchmarks it says so and does the made-up part alone.
 """
 
 import argparse

@@ -67,6 +67,8 @@ def prepare(
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
         preparation.check_same_spec()
+        if not check_ids:  # That check reads the pool, and looks by itself.
+            preparation.check_same_pool()
         check = (
             IdCheck.from_pool(PreparedPool.read(workspace), preparation.context)
             if check_ids

@@ -4,9 +4,13 @@ import argparse
 import functools
 
 from evalsampling.cli.command import Command
+from evalsampling.cli.wording import wrapped
 from evalsampling.commands.annotators import AnnotatorsResult, annotators
 from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
 from evalsampling.stats.agreement import Share
+
+_BESIDE = 2
+"""Shares that stand beside the counts; a further one has lines of its own."""
 
 
 def _run(arguments: argparse.Namespace) -> AnnotatorsResult:
@@ -26,15 +30,31 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
             f"{agreement.low:.3f} to {agreement.high:.3f}, {agreement.rows:,} rows"
         )
     names = [person.annotator or "-" for person in result.annotators]
+    shares = {
+        head: cells
+        for head, cells in {
+            "gold right": [_share(person.gold) for person in result.annotators],
+            "same again": [_share(person.repeats) for person in result.annotators],
+            "as most others": [_share(person.others) for person in result.annotators],
+        }.items()
+        if {*cells} - {"-"}
+    }
+    beside, below = list(shares)[:_BESIDE], list(shares)[_BESIDE:]
     width = max(map(len, ["annotator", *names]))
-    lines.append(
-        f"{'annotator':<{width}} {'labels':>7} {'skipped':>8} {'unsure':>7}"
-        f"  {'gold right':<26}{'same again':<26}"
-    )
-    for name, person in zip(names, result.annotators, strict=True):
+    heads = "".join(f"{head:<26}" for head in beside)
+    lines.append(f"{'annotator':<{width}} {'labels':>7} {'skipped':>8} {'unsure':>7}  {heads}")
+    for place, (name, person) in enumerate(zip(names, result.annotators, strict=True)):
+        cells = "".join(f"{shares[head][place]:<26}" for head in beside)
         lines.append(
-            f"{name:<{width}} {person.labels:>7} {person.skipped:>8} {person.unsure:>7}"
-            f"  {_share(person.gold):<26}{_share(person.repeats):<26}"
+            f"{name:<{width}} {person.labels:>7} {person.skipped:>8} {person.unsure:>7}  {cells}"
+        )
+    for head in below:
+        lines.append(f"{'annotator':<{width}}  {head}")
+        lines += [f"{name:<{width}}  {one}" for name, one in zip(names, shares[head], strict=True)]
+    if result.annotators and not shares:
+        lines += wrapped(
+            "who errs cannot be told: no row has two answers, and there are no gold rows and no "
+            "repeats"
         )
     return "\n".join(line.rstrip() for line in lines)
 

@@ -45,7 +45,8 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
-    warnings = (f"warning: {warning}" for warning in result.warnings)
+    at_the_top = {one.words for one in result.mostly_rejected}
+    warnings = (f"warning: {one}" for one in result.warnings if one not in at_the_top)
     notes = (f"note: {note}" for note in result.notes)
     for line in [*result.messages, *warnings, *notes]:
         logs.say(line)
@@ -73,7 +74,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
-    lines = [f"{counted(result.labels, 'label')}, {result.open} open, {result.rejects} rejected"]
+    lines = [line for one in result.mostly_rejected for line in wrapped(one.words, "  ")]
+    labels = counted(result.labels, "label")
+    lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:
         return "\n".join(lines + _detail(result))
     headline = [number for number in result.measures if _is_headline(number)][:_MOST_STATEMENTS]

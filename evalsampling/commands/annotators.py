@@ -12,6 +12,9 @@ from evalsampling.labels.tally import State
 from evalsampling.stats.agreement import Agreement
 from evalsampling.workspace.snapshot import Snapshot
 
+UNANSWERED = "unanswered"
+"""Where a question stands that nobody is asked any more: `status` does not count it as open."""
+
 
 @dataclasses.dataclass(frozen=True)
 class AnnotatorsResult(Result):
@@ -20,7 +23,8 @@ class AnnotatorsResult(Result):
     Attributes:
         votes: answers wanted for each row.
         classes: as text; none where labels are numbers.
-        rows: questions by where they stand: open, decided, disputed, skipped, unsure.
+        rows: questions by where they stand: open, decided, disputed, skipped, unsure, and
+            `UNANSWERED` of those that lack an answer and whose round is closed.
         agreement: of the annotators on the rows drawn.
         gold: gold rows that are decided, by their class and by their label.
         annotators: one by one.
@@ -57,11 +61,14 @@ def annotators_of(snapshot: Snapshot) -> AnnotatorsResult:
     spec, tally = snapshot.pool.spec, snapshot.tally
     classes = tuple(spec.labels.codes)  # of numbers none
     states = [state.value for state in snapshot.states]
+    rows = {state.value: states.count(state.value) for state in State}
+    rows[UNANSWERED] = snapshot.never_answered
+    rows[State.OPEN.value] -= snapshot.never_answered
     table: list[list[int]] = np.asarray(snapshot.gold).tolist()
     return AnnotatorsResult(
         votes=spec.labels.votes,
         classes=classes,
-        rows={state.value: states.count(state.value) for state in State},
+        rows=rows,
         agreement=agreement(tally, spec.labels.space, spec.confidence),
         gold=tuple(map(tuple, table)),
         annotators=tuple(records(tally, snapshot.control_subjects, len(classes), spec.confidence)),

@@ -190,5 +190,6 @@ def _check_workspace(spec: EvaluationSpec) -> None:
     preparation = Preparation.from_spec(spec, HERE)
     if preparation.workspace.prepared:
         preparation.check_same_spec()
+        preparation.check_same_pool()
     else:
         preparation.workspace.check_free()

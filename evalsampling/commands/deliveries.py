@@ -74,7 +74,7 @@ class _Checked:
             counts += "; it begins with a delivery that was taken before, and replaces it"
         if not self.rejects:
             return counts
-        first, listed = self.rejects[0], workspace.rejects_of(self.name)
+        first, listed = self.rejects[0], workspace.rejects_of(self.name, self.file.details["file"])
         warning = "" if self.taken else "warning: "
         return f"{warning}{counts}, listed in {listed}; first, line {first.line}: {first.reason}"
 

@@ -17,9 +17,9 @@ from evalsampling.commands.label_quality import (
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import assumed
-from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import (
@@ -83,6 +83,30 @@ class ReportedHidden:
 
 
 @dataclasses.dataclass(frozen=True)
+class MostlyRejected:
+    """A delivery of which more answers are rejected than were taken.
+
+    Attributes:
+        file: name of its file.
+        rejected: answers that do not count, and that no later one made up for.
+        taken: answers that count.
+    """
+
+    file: str
+    rejected: int
+    taken: int
+
+    @property
+    def words(self) -> str:
+        """The same in a sentence."""
+        return (
+            f"most answers of {self.file} were rejected: {self.rejected} of "
+            f"{self.rejected + self.taken}. Mend them before you trust any number: their reasons "
+            "are in the folder labels of the workspace"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
 
@@ -110,6 +134,7 @@ class EstimateResult(Result):
         cost: what the labels so far cost, None if all cost the same.
         label_likelihood: how good the scores' probabilities are by the labels, None of too few
             (`inference.label_likelihood`).
+        mostly_rejected: deliveries of which most answers are rejected.
         messages: a line for each delivery; not part of the JSON.
     """
 
@@ -133,6 +158,7 @@ class EstimateResult(Result):
     cost: float | None = None
     label_likelihood: float | None = None
     notes: tuple[str, ...] = ()
+    mostly_rejected: tuple[MostlyRejected, ...] = ()
     messages: tuple[str, ...] = ()
 
     def to_json(self) -> Any:
@@ -158,22 +184,10 @@ def result_of(
     estimates = analysis.estimate(measures, intervals)
     labels = len(history.labelled)
     still_open = sum(snapshot.open_questions.values())
-    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
-    missing = len(history) - labels
-    if missing:
-        warnings.append(
-            f"{missing} of {len(history)} rows drawn have no label ({still_open} still open)"
-            + ("; others of their round stand for them, as if missing at random" * bool(labels))
-        )
+    rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
     wrong = label_error(snapshot, measures, estimates)
-    warnings += label_warnings(wrong)
-    likelihood = analysis.label_likelihood()
-    if analysis.sampler.trusts_prior:
-        warnings += doubts(likelihood, "that the labels show")
+    told = cautions(analysis, estimates, still_open, label_warnings(wrong))
     curve = analysis.curve()
-    guarantee = None if curve is None else curve.guarantee
-    told = () if guarantee is None else guarantee.warnings
-    warnings += [one for one in told if one not in warnings]
     exhausted = analysis.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     is_spent = analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
@@ -186,7 +200,7 @@ def result_of(
         labels=labels,
         open=still_open,
         rejects=snapshot.rejects,
-        warnings=tuple(warnings),
+        warnings=(*(one.words for one in rejected), *told),
         done=is_spent or exhausted or enough,
         measures=tuple(read_record(Number, as_json(one)) for one in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
@@ -196,12 +210,13 @@ def result_of(
         hidden=_hidden(spec, analysis),
         missing=missing_labels(snapshot, measures),
         label_error=wrong,
-        guarantee=guarantee,
+        guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
         contests=tuple(analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
-        label_likelihood=likelihood,
+        label_likelihood=analysis.label_likelihood(),
         notes=tuple(brief(estimates, attrgetter("notes"))),
+        mostly_rejected=rejected,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from evalsampling.commands.options import argument, option
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.pool.guesses import Guess, SampledColumn, look_at
+from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
 from evalsampling.storage import is_url
 
 
@@ -106,7 +106,10 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
 
 
 def _described(one: SampledColumn) -> str:
-    kinds = {"whole": "whole numbers", "number": "numbers", "truth": "truth values", "text": "text"}
+    kinds = {
+        "whole": "whole numbers", "number": "numbers", "truth": "truth values", "text": "text",
+        NUMBER_TEXT: "numbers as text, which a score cannot be: write 0.93 for 0,93 or 93 %",
+    }  # fmt: skip
     told = [kinds.get(one.kind, "values of another type")]
     if one.low is not None and one.high is not None:
         told.append(f"{one.low:g} to {one.high:g}")

@@ -15,7 +15,8 @@ from evalsampling.errors import InputError
 from evalsampling.labels.controls import check_gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.fingerprint import is_changed
+from evalsampling.pool.files import find_files
+from evalsampling.pool.fingerprint import changes_of, is_changed
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
@@ -93,6 +94,9 @@ class PrepareResult(Result):
             warnings=tuple(marker.get("warnings", ())),
             scores=marker.get("scores"),
         )
+
+
+_ANEW = "choose another workspace or remove this one"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -338,9 +342,30 @@ class Preparation:
             )
         if differing:
             raise InputError(
-                f"{self.workspace.path}: prepared with another {', '.join(differing)}; "
-                "choose another workspace or remove this one"
+                f"{self.workspace.path}: prepared with another {', '.join(differing)}; {_ANEW}"
             )
+
+    def check_same_pool(self) -> None:
+        """Check that the files of the pool are those that the workspace was prepared from.
+
+        Files that cannot be read any more are not needed.
+
+        Raises:
+            InputError: naming the first that has changed or come.
+        """
+        pool = PreparedPool.read(self.workspace).marker["pool"]
+        changed, absent = changes_of(pool)
+        if changed:
+            raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
+        if absent or not pool:
+            return
+        names = {file["path"] for file in pool}
+        for file in find_files(self.spec.pool.path):
+            if file.path not in names:
+                raise InputError(
+                    f"{file.path}: was not in the pool when {self.workspace.path} was prepared; "
+                    f"{_ANEW}"
+                )
 
 
 def _differing(here: Any, there: Any, key: str) -> list[str]:

@@ -121,6 +121,7 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
             plan_passes(engine, preparation)
         return preparation.result()
     preparation.check_same_spec()
+    preparation.check_same_pool()
     if preparation.check_ids and not ids_were_checked(PreparedPool.read(workspace)):
         raise InputError(
             f"{workspace.path}: prepared without --check-ids; "

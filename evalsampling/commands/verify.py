@@ -3,14 +3,14 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from evalsampling.commands.erasure import leftovers
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.pool.fingerprint import what_became_of
+from evalsampling.pool.fingerprint import changes_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
@@ -107,7 +107,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         looked.bad.append(f"{store.url(name)}: {reason}")
     if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
         looked.at(RESERVE, functools.partial(_check_top_ups, store, names, contents))
-    changed, absent = _pool(contents.get(MARKER, {}).get("pool", ()))
+    changed, absent = changes_of(contents.get(MARKER, {}).get("pool", ()))
     looked.bad += changed
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))
@@ -153,20 +153,6 @@ class _Look:
     def at_content(self, name: str, checksum: Checksum) -> None:
         place = self.held.get(name, name)
         self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(place)))
-
-
-def _pool(prepared: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return a line for each file of a pool that has changed, and for each that cannot be read."""
-    changed, absent = [], []
-    for file in prepared:
-        try:
-            wrong = what_became_of(file)
-        except InputError as error:
-            absent.append(" ".join(str(error).split()))
-        else:
-            if wrong is not None:
-                changed.append(f"{file['path']}: the pool's file {wrong} since it was prepared")
-    return changed, tuple(absent)
 
 
 def _read_round(workspace: Workspace, number: int) -> None:

@@ -24,7 +24,17 @@ _MOST_LINES = 40
 
 
 class Estimates(list[Estimate]):
-    """Estimates in order; ``estimates["f1"]`` is the one of that measure, or of that title."""
+    """Estimates in order; ``estimates["f1"]`` is the one of that measure, or of that title.
+
+    Attributes:
+        warnings: what to know before trusting them, as the command line says it. Some of the
+            estimates alone have none.
+    """
+
+    def __init__(self, estimates: Iterable[Estimate] = (), warnings: Iterable[str] = ()) -> None:
+        """Hold estimates with the warnings about all of them."""
+        super().__init__(estimates)
+        self.warnings = tuple(warnings)
 
     @overload
     def __getitem__(self, key: SupportsIndex, /) -> Estimate: ...
@@ -105,7 +115,9 @@ class Estimates(list[Estimate]):
             f"<td>{html.escape(one.intervals[0].method)}</td></tr>"
             for one in list(self)[:_MOST_LINES]
         ]
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in self._notes())
+        compared = [one.statement for one in self[:_MOST_LINES] if one.target.against is not None]
+        notes = [*compared, *self._notes()]
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -115,6 +127,7 @@ class Estimates(list[Estimate]):
             yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
         claimed = (one.intervals[0].kind for one in self if one.claims)
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
+        yield from (f"warning: {words}" for words in self.warnings)
 
 
 def _wrapped(text: str) -> list[str]:

@@ -4,13 +4,22 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+YES = frozenset({"yes", "y", "true", "t"})
+NO = frozenset({"no", "n", "false", "f"})
+"""Words for either, case-folded."""
+
+_YES_CLASS, _NO_CLASS = YES | {"1"}, NO | {"0"}
+"""Names of classes that are either. A number is only the class that has its name: elsewhere it may
+be anything, as the number of an annotator in a column that was shifted."""
+
 
 def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | None]:
     """Return labels as texts, None for a null or a NaN.
 
-    A column is what it is as a whole: truth values are 0 and 1 unless ``True`` is a class, floats
-    (or texts of them: ``1.0``) that are all whole are whole numbers. Case and blanks around a text
-    do not matter (`meant_texts`). What is no class then is told as it was given.
+    A column is what it is as a whole: truth values are 0 and 1 unless classes are words for
+    them (``True``, ``yes``), floats (or texts of them: ``1.0``) that are all whole are whole
+    numbers. Case and blanks around a text do not matter, and words for yes and no are understood
+    (`meant_texts`). What is no class then is told as it was given.
 
     Args:
         values: labels of rows.
@@ -19,7 +28,7 @@ def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | Non
     given = [None if value is None or value != value else value for value in values]
     kinds = {type(value) for value in given if value is not None}
     kind: type = str
-    if kinds == {bool} and not {"True", "False"} & {*codes}:
+    if kinds == {bool} and not _are_words(codes):
         kind = int
     elif float in kinds and kinds <= {int, float}:
         kind = int if all(value is None or _is_whole(value) for value in given) else float
@@ -28,11 +37,18 @@ def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | Non
     return [None if text is None else meant.get(text, text) for text in texts]
 
 
+def _are_words(codes: Collection[str]) -> bool:
+    """Tell whether classes are words for truth values, as ``True`` or ``yes``."""
+    words = yes_and_no(codes).keys() | {"True", "False"}
+    return any(name in words or plain(name) in words for name in codes)
+
+
 def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
     """Return the class of each text that spells the name of a class in another way.
 
-    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks; see `whole_texts`
-    for floats.
+    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. Of classes that
+    are a yes and a no, as 1 and 0, every word for these is understood (`yes_and_no`); see
+    `whole_texts` for floats.
 
     Args:
         texts: all labels of a column.
@@ -43,7 +59,22 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
         classes.setdefault(plain(name), []).append(name)
     alike = {text: classes.get(plain(text), []) for text in {*texts} - {*codes}}
     spelled = {text: names[0] for text, names in alike.items() if len(names) == 1}
-    return {**whole_texts(texts, codes), **spelled}
+    words = yes_and_no(codes)
+    said = {text: words[plain(text)] for text in alike if plain(text) in words}
+    return {**whole_texts(texts, codes), **said, **spelled}
+
+
+def yes_and_no(classes: Collection[str]) -> dict[str, str]:
+    """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no.
+
+    Args:
+        classes: texts of the classes, in any case, with or without blanks around them.
+    """
+    by_word = {plain(name): name for name in classes}
+    yes, no = by_word.keys() & _YES_CLASS, by_word.keys() & _NO_CLASS
+    if len(classes) != 2 or len(yes) != 1 or len(no) != 1:
+        return {}
+    return dict.fromkeys(YES, by_word[yes.pop()]) | dict.fromkeys(NO, by_word[no.pop()])
 
 
 def plain(text: str) -> str:

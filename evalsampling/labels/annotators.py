@@ -1,5 +1,6 @@
 """How well annotators answer: against rows whose class is known, themselves and each other."""
 
+import collections
 import dataclasses
 from collections.abc import Mapping, Sequence
 
@@ -63,6 +64,8 @@ class AnnotatorRecord:
         gold: share of right answers among those on gold rows.
         recall: that share for the gold rows of each class, in the order of the classes.
         repeats: share of the rows asked about again that got the same answer as before.
+        others: share of the rows, of those that others answered too, with the answer that most of
+            them gave; where they are divided, a row does not count. Not of labels that are numbers.
     """
 
     annotator: str | None
@@ -73,6 +76,7 @@ class AnnotatorRecord:
     gold: Share
     recall: tuple[Share, ...]
     repeats: Share
+    others: Share
 
 
 def records(
@@ -91,7 +95,26 @@ def records(
         for annotator, code in answers.items():
             by_annotator.setdefault(annotator, {})[subject] = code
     ordered = sorted(by_annotator.items(), key=lambda item: (item[0] is not None, item[0] or ""))
-    return [_record(name, codes, controls, classes, confidence) for name, codes in ordered]
+    likeness = _likeness(tally) if classes else {}
+    return [
+        _record(name, codes, controls, classes, confidence, likeness.get(name, []))
+        for name, codes in ordered
+    ]
+
+
+def _likeness(tally: Tally) -> dict[str | None, list[bool]]:
+    """Return, of each annotator's rows that others answered too, whether they said the same."""
+    likeness: dict[str | None, list[bool]] = {}
+    for subject, answers in tally.answers.items():
+        codes = {name: code for name, code in answers.items() if code >= 0}
+        if subject >= tally.subjects.questions or len(codes) < 2:
+            continue
+        for name, code in codes.items():
+            counts = collections.Counter(other for who, other in codes.items() if who != name)
+            (most, votes), *others = counts.most_common(2)
+            if not others or votes > others[0][1]:
+                likeness.setdefault(name, []).append(code == most)
+    return likeness
 
 
 def _record(
@@ -100,6 +123,7 @@ def _record(
     controls: Sequence[ControlSubject],
     classes: int,
     confidence: float,
+    like_others: Sequence[bool],
 ) -> AnnotatorRecord:
     gold = [
         (control.code, codes[control.subject])
@@ -128,6 +152,7 @@ def _record(
         gold=share(gold),
         recall=tuple(share([pair for pair in gold if pair[0] == y]) for y in range(classes)),
         repeats=share(repeats),
+        others=Share.of_trials(sum(like_others), len(like_others), confidence),
     )
 
 

@@ -23,6 +23,7 @@ from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode, is_number
 from evalsampling.labels.vote import Vote as Vote
+from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.parquet_process import read_facts
 
 _ID = "id"
@@ -107,7 +108,7 @@ class _Lines:
 
 def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
     lines = _Lines(path, content, newline="")
-    rows = _cells(path, lines)
+    rows = _cells(path, lines, delimiter_of(content[:_HEADER_BYTES]))
     _, header = next(rows, (1, None))
     if header is None:
         raise InputError(f"{path}: the file is empty")
@@ -134,14 +135,14 @@ def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
         yield vote
 
 
-def _cells(path: str, lines: _Lines) -> Iterator[tuple[int, list[str]]]:
+def _cells(path: str, lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record of a CSV file, with its last line.
 
     Raises:
         InputError: naming the first line of a record that cannot be read.
     """
     allow_long_cells()
-    rows = csv.reader(iter(lines), strict=True)
+    rows = csv.reader(iter(lines), strict=True, delimiter=delimiter)
     try:
         for row in rows:
             lines.end_record()
@@ -308,6 +309,9 @@ _SKIPPED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "n
 RECORD_CHARACTERS = 1 << 24
 """Most characters of a line of CSV or JSON, or of the lines of one quoted cell."""
 
+_HEADER_BYTES = 1 << 16
+"""Bytes among which the header shows what separates the cells."""
+
 _WHOLE_BELOW = 1 << 53
 """Least whole number from which on a float stands for several."""
 
@@ -323,9 +327,7 @@ def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
         splink.check_columns(path, columns)
         return
     listed = ", ".join(map(repr, columns))
-    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
-        listed += " (fields are told apart by commas, not by semicolons or tabs)"
-    elif {name.strip().lower() for name in columns} > {"label"} and "label" not in columns:
+    if {name.strip().lower() for name in columns} > {"label"} and "label" not in columns:
         listed += " (names are compared exactly)"
     if "task" not in columns and "id" not in columns:
         raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {listed}")

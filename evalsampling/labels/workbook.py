@@ -52,13 +52,13 @@ _AS_TEXT = "@"
 """The number format of cells that keep their text as it was typed."""
 
 _MOST_CHOICES = 255
-"""Most characters of a cell's list of choices."""
+"""Most characters of a cell's list of choices, and of the message where something else is typed."""
 
 
 def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
     """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
-    The column ``label`` offers the classes if they fit into a list of choices.
+    The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
 
     Args:
         table: tasks as `tasks.blind` makes them.
@@ -83,6 +83,10 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
                 openpyxl.worksheet.datavalidation.DataValidation(
                     type="list",
                     formula1=f'"{choices}"',
+                    showErrorMessage=True,  # Without it a spreadsheet accepts any other text.
+                    errorStyle="stop",
+                    errorTitle="No such answer",
+                    error=f"One of: {choices.replace(',', ', ')}"[:_MOST_CHOICES],
                     sqref=f"{letter}2:{letter}{len(table) + 1}",
                 )
             )

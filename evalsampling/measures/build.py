@@ -16,6 +16,7 @@ from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.joint import parts_of
+from evalsampling.measures.other_names import meant_by
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.measures import COMPARISONS, JOINT
@@ -239,7 +240,7 @@ class _Builder:
             measure = self._import_own(load_object("measure", name, self.spec.pool.directory))
         else:
             makers = gains.BY_NAME if self.spec.labels.space.has_items else BY_NAME
-            check_name("measure", name, makers)
+            check_name("measure", name, makers, meant_by(name))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         return measure

@@ -42,7 +42,7 @@ class Thresholded(Measure):
     evidence_name = "positives"
     looks_at = frozenset({"score"})
     usual_thresholds: ClassVar[int] = 1024
-    """The default of L, from [MR] section 6.3."""
+    """The default of L, from [MR] section 5.3."""
 
     def __post_init__(self) -> None:
         """Check the thresholds."""

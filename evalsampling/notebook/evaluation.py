@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from evalsampling.evaluation.analysis import Analysis, Measures
 from evalsampling.evaluation.answers import Answers
+from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
@@ -269,7 +270,8 @@ class Evaluation:
     ) -> Estimates:
         """Return estimates of measures, by default the evaluation's own, from the labels so far.
 
-        One estimate for every component of every measure, on the pool and on every slice.
+        One estimate for every component of every measure, on the pool and on every slice. Printed,
+        they show their warnings too: labels that are missing, scores that are none, few positives.
 
         Args:
             measures: one or several: a measure, its name, or a mapping as in the spec's
@@ -280,7 +282,10 @@ class Evaluation:
         Raises:
             InputError: if there is no measure, or no interval method, of a name.
         """
-        return self.analysis.estimate(measures, intervals)
+        analysis, pool = self.analysis, self.state.pool
+        estimates = analysis.estimate(measures, intervals)
+        of_scores = pool.stratification.about_scores(pool.spec, analysis.table)
+        return Estimates(estimates, [*of_scores, *cautions(analysis, estimates)])
 
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more."""

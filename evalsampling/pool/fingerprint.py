@@ -2,11 +2,12 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile, find_file
 from evalsampling.storage.filesystems import open_file, unreadable
 
@@ -66,3 +67,21 @@ def what_became_of(then: Mapping[str, Any]) -> str | None:
         return f"has {stored.size} bytes in place of {then['size']}"
     now = fingerprint_of(stored, hash_of_blocks(stored) if BLOCKS in then else None)
     return "has changed" if is_changed(now, then) else None
+
+
+def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return a line for each file of a pool that has changed, and for each that cannot be read.
+
+    Args:
+        pool: `fingerprint_of` its files when it was prepared.
+    """
+    changed, absent = [], []
+    for file in pool:
+        try:
+            wrong = what_became_of(file)
+        except InputError as error:
+            absent.append(" ".join(str(error).split()))
+        else:
+            if wrong is not None:
+                changed.append(f"{file['path']}: the pool's file {wrong} since it was prepared")
+    return changed, tuple(absent)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
@@ -23,9 +24,19 @@ MOST_SLICES = 20
 _MOST_CLASSES = 20
 
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
-_SCORES = ("score", "logit", "probability", "prob", "proba", "confidence", "similarity", "weight")
+_SCORES = (
+    "score", "logit", "probability", "prob", "proba", "confidence", "similarity", "weight", "risk"
+)  # fmt: skip
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
-_PREDICTIONS = ("prediction", "predicted", "pred", "guess", "decision", "class", "label", "output")
+_PREDICTIONS = (
+    "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
+    "verdict", "judge", "judgement", "flagged", "flag",
+)  # fmt: skip
+
+NUMBER_TEXT = "number as text"
+"""Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
+
+_NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +45,7 @@ class SampledColumn:
 
     Attributes:
         name: of the column.
-        kind: ``number``, ``whole``, ``text``, ``truth`` or ``other``.
+        kind: ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``.
         distinct: values that differ, of those looked at.
         rows: how many were looked at.
         nulls: of them.
@@ -62,6 +73,8 @@ class SampledColumn:
             column = _typed(column)
         kind = _kind(column.type)
         values = column.drop_null()
+        if kind == "text" and _looks_like_numbers(values):
+            kind = NUMBER_TEXT
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
         counts = pc.value_counts(values).field("values").to_pylist() if len(values) else []
@@ -113,13 +126,14 @@ class Guess:
         id = _best(ids, _IDS) or next(iter(ids), None)
         rest = [column for column in columns if column is not id and not column.nulls]
         numbers = [column for column in rest if column.kind == "number"]
-        score = _best(numbers, _SCORES) or next(iter(numbers), None)
+        whole = [column for column in rest if column.kind == "whole"]
+        score = _best(numbers, _SCORES) or _best(whole, _SCORES) or next(iter(numbers), None)
         coded = [
             column for column in rest
             if column.values and column.kind != "number" and column.distinct >= 1
-            and all(map(str.strip, column.values))
+            and column is not score and all(map(str.strip, column.values))
         ]  # fmt: skip
-        prediction = _best(coded, _PREDICTIONS)
+        prediction = _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
         classes = _classes(prediction)
         shares = [
             column for column in numbers
@@ -139,6 +153,7 @@ class Guess:
         payload = [
             column for column in others
             if column.kind == "text" and column not in slices and not is_taken(column.name)
+            and _best([column], _SCORES) is None
         ]  # fmt: skip
         return cls(
             id, score, probability, prediction, classes, tuple(slices), tuple(payload)
@@ -166,6 +181,21 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
         return len(files), []
     first = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
     return len(files), [SampledColumn.of(first, name) for name in batch.rows.schema.names]
+
+
+def _looks_like_numbers(texts: pa.Array) -> bool:
+    """Tell whether texts are numbers with a comma or a percent sign; not if there is none."""
+    if not len(texts):
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, _NUMBER_TEXT)).as_py()) and bool(
+        pc.any(pc.match_substring_regex(texts, "[,%]")).as_py()
+    )
+
+
+def _only_yes_or_no(columns: Sequence[SampledColumn]) -> SampledColumn | None:
+    """Return the column that says yes or no, None if there is none or several."""
+    found = [one for one in columns if one.kind == "truth" or yes_and_no(one.values)]
+    return found[0] if len(found) == 1 else None
 
 
 def _kind(kind: pa.DataType) -> str:

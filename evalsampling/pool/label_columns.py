@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.label_spaces.sets import labels_of_text
+from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 
 
@@ -60,11 +61,12 @@ class LabelColumns(PoolBatch):
         """Return the place of each value among some values, shape (n,), as narrow as stored."""
         classes = tuple(among)
         column = self.column(name)
+        whole = all(isinstance(value, int) for value in classes)
         if pa.types.is_boolean(column.type):
-            column = column.cast(pa.int8())
+            column = column.cast(pa.int8() if whole else pa.string())
         elif pa.types.is_floating(column.type):
             column = whole_numbers(column)
-        whole, untyped = all(isinstance(value, int) for value in classes), self.holds_text(column)
+        untyped = self.holds_text(column)
         numeric = whole and not untyped
         if numeric and pa.types.is_integer(column.type):
             values = column.to_numpy()
@@ -78,20 +80,32 @@ class LabelColumns(PoolBatch):
         elif numeric and pa.types.is_floating(column.type):
             row = first_fraction(column)
             raise self.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
-        elif numeric or not (_is_text(column)):
-            words = f"type {column.type} holds none of the classes {[*classes]}"
-            if _is_text(column):
-                words += ": labels.classes names others, labels.positive the positive one"
-            raise self.error(name, 0, words)
+        elif numeric or not _is_text(column):
+            codes = _said_in_words(column, classes)
+            if codes is None or codes.null_count == len(codes):
+                words = f"type {column.type} holds none of the classes {[*classes]}"
+                if _is_text(column):
+                    words += ": labels.classes names others, labels.positive the positive one"
+                raise self.error(name, 0, words)
+            return self._whole_codes(name, column, codes, classes)
         listed = pa.array([value if numeric else str(value) for value in classes], type=column.type)
         codes = pc.index_in(column, value_set=listed)
         if codes.null_count and whole and untyped:
             codes = pc.index_in(whole_number_texts(column), value_set=listed)
         if codes.null_count:
+            said = _said_in_words(column, classes)
+            codes = codes if said is None else pc.coalesce(codes, said)
+        return self._whole_codes(name, column, codes, classes)
+
+    def _whole_codes(
+        self, name: str, column: pa.Array, codes: pa.Array, classes: Sequence[int | str]
+    ) -> IntArray:
+        """Return class codes; a null among them is an error that names its row."""
+        if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()
             shown = reprlib.repr(column[row].as_py())
             raise self.error(name, row, f"{shown} is none of {[*classes]}")
-        return codes.to_numpy().astype(np.int64)
+        return np.asarray(codes.to_numpy().astype(np.int64))
 
     def bits(self, name: str, among: Sequence[str]) -> IntArray:
         """Return a number for each set of labels, shape (n,): bit c is set if it has label c.
@@ -139,6 +153,20 @@ class LabelColumns(PoolBatch):
                 raise self.error(name, row, f"{reprlib.repr(text)} is no set of {[*among]}")
             codes.append(sum(1 << place[label] for label in {*labels}))
         return np.array(codes, dtype=np.int64)[coded.indices.to_numpy()]
+
+
+def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array | None:
+    """Return the class codes of words like yes and no, null where a text is no such word.
+
+    None if classes or column are not of that kind.
+    """
+    texts = [str(value) for value in classes]
+    words = yes_and_no(texts)
+    if not words or not _is_text(column):
+        return None
+    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.large_string())))
+    place = pc.index_in(plain, value_set=pa.array(list(words), pa.large_string()))
+    return pa.array([texts.index(name) for name in words.values()], pa.int32()).take(place)
 
 
 def whole_numbers(column: pa.Array) -> pa.Array:

@@ -30,6 +30,9 @@ FEW_LEAVES = 4
 _CERTAIN = 1e-6
 """Most that the prior of a row may lack of 1 for the row to be as good as surely positive."""
 
+_MATCH_WEIGHT = "match_weight"
+"""In the name of a column of scores that Splink made: log2 odds."""
+
 _FAR = 30.0
 """Greatest log-odds that are plausible in a pool that has no row below even odds."""
 
@@ -168,12 +171,20 @@ class Stratification:
         )
 
     def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return a warning if scores make nearly all rows positive when they are read as log-odds.
+        """Return a warning if scores read as log-odds are none by their name or their values.
 
-        Rare positives have very negative log-odds, and these are fine.
+        Those that make nearly all rows positive are none. Rare positives have very negative
+        log-odds, and these are fine.
         """
         if self.prior != LOG_ODDS:
             return []
+        if _MATCH_WEIGHT in str(spec.pool.score):
+            return [
+                f"pool.score: {spec.pool.score!r} is a match weight of Splink by its name: log2 "
+                "odds, read here as natural log-odds, which makes probabilities too extreme. Name "
+                "Splink's column of probabilities, pool.probability: match_probability, or "
+                "multiply the weights by ln 2 = 0.6931"
+            ]
         positive = table.prior[:, spec.labels.positive]
         certain = table.count[positive > 1 - _CERTAIN].sum() / table.rows
         of_score = [

@@ -86,12 +86,13 @@ def annotators(facts: Facts) -> Section | None:
     rows = [
         [escape(person["annotator"] or "not named"), f"{person['labels']:,}",
          f"{person['skipped']:,}", f"{person['unsure']:,}", _share(person["gold"]),
-         _share(person["repeats"])]
+         _share(person["repeats"]), _share(person["others"])]
         for person in people[:MOST_ANNOTATORS]
     ]  # fmt: skip
-    head = ["annotator", "labels", "skipped", "unsure", "right on gold rows", "same on repeats"]
+    head = ["annotator", "labels", "skipped", "unsure", "right on gold rows", "same on repeats",
+            "as most others"]  # fmt: skip
     agreement = paragraph(_agreement(facts.annotators["agreement"]))
-    body = agreement + table("Annotators", head, rows, range(1, 6))
+    body = agreement + table("Annotators", head, rows, range(1, 7))
     return Section("annotators", "Annotators", body)
 
 

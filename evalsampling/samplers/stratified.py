@@ -3,7 +3,7 @@
 References:
     W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5A.9 (post-stratification),
     5A.12 (collapsed strata); Druck and McCallum, *Toward interactive training and evaluation*, CIKM
-    2011; [MR] Marchant and Rubinstein, KDD 2021, section 6.1 (a baseline there).
+    2011; [MR] Marchant and Rubinstein, KDD 2021, section 5 (a baseline there).
 """
 
 import dataclasses

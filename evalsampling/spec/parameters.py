@@ -25,12 +25,20 @@ def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
     return name, {str(k): v for k, v in content.items() if k != "name"}
 
 
-def check_name(kind: str, name: str, known: Collection[str]) -> None:
+def check_name(kind: str, name: str, known: Collection[str], meant: str | None = None) -> None:
     """Check that a measure or sampler has a name.
 
+    Args:
+        kind: "measure" or "sampler", for messages.
+        name: the name.
+        known: names that there are.
+        meant: how to ask for what the name means elsewhere, if that is known.
+
     Raises:
-        InputError: if none has, with the nearest known name.
+        InputError: if none has, with what is meant or the nearest known name.
     """
+    if name not in known and meant is not None:
+        raise InputError(f"{kind}: unknown {kind} {name!r}: {meant}")
     if name not in known:
         hint = nearest(name, list(known)).replace("valid keys", "known")
         raise InputError(f"{kind}: unknown {kind} {name!r}{hint}")

@@ -22,6 +22,7 @@ class Delivery:
     Attributes:
         name: hash of the file's content, and a number if that content had come before.
         votes: those that count: columns line, task, id, label, annotator, time, skipped.
+        file: name of the file; None of a withdrawal and of deliveries of older versions.
         order: in which deliveries came in, from 1.
         rejects: number of votes that do not count.
         rounds: how many rounds there were then; None for deliveries of older versions.
@@ -37,6 +38,7 @@ class Delivery:
 
     name: str
     votes: pa.Table
+    file: str | None
     order: int
     rejects: int
     rounds: int | None
@@ -64,6 +66,7 @@ class Delivery:
         return cls(
             name.removesuffix(".parquet"),
             votes,
+            file=details.get("file"),
             order=details["order"],
             rejects=details["rejects"],
             rounds=details.get("rounds"),

@@ -216,6 +216,15 @@ class Snapshot:
         classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
 
+    @property
+    def never_answered(self) -> int:
+        """Number of questions of closed rounds that lack an answer."""
+        rounds = [files.number for files in self.standing for _ in files.subjects]
+        return sum(
+            state is State.OPEN and number in self.closed
+            for state, number in zip(self.states, rounds, strict=True)
+        )
+
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
@@ -270,14 +279,31 @@ class Snapshot:
     @property
     def rejects(self) -> int:
         """Number of rejected votes of all deliveries whose tasks have no valid vote later."""
+        return sum(count for _, count in self._unresolved)
+
+    @property
+    def mostly_rejected(self) -> list[tuple[str, int, int]]:
+        """Deliveries of which more votes are rejected, and not made up for, than were taken.
+
+        The name of the file, its rejected and its valid votes, in the order they came in.
+        """
+        return [
+            (delivery.file or delivery.name, count, len(delivery.votes))
+            for delivery, count in reversed(self._unresolved)
+            if count > len(delivery.votes)
+        ]
+
+    @functools.cached_property
+    def _unresolved(self) -> Sequence[tuple[Delivery, int]]:
+        """Deliveries, the last first, with how many rejects no later valid vote made up for."""
         # The same content delivered again is judged again, and the last judgement counts.
-        unresolved: dict[str, int] = {}
+        unresolved: dict[str, tuple[Delivery, int]] = {}
         answered: set[str] = set()
         for delivery in reversed(self.deliveries):
             mended = sum(count for task, count in delivery.rejected.items() if task in answered)
-            unresolved.setdefault(delivery.digest, delivery.rejects - mended)
+            unresolved.setdefault(delivery.digest, (delivery, delivery.rejects - mended))
             answered.update(delivery.votes["task"].to_pylist())
-        return sum(unresolved.values())
+        return list(unresolved.values())
 
     @property
     def register(self) -> Register:

@@ -10,6 +10,7 @@ import csv
 import dataclasses
 import functools
 import json
+import re
 import secrets
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -37,6 +38,12 @@ _PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
 """Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16
+
+_MOST_OF_A_NAME = 60
+"""Characters of a delivery's name that its list of rejects has."""
+
+_OF_A_HASH = 12
+"""Characters of the hash of its content after them."""
 
 _READERS = 8
 """Files read concurrently, as each request to a store takes a while."""
@@ -332,7 +339,7 @@ class Workspace:
                 stored = new.votes.replace_schema_metadata(metadata)
                 write_parquet(stored, draft.path(name))
                 if len(new.rejects):
-                    _write_rejects(new.rejects, draft.path(_rejects(new.name)))
+                    _write_rejects(new.rejects, draft.path(_rejects(new.name, new.details["file"])))
             try:
                 names = [new.name for new in deliveries]
                 check = functools.partial(self._check_forgotten, forgotten)
@@ -340,9 +347,14 @@ class Workspace:
             except FileExistsError as error:
                 raise _meanwhile(self.store.url("labels"), "took labels") from error
 
-    def rejects_of(self, name: str) -> str:
-        """Return the path or URL of a delivery's rejected rows: see docs/workspace.md."""
-        return self.store.url(_rejects(name))
+    def rejects_of(self, name: str, file: str) -> str:
+        """Return the path or URL of a delivery's rejected rows: see docs/workspace.md.
+
+        Args:
+            name: of the delivery.
+            file: name of the file that was delivered.
+        """
+        return self.store.url(_rejects(name, file))
 
     def has_estimate(self, name: str) -> bool:
         """Return whether an estimate is stored."""
@@ -374,8 +386,12 @@ def _meanwhile(where: str, done: str) -> InputError:
     return InputError(f"{where}: another command {done} meanwhile; run this one again")
 
 
-def _rejects(name: str) -> str:
-    return f"labels/{name}.rejects.csv"
+def _rejects(name: str, file: str) -> str:
+    """Return the name of a list of rejects: of the file delivered, and the start of its hash."""
+    stem = re.sub(r"[^\w.-]", "_", file.rpartition(".")[0] or file, flags=re.ASCII)
+    stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
+    digest, dash, number = name.partition("-")
+    return f"labels/{stem}-{digest[:_OF_A_HASH]}{dash}{number}.rejects.csv"
 
 
 def _write_rejects(rejects: pa.Table, path: Path) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -198,3 +199,23 @@ def test_a_workspace_of_another_spec(job: Any, tmp_path: Path) -> None:
     changed(one, seed=6)
     assert "prepared with another seed" in call("check", one.spec).out
     assert "cannot be read: No such file" in call("check", tmp_path / "absent.yaml").out
+
+
+def test_match_weights_of_splink_are_recognised(job: Any) -> None:
+    """They are log2 odds, and would be read as natural ones."""
+    one: Job = job()
+    path = next((one.directory / "pool").iterdir())
+    table = pq.read_table(path)
+    names = ["match_weight" if name == "score" else name for name in table.column_names]
+    pq.write_table(table.rename_columns(names), path)
+    changed(one, pool={"score": "match_weight"})
+    told = call("check", one.spec)
+    assert told.status == 0
+    words = "pool.score: 'match_weight' is a match weight of Splink by its name: log2 odds"
+    assert words in told.err
+    assert "match_probability, or multiply the weights by ln 2 = 0.6931" in told.err
+    share = 1 / (1 + np.exp(-np.log(2) * table["score"].to_numpy()))
+    with_share = table.rename_columns(names).append_column("match_probability", pa.array(share))
+    pq.write_table(with_share, path)
+    changed(one, pool={"score": "match_weight", "probability": "match_probability"})
+    assert words not in call("check", one.spec).err

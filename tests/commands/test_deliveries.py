@@ -106,6 +106,25 @@ def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str
     return " | ".join(row["reason"] for row in found)
 
 
+def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    bad = [(task, "perhaps" if place % 3 else label) for place, (task, label) in enumerate(answers)]
+    path = drawn.deliver(bad, "from vendor.csv")
+    told = call("estimate", drawn.workspace, "--labels", path)
+    count = sum(label == "perhaps" for _, label in bad)
+    words = f"most answers of from vendor.csv were rejected: {count} of {len(bad)}."
+    assert told.out.startswith(words)
+    listed = [path.name for path in (drawn.workspace / "labels").glob("*.rejects.csv")]
+    assert [name.startswith("from_vendor-") and len(name) < 40 for name in listed] == [True]
+    assert listed[0] in told.err
+    later = drawn.estimate().json
+    rejected = {"file": "from vendor.csv", "rejected": count, "taken": len(bad) - count}
+    assert later["mostly_rejected"] == [rejected]
+    assert later["warnings"][0].startswith(words)
+    mended = drawn.estimate("--labels", drawn.deliver(answers, "good.csv")).json
+    assert (mended["mostly_rejected"], mended["rejects"]) == ([], 0)
+
+
 def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     (first, label), (second, _), *_ = drawn.answers(1)
     bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
@@ -186,7 +205,30 @@ def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
 
 def test_label_outside_the_classes(drawn: Job) -> None:
     task = drawn.answers(1)[15][0]
-    assert "label 'yes' is none of: 0, 1" in reject(drawn, [[task, "yes"]])
+    assert "label 'maybe' is none of: 0, 1" in reject(drawn, [[task, "maybe"]])
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None:
+    """As a spreadsheet of many countries saves them, with a comma within a comment."""
+    answers = drawn.answers(1)
+    lines = [f'{task}{mark}{label}{mark}"so, so; or\tnot"' for task, label in answers]
+    path = drawn.directory / "a.csv"
+    path.write_text("\ufeff" + "\r\n".join([mark.join(["task", "label", "comment"]), *lines, ""]))
+    result = drawn.estimate("--labels", path).json
+    assert (result["labels"], result["rejects"]) == (len(answers), 0)
+
+
+def test_words_for_yes_and_no_are_labels(drawn: Job) -> None:
+    """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
+    words = {"0": ["no", " N", "No ", "FALSE", "0"], "1": ["yes", "Y", " YES", "true", "1"]}
+    answers = [
+        (task, words[label][place % 5]) for place, (task, label) in enumerate(drawn.answers(1))
+    ]
+    result = drawn.estimate("--labels", drawn.deliver(answers)).json
+    assert (result["labels"], result["rejects"]) == (len(answers), 0)
+    plain = drawn.estimate("--labels", drawn.deliver(drawn.answers(1), "plain.csv")).json
+    assert plain["measures"] == result["measures"]
 
 
 def test_text_is_compared_exactly(drawn: Job) -> None:
@@ -296,7 +338,7 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
         ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
         ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),
         ("a.parquet", b"PAR1", ["cannot be read"]),
-        ("a.csv", b"task;label\nx;1\n", ["commas, not by semicolons"]),
+        ("a.csv", b"task|label\nx|1\n", ["'task' (or 'id') is missing; there are: 'task|label'"]),
         ("a.csv", "task,label\nx,1\n".encode("utf-16"), ["not UTF-8"]),
         ("a.csv", b"Task,Label\nx,1\n", ["compared exactly"]),
         ("a.ods", b"", [".csv", ".jsonl", ".parquet", ".xlsx"]),

@@ -47,6 +47,7 @@ def test_estimate_json(drawn: Job) -> None:
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
         "half_width", "assumes", "hidden", "missing", "label_error", "contests",
         "guarantee", "sample_size", "half_width_reason", "cost", "label_likelihood", "notes",
+        "mostly_rejected",
     ]  # fmt: skip
     assert result["regions"] == []
     assert result["guarantee"] is None, "of samplers that query ranks alone"

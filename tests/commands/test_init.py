@@ -116,3 +116,30 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert "is there already; --output names another file" in refused.err
     assert spec.read_text() == "mine"
     assert "no such file" in call("init", tmp_path / "none.parquet", "--output", "x.yaml").err
+
+
+@pytest.mark.parametrize("said", [("no", "yes"), ("No", "Yes"), ("0", "1"), ("false", "true")])
+@pytest.mark.parametrize("name", ["flagged", "is_fraud"])
+def test_an_answer_of_yes_or_no_is_the_prediction(
+    tmp_path: Path, said: tuple[str, str], name: str
+) -> None:
+    """Not a slice; and a score of whole numbers is one."""
+    rows = [f"a{i},text {i},{i % 60 + 7},{said[i % 2]},{'ab'[i % 3 % 2]}" for i in range(300)]
+    pool, spec = tmp_path / "pool.csv", tmp_path / "spec.yaml"
+    pool.write_text("\n".join([f"id,answer,judge_score,{name},model", *rows, ""]))
+    assert call("init", pool, "--output", spec).status == 0
+    content = yaml.safe_load(spec.read_text())["pool"]
+    assert (content["prediction"], content["score"]) == (name, "judge_score")
+    assert (content["slices"], content["payload"]) == (["model"], ["answer"])
+    assert call("check", spec).status == 0
+
+
+@pytest.mark.parametrize("shown", ["0,{:02}", "{} %", "{}%", "high {}"])
+def test_annotators_see_no_score_in_whatever_form(tmp_path: Path, shown: str) -> None:
+    rows = [f"a{i};text {i};{shown.format(i % 70 + 10)};{i % 2}" for i in range(300)]
+    pool, spec = tmp_path / "pool.csv", tmp_path / "spec.yaml"
+    pool.write_text("\n".join(["id;answer;risk;prediction", *rows, ""]))
+    told = call("init", pool, "--output", spec)
+    assert "fill in pool.score" in told.out
+    assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["answer"]
+    assert ("write 0.93 for 0,93 or 93 %" in spec.read_text()) == (shown != "high {}")

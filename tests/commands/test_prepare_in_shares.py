@@ -6,7 +6,7 @@ import pytest
 
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.jobs import make_pool, make_rich_pool
+from tests.jobs import call, files_below, make_pool, make_rich_pool
 from tests.reference import by_beam, contents
 
 
@@ -22,6 +22,34 @@ def test_the_same_workspace(job: Any, case: str) -> None:
     assert one.prepare("--in-process").json == told, "prepared again, it does nothing"
     assert one.prepare().json == told, "and neither does Beam"
     assert one.sample().status == 0
+
+
+@pytest.mark.parametrize("how", [["--in-process"], ["--runner", "DirectRunner"]])
+def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how: Any) -> None:
+    one = job(files=2)
+    one.prepare("--in-process")
+    before = files_below(one.workspace)
+    folder = one.directory / "pool"
+    content = (folder / "part-1.parquet").read_bytes()
+    make_pool(rows=300).write(one.directory / "other")
+    other = next((one.directory / "other").iterdir()).read_bytes()
+    (folder / "part-2.parquet").write_bytes(other)
+    came = one.prepare(*how)
+    assert came.status == 1
+    assert "part-2.parquet: was not in the pool when" in came.err
+    (folder / "part-2.parquet").unlink()
+    (folder / "part-1.parquet").write_bytes(other)
+    changed = one.prepare(*how)
+    assert changed.status == 1
+    assert "part-1.parquet: the pool's file has" in changed.err
+    assert "choose another workspace or remove this one" in changed.err
+    assert "part-1.parquet: the pool's file has" in call("check", one.spec).out
+    assert call("verify", one.workspace).status == 1
+    (folder / "part-1.parquet").write_bytes(content)
+    assert one.prepare(*how).status == 0
+    (folder / "part-1.parquet").unlink()
+    assert one.prepare(*how).status == 0, "the pool is not needed any more"
+    assert files_below(one.workspace) == before
 
 
 def test_text_with_a_scorer(job: Any) -> None:

@@ -102,6 +102,50 @@ def test_three_annotators_without_a_word_in_the_spec(drawn: Job) -> None:
     assert again["measures"] == result["measures"]
 
 
+def test_who_errs_is_seen_without_gold_rows(voted: Job) -> None:
+    """Two are right, one answers the other way on every second row."""
+    task_labels = voted.answers(1)
+    rows = [
+        (task, name, str(1 - int(label)) if name == "c" and place % 2 else label, "", "")
+        for place, (task, label) in enumerate(task_labels)
+        for name in "abc"
+    ]
+    voted.estimate("--labels", deliver(voted, rows, "all.csv"))
+    told = call("annotators", voted.workspace, "--json").json["annotators"]
+    shares = {one["annotator"]: one["others"] for one in told}
+    rows_in_all = len(task_labels)
+    wrong = rows_in_all // 2
+    assert (shares["c"]["hits"], shares["c"]["trials"]) == (rows_in_all - wrong, rows_in_all)
+    for name in "ab":  # Where the two others are divided a row does not count.
+        assert (shares[name]["hits"], shares[name]["trials"]) == (rows_in_all - wrong,) * 2
+    head, *lines = call("annotators", voted.workspace).out.splitlines()[2:]
+    assert head.split("  ")[-1] == "as most others"
+    assert "gold right" not in head
+    assert f"{rows_in_all - wrong}/{rows_in_all} (" in lines[2]
+
+
+def test_rows_of_a_closed_round_are_not_open(voted: Job) -> None:
+    """`status` and `annotators` say the same."""
+    rows = votes(voted, 1, wrong=0)
+    some = {task for task, _ in voted.answers(1)[:6]}
+    voted.estimate(
+        "--labels", deliver(voted, [row for row in rows if row[0] not in some], "most.csv")
+    )
+
+    def told() -> tuple[int, int, int]:
+        where = call("annotators", voted.workspace, "--json").json["rows"]
+        is_open = call("status", voted.workspace, "--json").json["open"]
+        return is_open, where["open"] + where["disputed"], where["unanswered"]
+
+    before = told()
+    assert before[0] == before[1] >= 6
+    assert before[2] == 0
+    voted.estimate("--close")
+    assert told()[0] == 0
+    assert told()[2] == 6
+    assert "6 unanswered" in call("annotators", voted.workspace).out
+
+
 def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     rows = votes(voted, 1, wrong=0.5, skipped=0.3)
     before = voted.estimate("--labels", deliver(voted, rows, "all.csv")).json

@@ -50,12 +50,13 @@ def test_readme_says_how_many_intervals_of_the_picture_hold_the_truth() -> None:
 
 
 def test_first_pages_have_one_example_with_one_f1() -> None:
-    said = re.findall(r"^F1 (0\.\d\d) \((0\.\d\d) to (0\.\d\d)\)", README, re.M)
-    assert len(said) == 2, "in Python and on the command line"
-    assert len(set(said)) == 1
-    value, low, high = said[0]
-    row = r"^f1 +(0\.\d{4})  (0\.\d{4})\N{EN DASH}(0\.\d{4})"
-    start = re.findall(row, (DOCS / "start.md").read_text("utf-8"), re.M)[-1]
+    sentence = r"^F1 (0\.\d{2}) \((0\.\d{2}) to (0\.\d{2})\)"
+    found = re.findall(sentence, README, re.M)
+    assert len(found) == 2, "in Python and on the command line"
+    assert {*found} == {found[0]}
+    value, low, high = found[0]
+    printed = r"^f1 (0\.\d{4}) (0\.\d{4}) to (0\.\d{4})$"
+    [start] = re.findall(printed, (DOCS / "start.md").read_text("utf-8"), re.M)
     assert [f"{float(number):.2f}" for number in start] == [value, low, high]
     drawn = (pictures.FOLDER / "method.svg").read_text("utf-8")
     assert f">f1 {value}<" in drawn

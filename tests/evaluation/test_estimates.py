@@ -84,22 +84,20 @@ def test_without_pandas(evaluation: Evaluation, monkeypatch: Any) -> None:
 
 def test_shown(evaluation: Evaluation) -> None:
     told = evaluation.estimate()
-    text = repr(told)
-    words = " ".join(text.split())
-    assert text.startswith(f"<{len(told)} estimates>\nF1 of old 0.")
-    assert max(map(len, text.splitlines())) <= 100
-    for one in told:
-        assert one.statement in words
-    for kind, assumes in ASSUMES.items():
-        is_default = kind in {one.intervals[0].kind for one in told if one.claims}
-        assert (f"{kind}: {assumes}" in words) == is_default
+    text = " ".join(repr(told).split())
+    kinds = {one.intervals[0].kind for one in told if one.claims}
+    assert kinds
+    notes = [f"{kind}: {words}" for kind, words in ASSUMES.items() if kind in kinds]
+    said = [f"<{len(told)} estimates>", *(one.statement for one in told), *notes]
+    assert text == " ".join(said)
+    assert max(map(len, repr(told).splitlines())) <= 100
     assert repr(told[0]).startswith("<Estimate f1 of old: 0.")
     rows = ET.fromstring(f"<div>{told._repr_html_()}</div>").findall(".//tbody/tr")
     titles = ["".join(row[0].itertext()) for row in rows]
     assert titles == [one.target.title for one in told], "names are escaped"
     many = type(told)([*told] * 5)
     assert f"\nand {len(many) - 40} more: to_frame() has them all" in repr(many)
-    assert repr(many).endswith(text.splitlines()[-1])
+    assert " ".join(repr(many).split()).endswith(notes[-1])
     assert len(ET.fromstring(f"<div>{many._repr_html_()}</div>").findall(".//tbody/tr")) == 40
 
 
@@ -108,3 +106,45 @@ def test_an_evaluation_is_shown_in_a_line(evaluation: Evaluation) -> None:
     assert text.startswith("<Evaluation of f1, difference(f1), recall, difference(recall): 3,000 ")
     assert text.endswith("rounds 1, labels 200 of 200 rows drawn>")
     assert "\n" not in text
+
+
+def test_what_the_command_line_warns_of_is_printed() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random(3000) < 0.1
+    log_odds = rng.normal(size=3000) + 3 * truth - 3
+    score = 100 / (1 + np.exp(-log_odds))
+    evaluation = Evaluation.from_arrays(score, score > 50, seed=1)
+    ids = evaluation.sample(50)
+    evaluation.label(ids[:30], truth[ids[:30]])
+    told = evaluation.estimate()
+    missing = (
+        "20 of 50 rows drawn have no label; others of their round stand for them, as if missing at "
+        "random"
+    )
+    assert told.warnings[0].startswith("pool.score: 'score' from ")
+    assert missing in told.warnings
+    shown = " ".join(repr(told).split())
+    assert f"warning: {missing}" in shown
+    assert "warning: pool.score: 'score' from 0." in shown
+    assert missing in told._repr_html_()
+    few = Evaluation.from_arrays(
+        log_odds, log_odds > 0, seed=1, sampler="passive", measure="recall"
+    )
+    ids = few.sample(30)
+    few.label(ids, truth[ids])
+    [warning] = few.estimate().warnings
+    assert " ".join(repr(few.estimate()).split()).endswith(f"warning: {warning}")
+    assert f"{truth[ids].sum()} " in warning
+
+
+def test_comparisons_show_test_and_chance(evaluation: Evaluation) -> None:
+    told = evaluation.estimate(["f1"])
+    compared = told["f1 of old against new"]
+    assert compared.significance is not None
+    shown = " ".join(repr(told).split())
+    assert compared.statement in shown
+    assert f"p = {compared.significance.p_value:.2g}" in compared.statement
+    assert f"with a chance of {compared.significance.chance_above:.2f}" in compared.statement
+    assert compared.statement in "".join(
+        ET.fromstring(f"<div>{told._repr_html_()}</div>").itertext()
+    )

@@ -108,6 +108,27 @@ def test_keys_of_the_pool_may_be_given_by_themselves() -> None:
     assert len(two.analysis.scope.domains) == 4
 
 
+@pytest.mark.parametrize("classes", [None, ["no", "yes"]])
+@pytest.mark.parametrize("words", [("no", "yes"), (" No", "YES "), ("n", "Y"), (False, True)])
+def test_yes_and_no_are_classes(classes: Any, words: tuple[Any, Any]) -> None:
+    table = columns() | {"guess": [words[value] for value in columns()["guess"]]}
+    labels = {} if classes is None else {"labels": {"classes": classes}}
+    keys = {"id": "key", "prediction": "guess", "seed": 2}
+    one = Evaluation.from_frame(table, **keys, **labels)
+    two = Evaluation.from_frame(columns(), **keys)
+    ids = one.sample(20)
+    assert ids.tolist() == two.sample(20).tolist()
+    one.label(ids, [words[int(id[1:]) % 2] for id in ids])
+    two.label(ids, [int(id[1:]) % 2 for id in ids])
+    assert one.estimate() == two.estimate()
+
+
+def test_other_words_are_no_classes() -> None:
+    guess = [("maybe", "no", "yes")[row % 3] for row in range(ROWS)]
+    with pytest.raises(InputError, match=r"column 'guess', row 0: 'maybe' is none of \[0, 1\]"):
+        Evaluation.from_frame(columns() | {"guess": guess}, id="key", prediction="guess")
+
+
 def test_probabilities_of_many_classes_are_enough() -> None:
     """Neither a score nor the names of the classes need be given beside them."""
     rng = np.random.default_rng(1)

@@ -22,7 +22,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
-from evalsampling.label_spaces.spellings import plain
+from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
@@ -264,7 +264,11 @@ def check(seed: int, name: str) -> bool:
     labels = {(TASKS[row], str(vote.annotator), vote.label) for row, vote in taken if vote.label}
     assert all(vote.annotator for _, vote in taken)
     if labels:
-        spelled = {(task, person, plain(label)) for task, person, label in find(content)}
+        words = yes_and_no(REGISTER.space.codes)
+        spelled = {
+            (task, person, words.get(plain(label), plain(label)))
+            for task, person, label in find(content)
+        }
         assert labels <= spelled, (seed, name, content)
     return bool(labels)
 

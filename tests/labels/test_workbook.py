@@ -279,6 +279,8 @@ def test_all_cells_are_text(tmp_path: Path) -> None:
     assert sheet.freeze_panes == "A2"
     [choices] = sheet.data_validations.dataValidation
     assert (choices.type, choices.formula1, str(choices.sqref)) == ("list", '"0,1,unsure"', "D2:D7")
+    assert choices.showErrorMessage
+    assert (choices.errorStyle, choices.error) == ("stop", "One of: 0, 1, unsure")
     lines = [row[0] for row in book["instructions"].iter_rows(values_only=True)]
     assert lines[0] == "# What to do with batch.xlsx"
     assert "Same?" in lines

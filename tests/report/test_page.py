@@ -249,11 +249,11 @@ def test_annotators_are_shown_if_they_have_names() -> None:
         return {"hits": hits, "trials": trials, "share": value, "low": 0.1, "high": 0.9}
 
     person = {"annotator": "<ann>", "labels": 12, "skipped": 1, "unsure": 0,
-              "gold": share(3, 4), "repeats": share(0, 0)}  # fmt: skip
+              "gold": share(3, 4), "repeats": share(0, 0), "others": share(5, 9)}  # fmt: skip
     agreement = {"alpha": 0.7, "low": 0.5, "high": 0.8, "rows": 9, "votes": 18}
     told = {"annotators": {"annotators": [person], "agreement": agreement}}
     text = section("annotators", **told)
-    assert "<ann> 12 1 0 3 of 4 (0.10 to 0.90) -" in text
+    assert "<ann> 12 1 0 3 of 4 (0.10 to 0.90) - 5 of 9 (0.10 to 0.90)" in text
     assert "alpha is 0.70, 0.50 to 0.80, over 9 rows" in text
     nobody = {**person, "annotator": None, "gold": share(0, 0)}
     told["annotators"]["annotators"] = [nobody]

@@ -160,6 +160,7 @@ def described() -> list[str]:
         name = line.split()[0]
         pattern = re.escape(name)
         pattern = re.sub(r"<(sha256|hash)>", "[0-9a-f]{64}", pattern)
+        pattern = pattern.replace("<name>", r"[\w.-]+").replace("<12>", r"[0-9a-f]{12}(-\d+)?")
         pattern = re.sub(r"\d{4,}", lambda digits: rf"\d{{{len(digits[0])}}}", pattern)
         pattern = re.sub(r"\\-3\\\.", r"\\-\\d+\\.", pattern)
         found.append(pattern + ".*" * name.endswith("/"))

@@ -22,7 +22,8 @@ CLASSES = ["..", "--next"]
 KNOWN = re.compile(
     r"evaluation\.json|(cells|slices)\.parquet|reserve/(part-\d{5}|top-up-\d{4}-\d{5})\.parquet"
     r"|rounds/\d{4}/((design|closed)\.json|(draws|batch)\.parquet|batch\.(csv|jsonl)|tasks\.parquet)"
-    r"|labels/[0-9a-f]{64}(-\d+)?(\.parquet|\.rejects\.csv)|taken/\d{4}\.json"
+    r"|labels/[0-9a-f]{64}(-\d+)?\.parquet|labels/\w[\w.-]*-[0-9a-f]{12}(-\d+)?\.rejects\.csv"
+    r"|taken/\d{4}\.json"
     r"|estimates/[0-9a-f]{64}\.json|steps/(prepare|top-up-\d{4})\.json"
     r"|jobs/(prepare|sample-\d{4}|top-up-\d{4}|estimate-[0-9a-f]{64})\.json"
 )

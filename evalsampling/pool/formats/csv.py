@@ -11,6 +11,7 @@ import pyarrow.csv
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.text import (
     BATCH_ROWS,
     Block,
@@ -34,7 +35,7 @@ class Csv:
     """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends.
 
     Attributes:
-        delimiter: between cells.
+        delimiter: between cells, unless the header of a file shows another: `delimiter_of`.
     """
 
     delimiter: str
@@ -49,34 +50,41 @@ class Csv:
         Raises:
             InputError: if there is no header, or the file cannot be read.
         """
-        names, begin = self._header(file.path)
+        names, begin, own = self._header(file.path)
         schema = pa.schema([(name, pa.string()) for name in names])
-        return Contents(schema, index(file.path, self._split, begin))
+        return Contents(schema, index(file.path, own._split, begin))
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split as text; an empty cell is null unless it is quoted."""
-        names, _ = self._header(item.path)
+        names, _, own = self._header(item.path)
         columns = item.schema.names if columns is None else columns
         for name in columns:
             if name not in names:
                 raise InputError(f"{item.path}: column {name!r} is missing")
         places = [names.index(name) for name in columns]
-        for block in read_blocks(item, self._split):
-            table = self._parse(block, places, len(names))
+        for block in read_blocks(item, own._split):
+            table = own._parse(block, places, len(names))
             for batch in table.to_batches(max_chunksize=BATCH_ROWS):
                 yield batch.select(range(len(columns))).rename_columns(list(columns))
 
-    def _header(self, path: str) -> tuple[list[str], int]:
-        """Return the names of the columns, and where the rows begin."""
-        block = first_block(path, self._split, _HEADER_BYTES, first_row=-1)
+    def _header(self, path: str) -> tuple[list[str], int, "Csv"]:
+        """Return the names of the columns, where the rows begin, and how the file is written."""
+        own: list[Csv] = []
+
+        def split(text: bytes) -> Lines:
+            if not own:  # The first text begins with the header.
+                own.append(Csv(delimiter_of(text, self.delimiter)))
+            return own[0]._split(text)
+
+        block = first_block(path, split, _HEADER_BYTES, first_row=-1)
         if block is None:
             raise InputError(f"{path}: there is no header")
         header = pyarrow.csv.read_csv(
             pa.py_buffer(block.record(0)),
             pyarrow.csv.ReadOptions(use_threads=False, block_size=2 * len(block.text)),
-            self._dialect(block),
+            own[0]._dialect(block),
         )
-        return header.column_names, block.begin + int(block.ends[0])
+        return header.column_names, block.begin + int(block.ends[0]), own[0]
 
     def _parse(self, block: Block, places: Sequence[int], width: int) -> pa.Table:
         """Return the columns at some places, or the first, of rows of equal width."""

@@ -54,6 +54,21 @@ def test_same_as_parquet(
             assert [*read_rows(Csv(delimiter), path, columns)[0]] == columns
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_header_shows_the_delimiter(tmp_path: Path, sizes: int, delimiter: str) -> None:
+    """Spreadsheets of many countries write semicolons; splits and quotes are those of any file."""
+    names = ["id", "text, shown", "score"]
+    rows = [[f"{i}", ("a,b", 'say "x"; or', "two\nlines")[i % 3], f"{i / 8}"] for i in range(40)]
+    sink = io.StringIO()
+    writer = csv.writer(sink, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerows([names, *rows])
+    path = tmp_path / "pool.csv"
+    path.write_text("\ufeff" + sink.getvalue(), newline="")
+    assert [[*row.values()] for row in read_rows(COMMA, path)] == rows
+    assert [*read_rows(COMMA, path)[0]] == names
+    assert len(list(work_items(COMMA, path))) > (sizes < 100)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     body=st.text('a,"\n\ré', max_size=40),

@@ -1,0 +1,37 @@
+"""What a reader must know before trusting estimates, in Python as on the command line."""
+
+from collections.abc import Sequence
+
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.inference.label_likelihood import doubts
+from evalsampling.inference.results import Estimate, brief
+
+
+def cautions(
+    analysis: Analysis,
+    estimates: Sequence[Estimate],
+    still_open: int | None = None,
+    about_labels: Sequence[str] = (),
+) -> list[str]:
+    """Return warnings about estimates, each a sentence.
+
+    Args:
+        analysis: what they were made from.
+        estimates: the estimates.
+        still_open: rows whose label is awaited; None where rounds are not closed.
+        about_labels: warnings about wrong labels.
+    """
+    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
+    drawn, labels = len(analysis.history), len(analysis.history.labelled)
+    if drawn > labels:
+        awaited = "" if still_open is None else f" ({still_open} still open)"
+        warnings.append(
+            f"{drawn - labels} of {drawn} rows drawn have no label{awaited}"
+            + ("; others of their round stand for them, as if missing at random" * bool(labels))
+        )
+    warnings += about_labels
+    if analysis.sampler.trusts_prior:
+        warnings += doubts(analysis.label_likelihood(), "that the labels show")
+    curve = analysis.curve()
+    of_curve = () if curve is None else curve.guarantee.warnings
+    return [*warnings, *(one for one in of_curve if one not in warnings)]

@@ -1,0 +1,35 @@
+"""What measures are called elsewhere, and which measure here says the same."""
+
+from collections.abc import Mapping
+
+_AT_RANK = (
+    "the sampler adastrat with the measure average_precision gives {} at every rank, shown by "
+    "`evalsampling curve WORKSPACE --at K`; at one rank it is {} with prediction: "
+    "{{threshold: the score of that rank}}"
+)
+_OF_CLASS = (
+    "prevalence is the share of rows whose label is labels.positive, and 1 - accuracy the share of "
+    "wrong predictions"
+)
+
+MEANT: Mapping[str, str] = {
+    "precision_at_k": _AT_RANK.format("precision", "precision"),
+    "recall_at_k": _AT_RANK.format("recall", "recall"),
+    "failure_rate": _OF_CLASS,
+    "pass_rate": _OF_CLASS,
+    "success_rate": _OF_CLASS,
+    "error_rate": "it is 1 - accuracy",
+    "sensitivity": "it is recall",
+    "true_positive_rate": "it is recall",
+    "tpr": "it is recall",
+    "fpr": "it is false_positive_rate",
+    "ppv": "it is precision",
+    "positive_predictive_value": "it is precision",
+    "auc": "roc_auc and average_precision are areas under curves",
+}
+"""How to ask for it, by a name that is no measure's, in lower case with underscores."""
+
+
+def meant_by(name: str) -> str | None:
+    """Return how to ask for what a name means elsewhere, None if that is not known."""
+    return MEANT.get(name.strip().lower().replace("@", "_at_").replace("-", "_").replace(" ", "_"))
