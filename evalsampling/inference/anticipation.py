@@ -1,8 +1,8 @@
-"""The standard error that the scores and the labels make expect, beside the one that was estimated.
+"""The standard error of an estimate that calibrated scores predict.
 
-A variance estimated from weighted rows knows only of rows that were met. Where positives may hide
-among rows that are hardly ever drawn, it is small until one of them is met, and large after. The
-scores know better: calibrated by the labels so far, they tell how many such rows to expect.
+A variance estimated from weighted rows reflects only the rows that were labelled. If positives are
+among rows that are hardly ever drawn, it is too small until such a positive is drawn, and large
+after. Scores that are calibrated by the labels so far predict how many such rows to expect.
 """
 
 import numpy as np
@@ -16,26 +16,30 @@ from evalsampling.stats.log_odds import expit, logit
 
 _CENTRE = np.array([0.0, 1.0, 0.0])
 _PRECISION = 1 / np.array([5.0, 1.0, 2.0]) ** 2
-"""Normal prior of intercept, slope and effect of the prediction: scores as they are, but for..."""
+"""Mean and precision of the normal prior of intercept, slope and effect of the prediction.
+
+Without labels the coefficients are at their prior mean, which leaves the probabilities as they are.
+"""
 
 MOST_COMPONENTS = 256
-"""Most components of a measure for which an error is anticipated: it takes that many a cell."""
+"""Most components of a measure for which an error is predicted: it takes one number a cell each."""
 
 _CLIP = 1e-9
 _STEPS = 50
 
 
 def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
-    """Return the probability of each class in each cell, the prior calibrated by labels.
+    """Return the probability of each class in each cell: the prior, recalibrated on the labels.
 
     One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], with the
-    normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation), by its mode. Which
-    row of a cell has a label does not depend on the label, so the likelihood needs no weights.
+    normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation); the result is at
+    the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
+    likelihood needs no weights.
 
     Args:
         table: the cells.
-        seen: shape (cells, classes): labels of each class, see `History.seen`.
-        system: whose predictions count.
+        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
+        system: index of the system whose predictions enter the regression.
 
     Returns:
         Shape (cells, classes), rows summing to 1.
@@ -54,7 +58,7 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
 def _regress(
     prior: FloatArray, predicted: npt.NDArray[np.bool_], hits: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Return the calibrated chance of a class in each cell, by Newton's method."""
+    """Return the calibrated probability of one class in each cell, by Newton's method: (cells,)."""
     slope = logit(np.clip(prior, _CLIP, 1 - _CLIP))
     design = np.stack([np.ones_like(slope), slope, predicted.astype(np.float64)], axis=1)
     coefficient = _CENTRE.copy()
@@ -79,18 +83,19 @@ def anticipated_error(
     unlabelled: IntArray,
     draws: int,
 ) -> FloatArray:
-    """Return the standard error to expect of rows without a label, of each component: (m,).
+    """Return the predicted standard error of each component of a measure, shape (m,).
 
-    sqrt( (1/N) sum over rows of p^2 sum_y pi(y) (Dg l(x, y))^2 / q ): the variance of N draws,
-    but for the square of their mean, which is small beside it where it matters.
+    sqrt( (1/N) sum over unlabelled rows of p^2 sum_y pi(y) (Dg l(x, y))^2 / q ). It is the root
+    of the variance of N draws without the subtraction of their squared mean, which is small in
+    comparison where rare positives dominate the variance.
 
     Args:
-        measure: what is estimated.
+        measure: the measure that is estimated.
         table: the cells.
-        risk: R^, where Dg is taken.
-        chance: shape (cells,): q, of one draw to take a given row without a label.
-        prior: shape (cells, classes): pi.
-        unlabelled: shape (cells,): rows without a label.
+        risk: R^, the point at which Dg is taken.
+        chance: shape (cells,): q, the probability that one draw takes a given unlabelled row.
+        prior: shape (cells, classes): pi, the probability of each class.
+        unlabelled: shape (cells,): number of rows without a label.
         draws: N, at least 1.
     """
     views = bounding_outputs(measure, table)
@@ -107,16 +112,17 @@ def anticipated_error(
 def draw_moments(
     measure: Measure, table: CellTable, chance: FloatArray, self_normalised: bool = False
 ) -> tuple[float, float]:
-    """Return the value that the prior makes expect, and the deviation of one draw's contribution.
+    """Return the value of a measure by the prior, and the standard deviation of one draw.
 
-    The root of sum over rows of p^2 / q sum_y pi(y) d^2, less the square of the mean of d, d being
-    the influence of the row on the measure; of self-normalised weights d less its mean. Divided by
-    the root of the number of draws it is the standard error.
+    The variance of one draw's contribution is the sum over rows of p^2 / q sum_y pi(y) d^2, minus
+    the square of the mean of d, where d is the influence of the row on the measure. With
+    self-normalised weights d is centred first. The standard error of the estimate is the standard
+    deviation divided by the root of the number of draws.
 
     Args:
-        measure: of one component.
+        measure: a measure of one component.
         table: the cells.
-        chance: shape (cells,): q, of one draw to take a given row.
+        chance: shape (cells,): q, the probability that one draw takes a given row.
         self_normalised: whether weights are divided by their sum.
     """
     mass = table.prior * table.count[:, None]
@@ -130,12 +136,13 @@ def draw_moments(
         for y in each_label(table)
     ]
     mean = sum(
-        float((weight * table.prior[:, y]) @ table.mean_by_cell(one)) for y, one in terms
+        float((weight * table.prior[:, y]) @ table.mean_by_cell(influence))
+        for y, influence in terms
     ) / len(views)
     centre = mean if self_normalised else 0.0
     square = sum(
-        float((weight * ratio * table.prior[:, y]) @ table.mean_by_cell((one - centre) ** 2))
-        for y, one in terms
+        float((weight * ratio * table.prior[:, y]) @ table.mean_by_cell((influence - centre) ** 2))
+        for y, influence in terms
     ) / len(views)
     variance = square if self_normalised else square - mean**2
     return float(measure.value(risk)[0]), float(np.sqrt(max(variance, 0.0)))

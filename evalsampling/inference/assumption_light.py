@@ -1,4 +1,4 @@
-"""The assumption-light interval of a measure: no assumption about rows that were hardly sampled."""
+"""Assumption-light intervals, which assume nothing about the labels of rows hardly sampled."""
 
 import dataclasses
 import functools
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class CountBounds:
-    """Bounds on the number of rows of some kind, on which a measure depends.
+    """Bounds on the number of rows of a kind that a measure depends on.
 
     Attributes:
         name: what is counted: "false negatives".
@@ -56,7 +56,7 @@ class CountBounds:
 
     @property
     def words(self) -> str:
-        """The number of undetected rows that is possible, in words."""
+        """The largest possible number of undetected rows, in words."""
         return (
             f"up to {self.high:,.0f} {self.name} could be among {self.rows:,} {self.among}, "
             f"of which {self.labelled:,} have a label and {self.met:,} were met"
@@ -65,13 +65,13 @@ class CountBounds:
 
 @dataclasses.dataclass(frozen=True)
 class AssumptionLight:
-    """The assumption-light interval of one number, or why there is none.
+    """The assumption-light interval of one number, or the reason why it has none.
 
     Attributes:
         interval: the interval, of kind `KIND`; None if there is none.
         counts: bounds on the numbers of rows from which it is computed.
-        breakdown: what the measure is at least unless many positives hide; None if that would say
-            no more than the interval.
+        breakdown: a lower bound of the measure that holds unless many positives are undetected;
+            None if it would say no more than the interval.
         reason: why there is no interval, in words; None if there is one.
     """
 
@@ -82,7 +82,7 @@ class AssumptionLight:
 
     @property
     def words(self) -> str:
-        """The undetected rows that are possible, or `reason`."""
+        """The largest possible number of undetected rows, in words, or `reason`."""
         if self.reason is not None:
             return self.reason
         return max(self.counts, key=lambda bounds: bounds.high - bounds.low).words
@@ -103,13 +103,13 @@ class Searched:
 
     Attributes:
         table: the cells.
-        rounds: rounds of trials; None if the chances of all cells were not kept.
+        rounds: trials of each round; None if the chances of all cells were not kept.
         rows: shape (cells,): number of rows of the domain.
         cell: shape (questions,): cell of each question of the history.
         known: shape (n,): indices of the labelled questions about rows of the domain.
         prediction: shape (questions, systems): predictions for the row of each question.
         votes: the answers to the n questions.
-        stochastic: whether a row's labels vary.
+        stochastic: whether answers about the same row may differ.
     """
 
     table: CellTable
@@ -174,22 +174,27 @@ def _breakdown(
     range_between: Callable[[Sequence[float], Sequence[float]], tuple[float, float]],
     confidence: float,
 ) -> Breakdown | None:
-    """Return what a measure of true positives and false negatives is at least unless many hide."""
+    """Return a lower bound of a measure that holds unless many positives are undetected.
+
+    None for measures that are not of true positives and false negatives.
+    """
     tallies = measure.tallies
     if len(tallies) != 2 or not tallies[0].rises or tallies[1].rises or tallies[1].missed is None:
         return None
-    (found, _), (missed, undetected) = bounded
+    (true_positives, _), (false_negatives, undetected) = bounded
     if undetected is None:
         return None
-    positive, votes, known = tallies[1].missed, searched.votes, searched.known
-    met = searched.cell[known[votes.row[votes.label == positive]]]
-    inside = known[searched.prediction[known, measure.system] != positive]
+    positive, votes, labelled = tallies[1].missed, searched.votes, searched.known
+    met = searched.cell[labelled[votes.row[votes.label == positive]]]
+    inside = labelled[searched.prediction[labelled, measure.system] != positive]
     return breakdown(
         undetected,
         below_all_met(searched.table, positive, met),
         np.bincount(searched.cell[inside], minlength=len(searched.rows)),
-        (found.low, missed.met),
-        lambda count: range_between([found.low, missed.low], [found.high, count])[0],
+        (true_positives.low, false_negatives.met),
+        lambda count: range_between(
+            [true_positives.low, false_negatives.low], [true_positives.high, count]
+        )[0],
         confidence,
     )
 
@@ -197,7 +202,7 @@ def _breakdown(
 def _range(
     measure: Measure, predicted: IntArray, low: Sequence[float], high: Sequence[float]
 ) -> tuple[float, float]:
-    """Return the least and the greatest value of a measure whose tallies have some bounds."""
+    """Return the least and the greatest value of a measure, given bounds of its tallies."""
     box, values = list(zip(measure.tallies, low, high, strict=True)), []
     for is_greatest, bound in zip((False, True), measure.bounds, strict=True):
         corner = [ends[tally.rises == is_greatest] for tally, *ends in box]
@@ -213,7 +218,9 @@ def _bounds(
     system: int,
     alpha: tuple[float, float],
 ) -> tuple[CountBounds, Undetected | None]:
-    """Return the bounds of a tally, and the event behind the upper one, None without rows.
+    """Return the bounds of a tally, and the event that the upper bound follows from.
+
+    The event is None if no row may count.
 
     Args:
         tally: the tally.
@@ -223,21 +230,21 @@ def _bounds(
         alpha: error probabilities of the lower and the upper bound.
     """
     rows = np.where(tally.may_count(prediction), searched.rows, 0)
-    known, votes = searched.known, searched.votes
-    predicted = searched.prediction[known, system]
+    questions, votes = searched.known, searched.votes
+    predicted = searched.prediction[questions, system]
     # If answers differ, the share of them that counts: the rules about hits are linear in it.
     counts = votes.mean(tally.counts(predicted[votes.row], votes.label).astype(np.float64))
     inside = tally.may_count(predicted)
     met, labelled = round(float(counts.sum())), int(inside.sum())
     free = rows
     if not searched.stochastic:
-        free = rows - np.bincount(searched.cell[known[inside]], minlength=len(rows))
+        free = rows - np.bincount(searched.cell[questions[inside]], minlength=len(rows))
     if not rows.any():
         return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), None
     assert searched.rounds is not None
     exposure = Exposure.over(searched.rounds, rows, searched.cell, searched.stochastic)
     hit, miss = (
-        _spread(known, share, len(searched.cell))[exposure.question]
+        _spread(questions, share, len(searched.cell))[exposure.question]
         for share in (counts, inside - counts)
     )
     undetected = Undetected(Rules.of(exposure, hit, miss, free), free, alpha[1])
@@ -255,8 +262,8 @@ def _bounds(
     return bounds, undetected
 
 
-def _spread(known: IntArray, share: FloatArray, count: int) -> FloatArray:
-    """Return the shares of labelled questions among all, shape (count,), 0 for the others."""
+def _spread(labelled: IntArray, share: FloatArray, count: int) -> FloatArray:
+    """Return the share of each of all questions, shape (count,), 0 for those without a label."""
     shares = np.zeros(count)
-    shares[known] = share
+    shares[labelled] = share
     return shares

@@ -1,4 +1,4 @@
-"""What intervals of each kind rest on, in words."""
+"""The assumptions of each kind of interval, in words."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,10 +10,13 @@ ASSUMES: Mapping[str, str] = {
     "design-based": "rests on how rows were drawn; it does not see positives that no label has met",
     assumption_light.KIND: assumption_light.ASSUMES,
 }
-"""Each kind of interval, in the order in which they are told, and what it rests on."""
+"""Kinds of intervals, in the order of reports, each with its assumptions in words."""
 
 
 def assumed(kinds: Iterable[str]) -> dict[str, str]:
-    """Return what the kinds of intervals that are there rest on; others rest on the draws alone."""
-    there = set(kinds)
-    return {kind: words for kind, words in ASSUMES.items() if kind in there}
+    """Return the assumptions of some kinds of intervals, in words, by kind.
+
+    Kinds that are not in `ASSUMES` are left out: they assume nothing but how rows were drawn.
+    """
+    wanted = set(kinds)
+    return {kind: words for kind, words in ASSUMES.items() if kind in wanted}

@@ -12,19 +12,19 @@ from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
 
 _SAME_PRIOR = 1e-9
-"""Prior probabilities that differ by no more are the same but for rounding."""
+"""Largest difference between prior probabilities that counts as rounding error."""
 
 _ODDS_AGAINST_FALLING = 20.0
 """Prior odds that the rate of a class rises with its prior probability."""
 
 _FEWEST_TO_FALL = 20
-"""Labelled rows of a class without which its rate is taken to rise."""
+"""Labelled rows of a class below which its rate is always taken to rise."""
 
 _BANDS = 6
-"""Equal parts of the curve from its top to its bottom."""
+"""Number of equal parts that the curve is divided into, from its top to its bottom."""
 
 _FEWEST_BANDS = 3
-"""Bands that labelled rows of a class must be in for its rate to be taken to fall."""
+"""Fewest bands with labelled rows of a class for its rate to be taken to fall."""
 
 
 def obstacle(table: CellTable) -> str | None:
@@ -40,7 +40,7 @@ def obstacle(table: CellTable) -> str | None:
 
 
 def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
-    """Return the curve of each class given all labels; of two classes that of the second."""
+    """Return the fitted curve of each class, by class; with two classes only the second has one."""
     seen = labels_by_cell(table, history, Domain())
     labelled = seen.sum(axis=1)
     return {
@@ -54,16 +54,16 @@ def fit_either_way(
 ) -> CurveFit:
     """Return the curve of a class, rising with its prior probability unless labels say it falls.
 
-    Scores are taken to mean what they should unless the labels make the opposite far more
-    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`. Labels of no one band of the
-    scores may decide that: it must hold with those of any left out, for a heap of spam or of
-    duplicates at the top is no reason to turn all scores round.
+    The rate is taken to rise with the score unless the labels make a fall far more probable: the
+    prior odds against it are `_ODDS_AGAINST_FALLING`. No single band of the scores may decide that:
+    the fall must remain more probable when the labels of any band are left out. Many spam rows or
+    duplicates at the top are no reason to reverse all scores.
 
     Args:
         table: the cells.
         y: the class.
-        labelled: shape (cells,): rows with a label.
-        positive: shape (cells,): those of the class.
+        labelled: shape (cells,): number of rows with a label.
+        positive: shape (cells,): number of these that are of the class.
         hidden: prior of the background.
     """
 
@@ -80,8 +80,8 @@ def fit_either_way(
     band = np.minimum(rising.curve.corner * _BANDS // STEPS, _BANDS - 1)
     if len(np.unique(band[positive > 0])) < _FEWEST_BANDS:
         return rising
-    for one in np.unique(band[labelled > 0]):
-        kept = band != one
+    for left_out in np.unique(band[labelled > 0]):
+        kept = band != left_out
         without = [fit.curve.fit(labelled * kept, positive * kept) for fit in (falling, rising)]
         if not _is_likelier(*without):
             return rising
@@ -97,20 +97,21 @@ def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool
 
 
 def _is_likelier(falling: CurveFit, rising: CurveFit) -> bool:
-    """Tell whether labels are by so much likelier under the first curve that it is believed."""
+    """Tell whether the labels are likelier under the falling curve by more than its prior odds."""
     return falling.log_evidence - rising.log_evidence > np.log(_ODDS_AGAINST_FALLING)
 
 
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
-    """Return, for each system, where its prediction of a class is not a threshold on the prior.
+    """Return how far each system's predictions of a class differ from a threshold on the prior.
 
-    Whether a cell is predicted y, less whether its probability is above the threshold that agrees
-    best with the predictions; systems that a threshold explains are left out.
+    It is the share of a cell's rows that are predicted y, minus 1 if the cell's probability is
+    above the threshold that agrees best with the predictions. Systems whose predictions equal a
+    threshold are left out.
 
     Args:
         table: the cells.
         y: the class.
-        probability: shape (cells,): what the threshold is on.
+        probability: shape (cells,): the probability that thresholds are compared with.
 
     Returns:
         Shape (cells, systems that remain), in [-1, 1].
@@ -137,6 +138,6 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
 
 
 def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:
-    """Return how many rows of each cell, of a domain, have each label: (cells, classes)."""
-    known = domain.labelled(history)
-    return history.seen(len(table), table.classes, known).astype(np.int64)
+    """Return the number of rows of a domain with each label, by cell: shape (cells, classes)."""
+    labelled = domain.labelled(history)
+    return history.seen(len(table), table.classes, labelled).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What is reported: the whole pool or slices of it, for each system."""
+"""The parts of the pool, and the systems, that measures are reported for."""
 
 import dataclasses
 
@@ -18,8 +18,8 @@ class Domain:
 
     Attributes:
         title: ``column=value``, None for the whole pool.
-        column: number of the slice column.
-        value: code of the value in it.
+        column: index of the slice column.
+        value: code of the value in that column.
         count: shape (cells,): rows of the domain in each cell; None for the whole pool.
     """
 
@@ -29,32 +29,32 @@ class Domain:
     count: IntArray | None = None
 
     def holds(self, history: History, question: IntArray) -> npt.NDArray[np.bool_]:
-        """Return which questions are about a row of the domain, shape (n,)."""
+        """Return whether each question is about a row of the domain, shape (n,)."""
         if self.count is None:
             return np.ones(len(question), dtype=bool)
         return history.slice[question, self.column] == self.value
 
     def labelled(self, history: History) -> IntArray:
-        """Return the questions with an answer that are about a row of the domain, shape (n,)."""
-        known = history.labelled
-        return known[self.holds(history, known)]
+        """Return the indices of the answered questions about rows of the domain, shape (n,)."""
+        labelled = history.labelled
+        return labelled[self.holds(history, labelled)]
 
     def rows(self, table: CellTable) -> IntArray:
-        """Return the rows of the domain in each cell, shape (cells,)."""
+        """Return the number of rows of the domain in each cell, shape (cells,)."""
         return table.count if self.count is None else self.count
 
 
 @dataclasses.dataclass(frozen=True)
 class ReportedDomains:
-    """What is reported of each measure.
+    """The domains, systems and intervals that each measure is reported with.
 
     Attributes:
-        domains: at least one.
-        systems: names of the systems, None for one that needs no name.
-        bands_seed: of the simultaneous bands of curves; None for none, which is faster.
+        domains: parts of the pool, at least one.
+        systems: names of the systems, None for a system that needs no name.
+        bands_seed: seed of the simultaneous bands of curves; None for no bands, which is faster.
         assumption_light: whether assumption-light intervals are made, which takes time.
         anytime: whether anytime-valid tests are made, which takes time too.
-        methods: names of the interval methods that are to stand beside the default ones.
+        methods: names of further interval methods, reported beside the default ones.
     """
 
     domains: tuple[Domain, ...] = (Domain(),)
@@ -65,13 +65,13 @@ class ReportedDomains:
     methods: tuple[str, ...] = ()
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
-        """Return the domains that a measure is reported for."""
+        """Return the domains that a measure is reported for: for long curves the pool alone."""
         if len(requested.components) <= MOST_IN_SLICES:
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
     def targets(self, requested: Requested, domain: Domain) -> list[Target]:
-        """Return what a measure's components are on a domain."""
+        """Return the target of estimation of each component of a measure on a domain."""
         return [
             Target(
                 measure=component.name,
@@ -86,8 +86,8 @@ class ReportedDomains:
 
 
 WHOLE_POOL = ReportedDomains()
-"""One system, no slices, no bands."""
+"""Reports on the whole pool alone, for one system, without bands."""
 
 
 MOST_IN_SLICES = 64
-"""Components beyond which a measure is reported for the whole pool alone: curves."""
+"""Most components of a measure that is reported for slices; curves may have more."""

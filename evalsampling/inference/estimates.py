@@ -1,4 +1,4 @@
-"""Estimates of measures, on the pool or on a part of it, with all their intervals."""
+"""Estimates of measures on the pool or on a part of it, with all their intervals."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def estimate_measure(
     """Return the estimates of one measure on every domain of a scope.
 
     Args:
-        requested: the measure, not a joint one.
+        requested: the measure, which is not a joint measure.
         inputs: the labelled rows and their weights.
         scope: what to report.
         aimed_at: whether the rows were drawn for this measure.
@@ -53,7 +53,7 @@ def estimate_measure(
 
 
 def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) -> list[Estimate]:
-    """Return the estimates of one measure on one domain; undefined ones say why they are.
+    """Return the estimates of one measure on one domain; undefined ones give the reason.
 
     Args:
         estimand: the measure on the domain.
@@ -123,7 +123,7 @@ def _with_bands(
 
 
 def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> list[Estimate]:
-    """Return the estimates with their model-based intervals, if there is a model and a label."""
+    """Return the estimates with model-based intervals; unchanged without a model or a label."""
     measure, inputs, domain = estimand.measure, estimand.inputs, estimand.domain
     if inputs.model is None or not len(inputs.history.labelled):
         return estimates
@@ -144,23 +144,23 @@ def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> li
 
 
 def _with_light(estimate: Estimate, estimand: Estimand) -> Estimate:
-    """Return the estimate with its assumption-light interval, or why there is none."""
+    """Return the estimate with its assumption-light interval, or the reason why it has none."""
     inputs, domain, history = estimand.inputs, estimand.domain, estimand.inputs.history
-    known = domain.labelled(history)
+    labelled = domain.labelled(history)
     searched = Searched(
         table=inputs.table,
         rounds=inputs.trials,
         rows=domain.rows(inputs.table),
         cell=history.cell,
-        known=known,
+        known=labelled,
         prediction=history.outputs.prediction,
-        votes=history.votes(known),
+        votes=history.votes(labelled),
         stochastic=inputs.stochastic,
     )
     light = assumption_light(estimand.measure, searched, inputs.confidence)
     aside, part = estimate.without_unmet, light.breakdown
     if aside is not None and part is not None and part.least > aside.low:
-        # Whatever it supposes, it claims no more than the interval beside it.
+        # The breakdown claims no more than the interval without unmet positives.
         part = dataclasses.replace(part, least=aside.low)
         light = dataclasses.replace(light, breakdown=part)
     estimate = dataclasses.replace(estimate, light=light)
@@ -197,7 +197,10 @@ def refuse(
 
 
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
-    """Return g(R^) on the pool, shape (m,), NaN where undefined; no intervals, so it is fast."""
+    """Return the values g(R^) of a measure on the pool: (m,), NaN where undefined.
+
+    No intervals are computed, so it is fast.
+    """
     weight = inputs.sample.weight
     if inputs.sample.empty_because is not None:
         return np.full(len(measure.components), np.nan)
@@ -211,7 +214,7 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
 def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
     """Return the joint design-based confidence region of the components of a measure.
 
-    Its centre is the design-based estimate: of the sampler `calibrated` that is the difference
+    Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
     region is the exact value.
 

@@ -1,4 +1,4 @@
-"""Estimates from labelled rows and their inclusion probabilities alone: of any Poisson sample."""
+"""Estimates from a Poisson sample: labelled rows with their inclusion probabilities."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -28,22 +28,22 @@ def estimate_from_inclusion(
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
-    ([Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24.) Nothing is known of the rows
-    that are not in the sample, so there is no model-based interval, and no census.
+    It is that of [Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24. The rows outside
+    the sample are not needed, so no interval is model-based and no estimate is a census.
 
     Args:
-        measure: what to estimate.
-        outputs: of the n rows of a Poisson sample.
-        label: shape (n,): their class codes.
-        inclusion: shape (n,): the probability that each row had to be in the sample, in (0, 1].
+        measure: the measure to estimate.
+        outputs: outputs for the n rows of a Poisson sample.
+        label: shape (n,): class codes of these rows.
+        inclusion: shape (n,): the probability of each row to be in the sample, in (0, 1].
         confidence: level of the intervals, in (0, 1).
         correct_bias: whether the bias is subtracted.
-        stochastic: whether another answer about a row may differ. The variance is then that of [Y]
+        stochastic: whether answers about the same row may differ. The variance is then that of [Y]
             eq. 27 without its second term: too large, never too small.
-        methods: names of the interval methods that are to stand beside the default.
+        methods: names of further interval methods, reported beside the default.
 
     Raises:
-        ValueError: if the numbers of rows differ, or a probability is none.
+        ValueError: if the numbers of rows differ, or a probability is outside (0, 1].
     """
     if not len(outputs) == len(label) == len(inclusion):
         raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")
@@ -70,5 +70,8 @@ def estimate_from_inclusion(
         Evidence(measure.undefined_without, gap, bias=bias)
         for gap, bias in zip(gaps, known_biases, strict=True)
     ]
-    targets = [Target(one.name, one.bounds, threshold=one.threshold) for one in measure.components]
+    targets = [
+        Target(component.name, component.bounds, threshold=component.threshold)
+        for component in measure.components
+    ]
     return estimate(targets, value, influence, sample, evidence, confidence, methods)

@@ -1,4 +1,4 @@
-"""What estimates are made from: cells, labels, weighted rows and what is known of the design."""
+"""The data that estimates are computed from: cells, labels, weighted rows, facts of the design."""
 
 import dataclasses
 import functools
@@ -21,24 +21,24 @@ from evalsampling.stats.votes import Votes
 
 @dataclasses.dataclass(frozen=True)
 class EstimationInput:
-    """All that an estimate is made from.
+    """The data that an estimate is computed from.
 
     Attributes:
         table: the cells.
         history: rounds and labels.
         sample: the labelled rows with their weights.
-        confidence: in (0, 1).
-        covers_pool: whether every row of the pool always had a chance, whatever its label.
-        chance: shape (cells,): of the next draw to take a given row without a label; None if
-            there is no next draw.
-        stochastic: whether a row has more labels than one.
+        confidence: level of the intervals, in (0, 1).
+        covers_pool: whether every row of the pool could always be drawn, whatever its label.
+        chance: shape (cells,): probability that the next draw takes a given unlabelled row; None
+            if there is no next draw.
+        stochastic: whether answers about the same row may differ.
         model: draws of all labels, for model-based intervals; None for no such intervals.
-        response: shape (cells, classes): rates of the classes that the difference estimator takes
+        response: shape (cells, classes): rates of the classes that the difference estimator assumes
             for rows without a label; None for estimates from weights alone.
-        combine: whether the estimate is to become a mean of itself and of the model's median.
-        correct_bias: whether the bias of a value is subtracted.
+        combine: whether the reported value is a mean of the estimate and of the model's median.
+        correct_bias: whether the estimated bias is subtracted from the value.
         with_replacement: whether draws of a round are independent of each other.
-        has_atoms: whether labelled rows may have chances of their own.
+        has_atoms: whether labelled rows may have draw probabilities other than their cell's.
         self_normalised: whether weights are divided by their sum, which every sample of a design
             that covers the pool allows.
     """
@@ -59,45 +59,45 @@ class EstimationInput:
     correct_bias: bool = False
 
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
-        """Tell whether every row of some cells in a domain has the one label it can have.
+        """Tell whether every row that matters has a label, and labels do not vary.
 
         Args:
-            cells: shape (cells,): of a measure those that may add to it.
-            domain: a part of the pool, or all of it.
+            cells: shape (cells,): which cells matter; for a measure those that may add to it.
+            domain: a part of the pool, or all of it, to which the rows belong.
         """
         return not self.stochastic and is_census(cells, self.table, self.history, domain)
 
     @functools.cached_property
     def trials(self) -> list[RoundOfTrials] | None:
-        """What each round searched; None if that was not kept."""
+        """The trials of each round; None if the chances of all cells were not kept."""
         return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
 
     @functools.cached_property
     def votes(self) -> Votes:
-        """The answers about the labelled rows; as many, unless answers about one differ."""
+        """The answers about the labelled rows: one a row, unless answers about a row differ."""
         return self.history.votes(self.sample.question)
 
     @functools.cached_property
     def outputs(self) -> Outputs:
-        """Outputs of the row that each answer is about."""
+        """The systems' outputs for the row of each answer."""
         return self.history.outputs.take(self.sample.question[self.votes.row])
 
     @property
     def label(self) -> IntArray:
-        """The answers, as class codes."""
+        """The class code of each answer."""
         return self.votes.label
 
     @functools.cached_property
     def row(self) -> IntArray:
-        """Numbers that tell the rows of the pool apart, of each labelled question."""
+        """A number that identifies the row of each labelled question, shape (n,)."""
         question = self.sample.question
         places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
         return distinct_rows(places)[1]
 
     def prior(self, system: int) -> FloatArray:
-        """Return the prior calibrated by all labels, for a system's measures: (cells, classes).
+        """Return the prior calibrated on all labels, for a system's measures: (cells, classes).
 
-        The prior as it is where labels are none of the classes, as numbers are.
+        If labels are not classes but, say, numbers, the prior is returned unchanged.
         """
         if not self.table.covers(self.history.label):
             return self.table.prior

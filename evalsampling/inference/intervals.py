@@ -1,4 +1,4 @@
-"""Confidence intervals.
+"""Design-based confidence intervals of a single number.
 
 All are design-based: they rest on the estimate, its standard error and the way rows were drawn,
 and on no model of the labels.
@@ -22,23 +22,23 @@ from evalsampling.arrays import FloatArray
 from evalsampling.stats.proportions import clopper_pearson
 
 SIMULTANEOUS = "simultaneous"
-"""Kind of design-based intervals that hold together; also what methods of such ones end with."""
+"""Kind of design-based intervals that hold together; also the last word of their methods."""
 
 _ROUNDING = 1e-9
 """Rounding error allowed between an interval of no width and the truth."""
 
 _LARGEST_REACH = 700.0
-"""The exponential of more is no number."""
+"""Largest exponent whose exponential is a finite number."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """An interval with what it rests on.
+    """An interval with its kind and method.
 
     Attributes:
         low: lower end.
         high: upper end.
-        kind: what it rests on: ``design-based`` needs the design alone, no model.
+        kind: its assumptions: ``design-based`` needs the design alone, no model.
         method: how it was computed.
     """
 
@@ -51,7 +51,7 @@ class Interval:
 def wald(
     value: float, standard_error: float, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
-    """Normal interval value +- z standard_error, cut at the bounds of the measure.
+    """Return the normal interval value +- z standard_error, cut at the bounds of the measure.
 
     Args:
         value: estimate, finite.
@@ -70,7 +70,7 @@ def student(
     bounds: tuple[float, float],
     degrees: float,
 ) -> Interval:
-    """Student interval value +- t standard_error, cut at the bounds of the measure.
+    """Return the Student interval value +- t standard_error, cut at the bounds of the measure.
 
     Args:
         value: estimate, finite.
@@ -88,12 +88,12 @@ def student(
 
 
 def log_student(value: float, standard_error: float, confidence: float, degrees: float) -> Interval:
-    """Student interval on the logarithmic scale, value exp(+- t standard_error / value).
+    """Return the Student interval on the log scale, value exp(+- t standard_error / value).
 
     Means of squares are skewed to the right, and their logarithms less so.
 
     Args:
-        value: estimate of what can only be above 0, above 0.
+        value: estimate of a positive quantity, above 0.
         standard_error: at least 0.
         confidence: in (0, 1).
         degrees: see `student`.
@@ -104,10 +104,10 @@ def log_student(value: float, standard_error: float, confidence: float, degrees:
 
 
 def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
-    """Degrees of freedom of the variance estimate v = sum_j e_j^2 of a sum of n terms.
+    """Return the degrees of freedom of a variance estimate v = sum_j e_j^2 of a sum of n terms.
 
-    Those of the chi-square with the relative variance of v. For independent terms of one
-    distribution this is r = sum e^4 / (sum e^2)^2 - 1/n = (kurtosis - 1) / n, and
+    They are those of the chi-square with the relative variance of v. For independent terms of the
+    same distribution that variance is r = sum e^4 / (sum e^2)^2 - 1/n = (kurtosis - 1) / n, and
 
         df = 2 / r - 1,  at least 1 and at most n - 1,
 
@@ -138,12 +138,12 @@ def logit(
     confidence: float,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Interval:
-    """Normal interval on the logit scale, mapped back: it never leaves the bounds.
+    """Return the normal interval on the logit scale, mapped back: it never leaves the bounds.
 
     With p = (value - low) / (high - low) of standard error s, the ends are
     expit(logit p -+ z s / (p (1 - p))), mapped back to the bounds. For bounds (-1, 1) this is
     Fisher's z. The interval tends to the whole range as the standard error grows; it is the
-    whole range where the scale says nothing: for a value at or beyond a bound, or bounds that
+    whole range where the logit is undefined: for a value at or beyond a bound, or bounds that
     are not finite.
 
     Args:
@@ -167,7 +167,7 @@ def logit(
 
 
 def wilson(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
-    """Wilson's score interval with the effective sample size of the design.
+    """Return Wilson's score interval with the effective sample size of the design.
 
     The effective size n is that of `korn_graubard`; the interval is all p with
     |value - p| <= z sqrt(p (1 - p) / n). It is narrower, and its coverage is near the level
@@ -176,11 +176,11 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
     Args:
         value: estimate in [0, 1]; values that sampling error carried outside are cut.
         standard_error: greater than 0.
-        draws: draws it was estimated from, at least 2.
+        draws: number of draws it was estimated from, at least 2.
         confidence: in (0, 1).
     """
     value = min(max(value, 0.0), 1.0)
-    size = _size(value, standard_error, draws)
+    size = _effective_size(value, standard_error, draws)
     z = float(scipy.special.ndtri((1 + confidence) / 2))
     centre = (size * value + z**2 / 2) / (size + z**2)
     reach = z * math.sqrt(size * value * (1 - value) + z**2 / 4) / (size + z**2)
@@ -188,31 +188,31 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
 
 
 def korn_graubard(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
-    """Clopper-Pearson interval with the effective sample size of the design.
+    """Return the Clopper-Pearson interval with the effective sample size of the design.
 
     The effective size n = value (1 - value) / standard_error^2 is that of the simple random
     sample with the same variance, and at most the number of draws. The interval is
     Beta(x, n - x + 1) to Beta(x + 1, n - x) with x = n value. (Korn and Graubard also adjust n
-    for the degrees of freedom of a clustered design; here each draw is one of its own.)
+    for the degrees of freedom of a clustered design; here each draw is its own cluster.)
 
     Args:
         value: estimate in [0, 1]; values that sampling error carried outside are cut.
         standard_error: greater than 0.
-        draws: draws it was estimated from, at least 2.
+        draws: number of draws it was estimated from, at least 2.
         confidence: in (0, 1).
     """
     value = min(max(value, 0.0), 1.0)
-    size = _size(value, standard_error, draws)
+    size = _effective_size(value, standard_error, draws)
     low, high = clopper_pearson(size * value, size, confidence)
     return Interval(low, high, "design-based", "korn-graubard")
 
 
 def beta(value: float, standard_error: float, confidence: float) -> Interval:
-    """Equal-tailed interval of the Beta distribution with a mean and a standard deviation.
+    """Return the equal-tailed interval of the Beta distribution with a given mean and deviation.
 
     With s = value (1 - value) / standard_error^2 - 1 it is Beta(value s, (1 - value) s)
-    (E. Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, section 2.2). The whole range
-    where there is no such distribution: for a value at a bound, or too large an error.
+    (E. Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, section 2.2). If no such
+    distribution exists, for a value at a bound or too large an error, it is the whole range.
 
     Args:
         value: estimate in [0, 1].
@@ -229,17 +229,17 @@ def beta(value: float, standard_error: float, confidence: float) -> Interval:
 
 
 def whole_range(bounds: tuple[float, float], reason: str) -> Interval:
-    """Everything the measure can be, for data that allow no narrower claim."""
+    """Return the interval from bound to bound, for data that allow no narrower claim."""
     return Interval(*bounds, "design-based", reason)
 
 
 def covers(interval: Interval, truth: float) -> bool:
-    """Tell whether an interval holds the truth, rounding aside."""
+    """Tell whether an interval contains the true value, up to rounding error."""
     return interval.low - _ROUNDING <= truth <= interval.high + _ROUNDING
 
 
 def interval_score(interval: Interval, truth: float, confidence: float) -> float:
-    """Width plus 2/alpha times the distance by which the interval misses the truth.
+    """Return the width plus 2 / alpha times the distance by which the interval misses the truth.
 
     References:
         T. Gneiting and A. E. Raftery, *Strictly proper scoring rules, prediction, and
@@ -249,12 +249,12 @@ def interval_score(interval: Interval, truth: float, confidence: float) -> float
     return (interval.high - interval.low) + 2 / (1 - confidence) * missed
 
 
-def _size(value: float, standard_error: float, draws: int) -> float:
-    """Effective sample size of a proportion, at most the draws."""
+def _effective_size(value: float, standard_error: float, draws: int) -> float:
+    """Return the effective sample size of a proportion, at most the number of draws."""
     return min(value * (1 - value) / standard_error**2, float(draws))
 
 
 def _cut(centre: float, reach: float, bounds: tuple[float, float], method: str) -> Interval:
-    """Return centre +- reach within the bounds."""
+    """Return the interval centre +- reach, cut at the bounds."""
     low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - reach, centre + reach))
     return Interval(low, high, "design-based", method)

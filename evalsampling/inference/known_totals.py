@@ -1,4 +1,4 @@
-"""Calibration of design weights to totals that are known of the whole pool.
+"""Calibration of design weights to totals that are known for the whole pool.
 
 References:
     J.-C. Deville and C.-E. Särndal, *Calibration estimators in survey sampling*, JASA 87, 1992:
@@ -12,18 +12,18 @@ import numpy as np
 from evalsampling.arrays import FloatArray
 
 _COLLINEAR = 1e-9
-"""Directions in which the auxiliaries vary less than this, against the largest, are left out."""
+"""Least variation of the auxiliaries in a direction, as a share of the largest, to be used."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CalibratedWeights:
-    """Weights whose sums of the auxiliaries are the known means.
+    """Weights under which the weighted sums of the auxiliaries equal their known means.
 
     Attributes:
         weight: shape (n,): calibrated weights; some may be negative.
-        ratio: shape (n,): calibrated over design weights.
-        auxiliary: shape (n, k).
-        projection: shape (k, n): takes values of the rows to their regression coefficients.
+        ratio: shape (n,): calibrated weights divided by design weights.
+        auxiliary: shape (n, k): the auxiliaries of each row.
+        projection: shape (k, n): maps values of the rows to their regression coefficients.
     """
 
     weight: FloatArray
@@ -32,24 +32,24 @@ class CalibratedWeights:
     projection: FloatArray
 
     def residuals(self, values: FloatArray) -> FloatArray:
-        """Return what is left of values, shape (n, m), after regression on the auxiliaries.
+        """Return the residuals of values, shape (n, m), after regression on the auxiliaries.
 
-        Times `ratio`, so that design weights and these give the variance of the calibrated
-        estimate (Deville and Särndal, eq. 3.4).
+        They are multiplied by `ratio`: with the design weights they then give the variance of the
+        calibrated estimate (Deville and Särndal, eq. 3.4).
         """
         return self.ratio[:, None] * (values - self.auxiliary @ (self.projection @ values))
 
 
 def calibrate(weight: FloatArray, auxiliary: FloatArray, mean: FloatArray) -> CalibratedWeights:
-    """Move weights as little as needed to reproduce known means.
+    """Return weights that reproduce known means and differ as little as possible from the design's.
 
-    w_j (1 + (Z - Z^)' T^-1 z_j), T = sum_j w_j z_j z_j'. Auxiliaries that the sample does not
-    vary in cannot be calibrated to and are left out.
+    They are w_j (1 + (Z - Z^)' T^-1 z_j) with T = sum_j w_j z_j z_j'. Auxiliaries that do not vary
+    in the sample cannot be calibrated to and are left out.
 
     Args:
         weight: shape (n,), n at least 1: design weights whose weighted sums estimate means over
             the pool.
-        auxiliary: z, shape (n, k).
+        auxiliary: z, shape (n, k): the auxiliaries of each row.
         mean: Z, shape (k,): means of the auxiliaries over the pool.
     """
     weighted = weight[:, None] * auxiliary

@@ -28,16 +28,17 @@ OTHER_SHARES = (0.5, 2.0)
 DRAWS_ERR = 0.6
 """Factor of the error probability of the interval of the draws.
 
-The curve is never quite right: on 53 real pools draws at 95 % missed in one of twelve runs."""
+The curve is never exactly right: on 53 real pools 95 % intervals of draws missed the truth in one
+of twelve runs."""
 
 FULL_EVIDENCE = 25
-"""Labelled rows of its scarcest share above which an interval has the confidence asked for."""
+"""Labelled rows of the scarcest share from which an interval has its nominal confidence."""
 
 LEAST_ERROR = 0.1
-"""Further factor of the error probability with `FEWEST_EVIDENCE` such rows."""
+"""Further factor of the error probability with `FEWEST_EVIDENCE` rows of the scarcest share."""
 
 _MOST_UNDEFINED = 0.5
-"""Largest share of draws in which a measure may be undefined; the others make its interval."""
+"""Largest share of draws in which a measure with an interval may be undefined."""
 
 
 def combine_with_model(
@@ -66,8 +67,8 @@ def combine_with_model(
         model: model of the labels.
         predictive: the model's draws of the labels of the pool or of a part.
         evidence: shape (m,): labelled rows of the scarcest share that each component depends on,
-            `FULL_EVIDENCE` if not given. With `FEWEST_EVIDENCE` the interval is the first, else the
-            last; see `share_held`.
+            `FULL_EVIDENCE` if not given. With at least `FEWEST_EVIDENCE` the interval is
+            the first of the estimate's intervals, else the last; see `share_held`.
         band: whether to add simultaneous intervals, of the components whose first interval is
             model-based.
         combine: whether the value becomes a weighted mean of itself and of the median of draws.

@@ -1,4 +1,4 @@
-"""Labelled rows with their design weights: weighted means and the variance of them."""
+"""Labelled rows with their design weights: weighted means and their variances."""
 
 import dataclasses
 
@@ -9,25 +9,25 @@ from evalsampling.arrays import FloatArray, IntArray
 
 @dataclasses.dataclass(frozen=True)
 class WeightedSample:
-    """What a design makes of its labelled rows: R^ = sum_j weight_j l_j and its covariance.
+    """The design weights of labelled rows, for R^ = sum_j weight_j l_j and its covariance.
 
     The covariance of R^ is the sum over the groups h of
     scale_h [sum_j w2_j l_j l_j' - correction_h (sum_j w_j l_j)(sum_j w_j l_j)'], j running over the
-    rows of the group. Draws with replacement are one group, strata are one each.
+    rows of the group. Draws with replacement form a single group; each stratum is a group.
 
     Attributes:
         question: shape (n,): the labelled questions of the history.
-        weight: shape (n,).
+        weight: shape (n,): weight of each question in R^.
         weight_square_sum: shape (n,): w2.
         weight_sum: shape (n,): w.
-        group: shape (n,): in [0, groups).
-        scale: shape (groups,).
+        group: shape (n,): group of each question, in [0, groups).
+        scale: shape (groups,): factor of the variance of each group.
         mean_correction: shape (groups,): correction.
-        draws: number of independent draws behind it.
-        answered: number of those whose row has a label.
+        draws: number of independent draws.
+        answered: number of draws whose row has a label.
         latest: shape (n,): sum over the draws of a row of w times its weight under the latest
-            proposal, in place of w^2; None where there is no such thing.
-        empty_because: why labels that there are have no weight, None if they have.
+            proposal, in place of w^2; None if it was not computed.
+        empty_because: why the labels have no weight, in words; None if they have weights.
     """
 
     question: IntArray
@@ -50,10 +50,12 @@ class WeightedSample:
         questions: int,
         known: FloatArray | None = None,
     ) -> "WeightedSample":
-        """Weigh N independent draws: R^ = (1/N) sum w l ([MR] eq. 1), N - 1 in the variance.
+        """Return the weights of N independent draws: R^ = (1/N) sum w l ([MR] eq. 1).
+
+        The variance is estimated with the divisor N - 1.
 
         Args:
-            question: shape (N,): what was drawn.
+            question: shape (N,): the question of each draw.
             weight: shape (N,): w = p / q; 0 for a draw that has no label.
             questions: number of questions of the history.
             known: shape (questions,): added to the weight of each question that was drawn, without
@@ -79,17 +81,17 @@ class WeightedSample:
 
     @classmethod
     def stratified(cls, question: IntArray, stratum: IntArray, rows: IntArray) -> "WeightedSample":
-        """Weigh simple random samples without replacement of strata.
+        """Return the weights of simple random samples, without replacement, of strata.
 
-        R^ = sum_k (M_k / M) mean_k, over the strata that have a labelled row, renormalised: whoever
-        calls joins strata until all have one. A stratum with one labelled row of several has no
-        variance of its own; the rows of all such strata are taken as one stratum, which errs on
-        the large side.
+        R^ = sum_k (M_k / M) mean_k over the strata that have a labelled row, renormalised: callers
+        should join strata until each has a labelled row. A stratum of several rows with a single
+        labelled row has no variance estimate of its own; the rows of all such strata are treated
+        as one stratum, which makes the variance too large rather than too small.
 
         Args:
             question: shape (n,): labelled questions, each about another row.
-            stratum: shape (n,): in [0, strata).
-            rows: shape (strata,): M_k.
+            stratum: shape (n,): stratum of each question, in [0, strata).
+            rows: shape (strata,): M_k, the number of rows of each stratum.
 
         References:
             W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12.
@@ -128,15 +130,15 @@ class WeightedSample:
     def without_replacement(
         cls, question: IntArray, inclusion: FloatArray, rows: float
     ) -> "WeightedSample":
-        """Weigh rows drawn independently of each other: R^ = (1/M) sum l / pi (Horvitz-Thompson).
+        """Return Horvitz-Thompson weights of rows drawn independently: R^ = (1/M) sum l / pi.
 
-        The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it errs on the
-        large side where the number of rows is fixed.
+        The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it is too large
+        if the number of rows is fixed.
 
         Args:
             question: shape (n,): labelled questions, each about another row.
-            inclusion: shape (n,): pi, in (0, 1].
-            rows: M.
+            inclusion: shape (n,): pi, inclusion probabilities, in (0, 1].
+            rows: M, the number of rows of the pool.
 
         References:
             C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer
@@ -157,10 +159,11 @@ class WeightedSample:
         )
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
-        """Add each question's weight under the latest proposal, 0 where that never draws it.
+        """Return the sample with weights under the latest proposal added, for `latest_variance`.
 
         Args:
-            weight: shape (questions,), of all questions of the history.
+            weight: shape (questions,): weight of each question of the history, 0 if the latest
+                proposal never draws it.
         """
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 
@@ -175,14 +178,14 @@ class WeightedSample:
     def variance_of(self, values: FloatArray, squares: FloatArray) -> FloatArray:
         """Return the variance of the weighted sum of values, given their squares: shape (m,).
 
-        Both are of shape (n, m); of values that are not known, their means.
+        Both have shape (n, m). For random values they are the means of values and of squares.
         """
         squares = self._by_group(self.weight_square_sum[:, None] * squares)
         firsts = self._by_group(self.weight_sum[:, None] * values)
         return self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
 
     def latest_variance(self, values: FloatArray) -> FloatArray | None:
-        """Return the variance as the latest proposal would have it, shape (m,), if known.
+        """Return the variance under the latest proposal, shape (m,); None if it was not added.
 
         Sigma / N with Sigma = (1/N) sum_j p^2 l l' / (q_N q_{j-1}) - R^ R^' ([MR] section 3).
         """
@@ -200,8 +203,8 @@ class WeightedSample:
     def contributions(self, values: FloatArray) -> FloatArray:
         """Return what each row adds to the error of the weighted sum of values: (n, m).
 
-        Deviations from the mean of the group, scaled so that their squares add up to the variance
-        but for draws that have a weight and no label.
+        They are deviations from the mean of the group, scaled so that their squares add up to the
+        variance, apart from the effect of draws that have a weight and no label.
         """
         mean = self._by_group(self.weight_sum[:, None] * values) * self.mean_correction[:, None]
         root = np.sqrt(self.weight_square_sum)[:, None]
@@ -211,6 +214,7 @@ class WeightedSample:
         return np.sqrt(self.scale[self.group])[:, None] * deviation
 
     def _by_group(self, values: FloatArray) -> FloatArray:
+        """Return the sum of values, shape (n, m), over each group: shape (groups, m)."""
         sums = np.zeros((len(self.scale), values.shape[1]))
         if len(self.scale) == 1:
             return values.sum(axis=0)[None]
