@@ -55,7 +55,7 @@ Measures = Requested | Named | Sequence[Requested | Named]
 
 
 class Pool(Protocol):
-    """A pool whose cells are known, in memory or in a workspace."""
+    """A pool with its cells and their cut, in memory or in a workspace."""
 
     @property
     def spec(self) -> EvaluationSpec:
@@ -63,18 +63,18 @@ class Pool(Protocol):
 
     @property
     def table(self) -> CellTable:
-        """The cells."""
+        """The cell table of the pool."""
 
     @property
     def stratification(self) -> Stratification:
-        """How the pool was cut into them."""
+        """How the pool was cut into cells."""
 
     @property
     def slices(self) -> Slices:
-        """Its slices."""
+        """The slices of the pool."""
 
     def numbers(self) -> PermanentNumbers:
-        """Return the permanent random numbers of the rows."""
+        """Return the permanent random numbers of the rows of the pool."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -85,12 +85,11 @@ class Analysis:
         table: the cells of the pool.
         sampler: how rows are chosen and estimates made.
         measures: what is reported, with design weights or calibrated ones.
-        seed: of the draws; a round's generator is seeded by it and by the round's number.
+        seed: seed of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far.
         scope: systems and slices that are reported.
-        hidden: prior of the positives that scores do not tell; None for no model-based
-            intervals.
+        hidden: prior of positives that scores do not show; None for no model-based intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
         spec: what was asked for, None if the parts were put together by hand.
@@ -110,13 +109,13 @@ class Analysis:
     ranges: Sequence[Range | None] = ()
 
     def with_history(self, history: History) -> Self:
-        """Return the analysis of another history; itself if it is its own."""
+        """Return the analysis with another history; itself if the history is its own."""
         return self if history is self.history else dataclasses.replace(self, history=history)
 
     def with_round(
         self, new_rows: int, budget: int | None = None, money: float | None = None
     ) -> Self:
-        """Return what stands with one round more, itself if the money buys no label.
+        """Return the analysis with one round more; itself if the money buys no label.
 
         See `notebook.Evaluation.draw`, which takes and raises the same.
         """
@@ -131,7 +130,7 @@ class Analysis:
         return self.with_history(drawn)
 
     def _designed(self, new_rows: int, budget: int | None) -> History:
-        """Return the history with one round more; the same each time it is asked for."""
+        """Return the history with one round more, whose draws depend on the seed alone."""
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
         table = self.table
         if self.sampler.draws_by_number and self.numbers is not None:
@@ -139,7 +138,7 @@ class Analysis:
         return self.sampler.design(table, self.history, new_rows, rng, budget)
 
     def affords(self, money: float | None) -> bool:
-        """Tell whether one label more may be expected to cost at most an amount of money."""
+        """Return whether the expected cost of one label more is at most an amount of money."""
         if money is None:
             return True
         if self.exhausted:
@@ -147,9 +146,9 @@ class Analysis:
         return self._price_after(self._designed(1, 1)).labels_within(money) > 0
 
     def _price_after(self, drawn: History) -> Price:
-        """Return what the label of a new row costs in the round that a design adds.
+        """Return the price of a label in the last round of a history that a design drew.
 
-        By the chances of its cells; where they were not kept, all rows alike.
+        Rows are weighted by the chances of their cells; equally if the round did not keep them.
         """
         table, chance = self.table, drawn.rounds[-1].cell_probability
         rows = table.count.astype(np.float64)
@@ -182,7 +181,7 @@ class Analysis:
         intervals: Sequence[str] = (),
         scope: ReportedDomains | None = None,
     ) -> Estimates:
-        """Return estimates of measures, of a scope if not of its own: see `notebook.Evaluation`."""
+        """Return estimates of measures, by default of its own: see `notebook.Evaluation`."""
         scope = self.scope if scope is None else scope
         if intervals:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
@@ -199,7 +198,7 @@ class Analysis:
         return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
     def chosen(self, measures: Any) -> Sequence[Requested]:
-        """Return measures that are asked for as `estimate` takes them, its own of an empty list.
+        """Return the measures that names, mappings or objects ask for; its own for an empty list.
 
         Raises:
             InputError: if there is no measure of a name.
@@ -207,26 +206,26 @@ class Analysis:
         listed = list(measures) if isinstance(measures, list | tuple) else [measures]
         if not listed:
             return self.measures
-        named = [one for one in listed if isinstance(one, str | Mapping)]
+        named = [entry for entry in listed if isinstance(entry, str | Mapping)]
         if named and self.spec is None:
             raise InputError("measures have no names here: give measures.Precision() and the like")
         chosen: list[Requested] = []
-        for one in listed:
-            if isinstance(one, str | Mapping):
+        for entry in listed:
+            if isinstance(entry, str | Mapping):
                 assert self.spec is not None
-                chosen += choose_measures(one, self.measures, self.spec, self.ranges)
-            elif isinstance(one, Measure | Calibrated):
-                chosen.append(one)
+                chosen += choose_measures(entry, self.measures, self.spec, self.ranges)
+            elif isinstance(entry, Measure | Calibrated):
+                chosen.append(entry)
             else:
-                raise InputError(f"no measure: {one!r}")
+                raise InputError(f"no measure: {entry!r}")
         return chosen
 
     @functools.cached_property
     def label_model(self) -> LabelModel | None:
         """Draws of all labels given those so far; None where there is no such model.
 
-        There is none of a stochastic oracle, of a pool that `inference.predictive.obstacle` tells
-        of, and before the first label.
+        There is no model for a stochastic oracle, for a pool to which
+        `inference.class_curves.obstacle` objects, and before the first label.
         """
         if self.hidden is None or self.sampler.stochastic or obstacle(self.table):
             return None
@@ -237,21 +236,25 @@ class Analysis:
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more.
 
-        Of each component of a measure of several; of none of a curve.
+        A measure of several components has a contest for each of them; a curve has none.
         """
-        own = [one for one in self.measures if not isinstance(one, Calibrated | Comparison)]
+        plain = [
+            measure for measure in self.measures if not isinstance(measure, Calibrated | Comparison)
+        ]
         contests = []
-        for name in dict.fromkeys(one.name for one in own):
-            pairs = pairs_of(Joint(tuple(one for one in own if one.name == name)))
+        for name in dict.fromkeys(measure.name for measure in plain):
+            pairs = pairs_of(Joint(tuple(measure for measure in plain if measure.name == name)))
             if len(pairs) < 2:
                 continue
             scope = ReportedDomains(systems=self.scope.systems)
-            found = self.sampler.estimate(self.table, self.history, pairs, self.confidence, scope)
+            estimates = self.sampler.estimate(
+                self.table, self.history, pairs, self.confidence, scope
+            )
             weighted = self.sampler.weigh(self.table, self.history)
-            for part in dict.fromkeys(one.target.measure for one in found):
-                own_part = [one for one in found if one.target.measure == part]
-                if own_part[0].target.threshold is None:
-                    contests.append(hold_contest(own_part, weighted.answered))
+            for part in dict.fromkeys(estimate.target.measure for estimate in estimates):
+                of_part = [estimate for estimate in estimates if estimate.target.measure == part]
+                if of_part[0].target.threshold is None:
+                    contests.append(hold_contest(of_part, weighted.answered))
         return contests
 
     def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
@@ -269,15 +272,17 @@ class Analysis:
             raise InputError(f"{asked.name}: {error}") from error
 
     def _parts(self, measures: Any) -> list[Requested]:
-        """Return the measures that a region is about, as an entry ``joint`` of a spec has them."""
+        """Return the measures that are the dimensions of a region, as in an entry ``joint``."""
         parts: list[Requested] = []
-        for one in measures if isinstance(measures, list | tuple) else [measures]:
-            if isinstance(one, Mapping) and self.spec is not None:
-                parts += build_entry(MeasureSpec.parse(one), self.spec, self.ranges)
+        for entry in measures if isinstance(measures, list | tuple) else [measures]:
+            if isinstance(entry, Mapping) and self.spec is not None:
+                parts += build_entry(MeasureSpec.parse(entry), self.spec, self.ranges)
                 continue
-            found = self.chosen(one)
-            own = [each for each in found if not isinstance(measure_of(each), Comparison)]
-            parts += own or found
+            chosen = self.chosen(entry)
+            plain = [
+                measure for measure in chosen if not isinstance(measure_of(measure), Comparison)
+            ]
+            parts += plain or chosen
         if not parts:
             raise InputError("a region needs a measure")
         for part in parts:
@@ -286,7 +291,7 @@ class Analysis:
         return parts
 
     def curve(self) -> PrecisionCurve | None:
-        """Return the precision at every rank, None if the sampler gives none."""
+        """Return the precision at every rank; None if the sampler does not estimate it."""
         return self.sampler.curve(self.table, self.history)
 
     def label_likelihood(self) -> float | None:
@@ -298,7 +303,7 @@ class Analysis:
         return self.label_likelihoods([None])[0]
 
     def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
-        """Return the label likelihood of parts of the labels, weighed once.
+        """Return the label likelihood (see `label_likelihood`) of each of some parts of the labels.
 
         Args:
             parts: column and code of a slice each; None for all labels.
@@ -307,7 +312,7 @@ class Analysis:
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
-        return [label_likelihood(self.table, self.history, sample, one) for one in inside]
+        return [label_likelihood(self.table, self.history, sample, part) for part in inside]
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""
@@ -315,7 +320,7 @@ class Analysis:
 
     @classmethod
     def of_pool(cls, pool: Pool) -> Self:
-        """Return what stands before the first round: all that a pool's spec asks for."""
+        """Return the analysis of a pool before the first round, as its spec asks for it."""
         spec, ranges = pool.spec, pool.stratification.ranges
         return cls(
             table=pool.table,
@@ -338,17 +343,17 @@ class Analysis:
 
 
 def check_new_rows(new_rows: int) -> None:
-    """Check how many rows are asked for.
+    """Check the number of new rows that is asked for.
 
     Raises:
-        InputError: if that is no whole number of at least 1.
+        InputError: if it is no whole number of at least 1.
     """
     if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
         raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
 
 
 def _domains(slices: Slices) -> tuple[Domain, ...]:
-    """Return the whole pool, then each value of each slice column."""
+    """Return the domains of estimates: the whole pool, then each value of each slice column."""
     return (
         Domain(),
         *(

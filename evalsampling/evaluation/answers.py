@@ -18,8 +18,8 @@ class Answers:
     """Labels with the ids of their rows, side by side.
 
     Attributes:
-        ids: of the rows.
-        texts: label of each as the text of a class, also if there is no such class.
+        ids: ids of the rows.
+        texts: label of each row as text, whether or not there is such a class.
     """
 
     ids: Sequence[Any]
@@ -58,13 +58,13 @@ class Answers:
         Args:
             asked: id of the row of each question.
             labels: class code of each question so far, `NO_LABEL` where there is none.
-            space: what labels there are.
+            space: the labels that are possible.
             stochastic: whether a row may be asked about more than once.
-            replace: whether a label may differ from one that is known.
+            replace: whether a label may differ from the label that the row has already.
 
         Raises:
-            InputError: for an id that was not drawn, a label that is no class, or two labels where
-                one is possible.
+            InputError: for an id that was not drawn, a label that is no class, or two different
+                labels of a row that can have only one.
         """
         waiting: dict[Any, list[int]] = {}
         for question, value in enumerate(asked):
@@ -96,10 +96,10 @@ class Answers:
 
 
 def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
-    """Return the question about each of some rows, each asked about once.
+    """Return the index of the question about each of some rows.
 
     Args:
-        ids: of the rows.
+        ids: ids of the rows; each was asked about once.
         asked: id of the row of each question.
 
     Raises:
@@ -113,7 +113,7 @@ def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
 
 
 def _apart(answers: Any, id_column: str) -> tuple[Any, Any]:
-    """Return ids and labels of one table, or of a Series that is named by ids."""
+    """Return ids and labels from one table, mapping, or Series whose index is the ids."""
     if has_index(answers) and answers.ndim == 1:
         return answers.index.to_series(), answers
     if isinstance(answers, Mapping) and not {id_column, LABEL} <= set(answers):
@@ -123,7 +123,7 @@ def _apart(answers: Any, id_column: str) -> tuple[Any, Any]:
 
 
 def _aligned(id: Any, ids: Sequence[Any], label: Any) -> Any:
-    """Return labels of pandas in the order of the ids: by their index, never by their places.
+    """Return labels of pandas in the order of the ids, matched by their index.
 
     Raises:
         InputError: if the index names other rows, or one of them twice.

@@ -1,4 +1,4 @@
-"""What was estimated after each round, as far as the labels are known by now."""
+"""Estimates after each round, from the labels that have come in by now."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
 
 MOST_ROUNDS = 12
-"""Rounds that are looked at: of more, evenly spaced ones."""
+"""Most rounds that are looked at; of more rounds, evenly spaced ones are taken."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,7 @@ class RoundEstimates:
     """The estimates after a round.
 
     Attributes:
-        round: its number.
+        round: number of the round, from 1.
         labels: questions of the rounds so far that have an answer.
         estimates: of measures that are one number, on the whole pool.
     """
@@ -30,22 +30,23 @@ class RoundEstimates:
 def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstimates]:
     """Return the estimates after each round, in order; the last round is always among them.
 
-    Each is what `estimate` says of the first rounds alone. An answer that came late counts for
-    the round that asked for it. Curves are left out, rounds without any answer too.
+    Each entry is what `estimate` returns for the rounds up to that one. An answer that came late
+    counts for the round that asked for it. Curves and rounds without any answer are left out.
 
     Args:
         analysis: of all rounds.
         most: rounds to look at, at least 1.
     """
-    single = [one for one in analysis.measures if len(one.components) == 1]
+    single = [measure for measure in analysis.measures if len(measure.components) == 1]
     rounds = len(analysis.history.rounds)
     if not single or not rounds:
         return []
     numbers = np.unique(np.linspace(rounds, 1, min(most, rounds)).round().astype(int)).tolist()
-    scope, found = ReportedDomains(systems=analysis.scope.systems), []
+    scope, by_round = ReportedDomains(systems=analysis.scope.systems), []
     for number in numbers:
         then = analysis.with_history(analysis.history.first(number))
         labels = len(then.history.labelled)
         if labels:
-            found.append(RoundEstimates(number, labels, tuple(then.estimate(single, scope=scope))))
-    return found
+            estimates = tuple(then.estimate(single, scope=scope))
+            by_round.append(RoundEstimates(number, labels, estimates))
+    return by_round

@@ -30,12 +30,12 @@ def empty_history(spec: EvaluationSpec, table: CellTable) -> History:
 def known_outputs(
     rows: pa.Table, history: History, spec: EvaluationSpec, table: CellTable
 ) -> Outputs:
-    """Return what is known of the queries of a history: the grades that it has already.
+    """Return the outputs for the queries of a history, with the grades that it has already.
 
     Args:
-        rows: of its questions, as they are stored.
-        history: whose last queries may be new.
-        spec: of the evaluation.
+        rows: rows of its questions, as they are stored.
+        history: the history, whose last queries may be new.
+        spec: spec of the evaluation.
         table: the cells.
     """
     none = np.full(len(item_ids(rows)), NO_LABEL)
@@ -52,7 +52,7 @@ def read_grades(asked: Sequence[Any], id: Any, grades: Any) -> list[tuple[int, A
 
     Args:
         asked: id of the query of each question.
-        id: of the queries, or a mapping from ids to grades.
+        id: ids of the queries, or a mapping from ids to grades.
         grades: a list of the grades of all items of each query; None beside a mapping.
 
     Raises:
@@ -76,17 +76,17 @@ def take_grades(
     spec: EvaluationSpec,
     table: CellTable,
 ) -> History:
-    """Return a history with the grades of all items of some queries.
+    """Return a history to which the grades of all items of some queries are added.
 
     Args:
-        rows: of its questions, as they are stored.
-        history: before.
+        rows: rows of its questions, as they are stored.
+        history: the history before.
         grades: question, id and grades of each query, in the order of its items.
         spec: of the evaluation.
         table: the cells.
 
     Raises:
-        InputError: for grades that are not those of a query's items.
+        InputError: for a wrong number of grades, or one that the spec does not have.
     """
     codes, labels = spec.labels.codes, history.label.copy()
     assert history.outputs.grades is not None
@@ -110,7 +110,7 @@ def take_grades(
 def _graded(
     rows: pa.Table, label: npt.NDArray[np.int64], spec: EvaluationSpec, table: CellTable
 ) -> Outputs:
-    """Return what is known of queries whose items have grades, one query after the other."""
+    """Return the outputs for queries, given the grades of their items, query by query."""
     systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
     depth = max(gain.cut for gain in build_gains(spec))
     return graded_outputs(rows, label, systems, moments, depth)[0]

@@ -23,18 +23,18 @@ from evalsampling.stats.history import NO_LABEL
 def estimate_kept_rows(
     spec: EvaluationSpec, rows: Frame, id: Any, label: Any = None
 ) -> list[Estimate]:
-    """Return the estimates of a spec's measures from a Poisson sample: one for each number.
+    """Return the estimates of a spec's measures from a Poisson sample of rows with labels.
 
-    Rows without a label are taken to be missing at random: those with one have their inclusion
-    probability times the share of the rows that has one. The rows of a part of the pool make
-    the estimates of that part.
+    Labels are taken to be missing at random: the inclusion probability of each labelled row is
+    multiplied by the share of rows that have a label. From the rows of a part of the pool, the
+    estimates are of that part.
 
     Args:
-        spec: of the evaluation; its sampler's ``correct_bias`` counts.
+        spec: spec of the evaluation; of its sampler ``correct_bias`` is used.
         rows: all that a filter kept (`preparation.poisson`, on any engine), a table of any kind:
             the columns that the spec names, and `INCLUSION`.
-        id: of the rows that have labels, or a table of ids and labels: see `Evaluation.label`.
-        label: of these rows, in their order.
+        id: ids of the rows that have labels, or a table of ids and labels: see `Evaluation.label`.
+        label: labels of these rows, in the order of the ids.
 
     Raises:
         InputError: naming the column and row, the id or the key of the spec that is wrong.
@@ -55,7 +55,7 @@ def estimate_kept_rows(
     if not codes:
         raise InputError("no row has a label")
     kept = np.array(sorted(codes))
-    code = np.array([codes[place] for place in kept.tolist()])
+    code = np.array([codes[row] for row in kept.tolist()])
     rules = [
         labels.space.prior_rule(system.probability, None, None) for system in spec.pool.systems
     ]
@@ -80,7 +80,7 @@ def estimate_kept_rows(
 
 
 def _batch(spec: EvaluationSpec, rows: Table) -> PoolBatch:
-    """Return the columns of rows that estimates are made from."""
+    """Return the columns of the rows that estimates are made from, as a batch."""
     names = [*required_columns(spec, payload=False), INCLUSION]
     columns = {name: to_array(rows.column(name), name) for name in names}
     return PoolBatch(pa.record_batch(columns))

@@ -1,4 +1,4 @@
-"""What estimates would be, were all missing labels of one class."""
+"""Bounds of estimates, if all missing labels were of the same class."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from evalsampling.stats.history import NO_LABEL, History
 
 @dataclasses.dataclass(frozen=True)
 class MissingBounds:
-    """Least and greatest value of a number over the classes that missing labels may all be of.
+    """Least and greatest estimate of a number, over the class that all missing labels may have.
 
     Attributes:
         measure: name of the number.
-        system: that it is about, if systems have names.
-        threshold: of a point of a curve, else None.
+        system: system that it is about, if systems have names.
+        threshold: threshold of a point of a curve, else None.
         low: least value, None if it is undefined for some class.
         high: greatest value, likewise.
         interval_low: least lower end of the default interval.
         interval_high: greatest upper end.
-        against: the system that this one is compared with, if any.
+        against: system that the other is compared with, if any.
     """
 
     measure: str
@@ -40,13 +40,13 @@ class MissingBounds:
 def missing_bounds(
     analysis: Analysis, measures: Sequence[Requested] | None = None
 ) -> list[MissingBounds]:
-    """Return bounds for each number on the whole pool; none if no label is missing.
+    """Return bounds for each number on the whole pool; an empty list if no label is missing.
 
-    Nor of labels that are no classes of rows. Rounds without any label are left out,
-    as from the estimates.
+    The list is empty too if labels are no classes of rows. Rounds without any label are left out,
+    as they are from the estimates.
 
     Args:
-        analysis: of the labels so far.
+        analysis: analysis of the labels so far.
         measures: by default the analysis's own.
     """
     history = analysis.history
@@ -81,6 +81,6 @@ def missing_bounds(
 
 
 def _missing(history: History) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the questions without a label, of rounds that have one."""
+    """Return the questions without a label, in rounds that have some label."""
     answered = share_answered(history)[history.met] > 0
     return np.flatnonzero((history.label == NO_LABEL) & answered)

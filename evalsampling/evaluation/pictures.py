@@ -1,4 +1,4 @@
-"""Pictures of an evaluation, for notebooks: those of the report."""
+"""Pictures of an evaluation for notebooks, drawn as in the report."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,17 +19,17 @@ from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
 
 PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibration")
-"""What can be drawn of an evaluation."""
+"""Names of the pictures that can be drawn of an evaluation."""
 
 MOST_ROWS = 40
-"""Numbers in a picture of intervals."""
+"""Most numbers in a picture of intervals."""
 
 
 def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Picture:
     """Return a picture of an evaluation.
 
     Args:
-        analysis: to draw.
+        analysis: evaluation to draw.
         what: one of `PICTURES`.
         system: whose curve is drawn; None for the first.
         label: what the class is called that rates are about.
@@ -46,16 +46,16 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":
         return _convergence(analysis)
-    numbers = [read_record(Number, as_json(one)) for one in analysis.estimate()]
+    numbers = [read_record(Number, as_json(estimate)) for estimate in analysis.estimate()]
     if what == "curve":
-        found = [one for one in curves_of(numbers) if system in (None, one.system)]
-        if not found:
+        curves = [curve for curve in curves_of(numbers) if system in (None, curve.system)]
+        if not curves:
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
-        return curve_chart(found[0], cheapest(found[0], prevalence(analysis, found[:1])))
+        return curve_chart(curves[0], cheapest(curves[0], prevalence(analysis, curves[:1])))
     rows = [
-        IntervalRow.of(one, pretty(one) + (f", {one.slice}" if one.slice else ""))
-        for one in numbers
-        if not one.is_point and (one.slice is None or what == "slices")
+        IntervalRow.of(number, pretty(number) + (f", {number.slice}" if number.slice else ""))
+        for number in numbers
+        if not number.is_point and (number.slice is None or what == "slices")
     ][:MOST_ROWS]
     if not rows:
         raise InputError("all that was estimated are points of curves: draw the curve")
@@ -63,47 +63,51 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
 
 
 def _positives(analysis: Analysis) -> list[int]:
-    """Return the codes of positives: where rows have several labels, of all sets but the empty."""
-    if any(getattr(one, "sets", False) for one in analysis.measures):
+    """Return the codes of positives; of sets of labels, those of all sets but the empty."""
+    if any(getattr(measure, "sets", False) for measure in analysis.measures):
         return list(range(1, analysis.table.classes))
     return [_positive(analysis)]
 
 
 def _positive(analysis: Analysis) -> int:
-    """Return the code of the class that the measures call positive, or else of the second."""
-    return next((int(one.positive) for one in analysis.measures if hasattr(one, "positive")), 1)
+    """Return the code of the class that the measures call positive, else that of the second."""
+    named = (measure for measure in analysis.measures if hasattr(measure, "positive"))
+    return next((int(measure.positive) for measure in named), 1)
 
 
 def _convergence(analysis: Analysis) -> Picture:
+    """Return the picture of the estimates after each round."""
     rounds = convergence(analysis)
     if not rounds:
         raise InputError("all that was estimated are points of curves: draw the curve")
-    numbers = [[read_record(Number, as_json(one)) for one in now.estimates] for now in rounds]
-    return convergence_chart([now.labels for now in rounds], numbers)
+    numbers = [
+        [read_record(Number, as_json(estimate)) for estimate in after.estimates] for after in rounds
+    ]
+    return convergence_chart([after.labels for after in rounds], numbers)
 
 
 def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:
-    """Return the estimated share of positives, by which a ROC curve tells what errors cost.
+    """Return the estimated share of positives, which the costs of errors on a ROC curve need.
 
     Args:
-        analysis: with labels.
-        curves: of it.
+        analysis: evaluation with labels.
+        curves: its curves.
 
     Returns:
-        None if no curve needs it, or the draws say nothing about it.
+        None if no curve needs it, or it cannot be estimated from the draws.
     """
-    if not any(one.name == ROC_CURVE for one in curves):
+    if not any(curve.name == ROC_CURVE for curve in curves):
         return None
-    [found] = analysis.estimate([Prevalence(_positive(analysis))], scope=WHOLE_POOL)
-    return found.value
+    [estimate] = analysis.estimate([Prevalence(_positive(analysis))], scope=WHOLE_POOL)
+    return estimate.value
 
 
 def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> list[LabelledBands]:
     """Return bands of scores with the rates of some classes.
 
     Args:
-        analysis: of its history.
-        labels: codes of each class wanted, by its name; see `score_bands`.
+        analysis: evaluation with the labels.
+        labels: codes that count as each class, by the name of the class; see `score_bands`.
     """
     model = analysis.label_model
     table, history = analysis.table, analysis.history

@@ -1,4 +1,4 @@
-"""Specs of which everything that they name can be built."""
+"""Reads specs and checks that all parts that they name can be built."""
 
 from pathlib import Path
 
@@ -32,14 +32,16 @@ def load_spec(path: str | Path) -> EvaluationSpec:
 
 
 def check_buildable(spec: EvaluationSpec) -> None:
-    """Check that the measures and the sampler of a spec can be built, and the sink is there.
+    """Check that the measures and the sampler of a spec can be built, and that its sink exists.
 
     Raises:
         InputError: naming the key that is wrong.
     """
     check_measures(spec)
     if spec.sink.format not in SINKS.own:
-        from evalsampling.labels.sinks import sink_of  # Of other packages; ours are there.
+        from evalsampling.labels.sinks import (
+            sink_of,
+        )  # Only for sinks of other packages.
 
         sink_of(spec)
     sampler = build_sampler(spec, [(0.0, 1.0) for _ in spec.pool.systems])
@@ -50,10 +52,10 @@ def check_buildable(spec: EvaluationSpec) -> None:
 
 
 def _check_intervals(spec: EvaluationSpec) -> None:
-    """Check that all measures can have the intervals whose width is to end the evaluation.
+    """Check that all measures have the kind of interval that ``stop.interval`` names.
 
     Raises:
-        InputError: if one has several components, as curves do.
+        InputError: if a measure has several components, as curves do.
     """
     for measure in build_measures(spec, [(0.0, 1.0) for _ in spec.pool.systems]):
         if len(measure_of(measure).components) > 1:
@@ -64,19 +66,19 @@ def _check_intervals(spec: EvaluationSpec) -> None:
 
 
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
-    """Check that there are the p-values that are to end the evaluation.
+    """Check that the first measure has the test that ``stop.significance`` needs.
 
     Raises:
         InputError: if the first measure compares nothing, or has no test that may be looked at
             often.
     """
     reported = build_reported(spec.measures[0], spec, [(0.0, 1.0) for _ in spec.pool.systems])
-    compared = [one for one in reported if isinstance(measure_of(one), Comparison)]
+    compared = [measure for measure in reported if isinstance(measure_of(measure), Comparison)]
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")
     has_bets = sampler.with_replacement and not sampler.has_atoms
     if spec.stop_test == "fixed" or (
-        has_bets and all(isinstance(one, MeanDifference) for one in compared)
+        has_bets and all(isinstance(measure, MeanDifference) for measure in compared)
     ):
         return
     raise InputError(

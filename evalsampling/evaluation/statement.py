@@ -16,14 +16,14 @@ UNMET = 1 / 3
 def stated(estimate: Estimate, labels: int, rows: int, goal: float | None) -> Estimate:
     """Return an estimate with its outlook and its statement.
 
-    There is an outlook of reliable intervals of measures of the whole pool, not of points of curves
-    or of comparisons.
+    Only reliable intervals of measures of the whole pool have an outlook; points of curves and
+    comparisons have none.
 
     Args:
         estimate: the estimate.
         labels: labels so far.
         rows: rows of the pool.
-        goal: half-width wanted, None if any.
+        goal: half-width wanted, None if the spec names none.
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
@@ -35,7 +35,7 @@ def stated(estimate: Estimate, labels: int, rows: int, goal: float | None) -> Es
 
 
 def statement(estimate: Estimate) -> str:
-    """Return what an estimate says, in one to four sentences.
+    """Return an estimate in plain words, in one to four sentences.
 
     All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
     interval's width.
@@ -85,7 +85,7 @@ def _reason(estimate: Estimate, digits: int) -> str:
 
 
 def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
-    """Return what makes the interval narrower, empty if nothing is known."""
+    """Return what makes the interval narrower, empty without an outlook."""
     if outlook is None:
         return ""
     if outlook.labels is not None:
@@ -98,7 +98,7 @@ def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
 
 
 def _breakdown(name: str, estimate: Estimate) -> str:
-    """Return what the measure is at least unless many positives hide, empty if nothing is said.
+    """Return the least value of a measure unless many positives are hidden, empty if unknown.
 
     Only where the interval is wide because of positives that were not met.
     """
@@ -110,7 +110,7 @@ def _breakdown(name: str, estimate: Estimate) -> str:
 
 
 def _unless(name: str, part: Breakdown) -> str:
-    """Return a breakdown in words."""
+    """Return the least value of a measure, and the hidden positives that it excludes, in words."""
     least = math.floor(100 * part.least) / 100
     return (
         f"With {percent(part.confidence)} confidence it is at least {shown(least, 2)}, unless more "

@@ -7,7 +7,7 @@ from evalsampling.spec import EvaluationSpec
 
 
 def reason_to_stop(spec: EvaluationSpec, estimates: Sequence[Estimate]) -> str | None:
-    """Return which wish of the spec's ``stop`` the estimates meet, None if none."""
+    """Return the condition of the spec's ``stop`` that the estimates meet, None if none."""
     kind = None if spec.stop_interval == "default" else spec.stop_interval
     if is_narrow(estimates, spec.stop_half_width, kind):
         return "half-width"

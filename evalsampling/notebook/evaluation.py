@@ -171,7 +171,7 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Return a line that tells where it stands."""
-        history, names = self.history, dict.fromkeys(one.name for one in self.measures)
+        history, names = self.history, dict.fromkeys(part.name for part in self.measures)
         return (
             f"<Evaluation of {', '.join(names)}: {self.table.rows:,} rows in "
             f"{len(self.table):,} cells, sampler {self.sampler.name}; "
@@ -248,8 +248,8 @@ class Evaluation:
                 return
             asked, analysis = self.state.ids(), self.analysis
             answers = Answers.read(id, label, spec.labels, spec.pool.id)
-            known, stochastic = analysis.history.label.tolist(), analysis.sampler.stochastic
-            codes = answers.by_question(asked, known, spec.labels.space, stochastic, replace)
+            labels, stochastic = analysis.history.label.tolist(), analysis.sampler.stochastic
+            codes = answers.by_question(asked, labels, spec.labels.space, stochastic, replace)
             self.state.label(codes, replace)
 
     def items(self, id: Column) -> list[list[Any]]:

@@ -1,4 +1,4 @@
-"""Rounds and labels in memory, of a pool whose rows are all there."""
+"""Rounds and labels in memory, of a pool that is wholly in memory."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ class MemoryState:
 
     Attributes:
         pool: all rows, and their cells.
-        analysis: what stands now; replaced by one assignment as rounds and labels come in, so that
-            an interrupt finds all of them or none.
+        analysis: the evaluation as it is now; replaced by one assignment as rounds and labels
+            come in, so that an interrupt finds all of them or none.
         turns: of the threads that share it.
     """
 
@@ -36,7 +36,7 @@ class MemoryState:
 
     @classmethod
     def start(cls, pool: MemoryPool) -> "MemoryState":
-        """Return what there is before the first round."""
+        """Return the state of a pool before the first round."""
         return cls(pool, pool.analysis)
 
     def ids(self) -> list[Any]:
@@ -45,7 +45,7 @@ class MemoryState:
         return list(self.pool.ids(history.cell, history.rank).tolist())
 
     def sample(self, new_rows: int) -> Ids:
-        """Draw one round; a call that is interrupted leaves no round behind."""
+        """Draw one round and return the ids of its rows; an interrupted call draws none."""
         before = drawn = self.analysis
         try:
             with self.turns.lock:
@@ -70,21 +70,21 @@ class MemoryState:
     def _with_round(
         self, new_rows: int, budget: int | None = None, money: float | None = None
     ) -> Analysis:
-        """Return what stands with one round more, whose rows are known."""
+        """Return the analysis with one round more, with the outputs of its rows."""
         drawn = self.analysis.with_round(new_rows, budget, money)
         if drawn is self.analysis:
             return drawn
         return drawn.with_history(drawn.history.with_rows(*self.pool.describe(drawn.history)))
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
-        """Take checked labels, which may replace others."""
+        """Add checked labels to the history; they may replace others."""
         history = self.analysis.history
         label = history.label.copy()
         label[list(codes)] = list(codes.values())
         self.analysis = self.analysis.with_history(history.with_corrections(label))
 
     def grade(self, id: Any, grades: Any) -> None:
-        """Take the grades of all items of queries."""
+        """Add the grades of all items of queries to the history."""
         pool, history = self.pool, self.analysis.history
         given = read_grades(self.ids(), id, grades)
         rows = pool.stored(history.cell, history.rank)
@@ -102,6 +102,6 @@ class MemoryState:
         return items
 
     def save(self, path: str | Path) -> None:
-        """Write all of it to a workspace, or what is not there yet."""
+        """Write the evaluation to a workspace, or the part that the workspace lacks."""
         with self.turns.lock:
             save(self.analysis, self.pool, path)

@@ -33,16 +33,16 @@ from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 
 _FILE = "notebook.jsonl"
-"""What deliveries are called that were no files."""
+"""File name of deliveries whose labels were given in a notebook."""
 
 
 def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
     """Write an evaluation to a workspace: see `notebook.Evaluation.save`.
 
     Args:
-        analysis: of all rounds and labels.
+        analysis: evaluation with all rounds and labels.
         pool: its pool.
-        path: of the workspace.
+        path: path or URL of the workspace.
 
     Raises:
         InputError: if something else is there, or the spec cannot be written or wants several votes
@@ -61,28 +61,28 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
             if number > len(snapshot.rounds):
                 _add_round(analysis.with_history(history.first(number)), snapshot)
                 snapshot = snapshot.reread()
-            for one in deliveries:
-                if one.rounds == number:
-                    store(delivery(snapshot, one.codes, one.replace), one.codes, snapshot)
+            for taken in deliveries:
+                if taken.rounds == number:
+                    store(delivery(snapshot, taken.codes, taken.replace), taken.codes, snapshot)
                     snapshot = snapshot.reread()
 
 
 def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
-    """Check that a workspace can hold all that makes an evaluation.
+    """Check that a workspace can hold all parts of an evaluation.
 
     Raises:
-        InputError: naming what it would lose.
+        InputError: naming the part that it would lose.
     """
     if analysis.history.taken and pool.spec.labels.votes > 1:
         raise InputError(
             f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and "
             "labels of a notebook are no votes; save it before the first label, and deliver votes"
         )
-    if any(NO_LABEL in one.codes.values() for one in analysis.history.taken):
+    if any(NO_LABEL in taken.codes.values() for taken in analysis.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
     for name in ("sampler", "measures", "seed", "confidence"):
-        here, asked = getattr(analysis, name), getattr(pool.analysis, name)
-        if here is not asked and here != asked:
+        current, asked = getattr(analysis, name), getattr(pool.analysis, name)
+        if current is not asked and current != asked:
             raise InputError(
                 f"{name}: was set after the evaluation was made, and a workspace would go on with "
                 "what the spec says; give it where the evaluation is made"
@@ -100,10 +100,10 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
             "an evaluation of queries cannot be saved: prepare their files, whose tasks are items"
         )
     mapping = spec.to_mapping()
-    listed = [one.get("name", one) for one in mapping["measure"]]
+    listed = [entry.get("name", entry) for entry in mapping["measure"]]
     others = spec.strata.method, spec.sink.format, spec.labels.rule
     named = [mapping["sampler"]["name"], *listed, *others]
-    own = [one for one in named if "__main__:" in str(one)]
+    own = [name for name in named if "__main__:" in str(name)]
     if own:
         raise InputError(
             f"the spec names {own[0]}, which no other program can import: put the class "
@@ -120,10 +120,10 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
 
 
 def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
-    """Write the pool, unless that was done.
+    """Write the pool to the workspace of a spec, unless it is there already.
 
     Raises:
-        InputError: if there is anything else.
+        InputError: if the workspace holds anything else.
     """
     preparation = Preparation.from_spec(spec, HERE)
     workspace = preparation.workspace
@@ -138,30 +138,30 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
                 located, capacity=pool.table.rows,
             )  # fmt: skip
     preparation.check_same_spec()
-    there = PreparedPool.read(workspace).table
-    same = np.array_equal(there.code, pool.table.code) and np.array_equal(
-        there.count, pool.table.count
+    stored = PreparedPool.read(workspace).table
+    same = np.array_equal(stored.code, pool.table.code) and np.array_equal(
+        stored.count, pool.table.count
     )
     if not same:
         raise InputError(f"{workspace.path}: there is an evaluation of another pool")
 
 
 def _check_beginning(history: History, snapshot: Snapshot) -> None:
-    """Check that what a workspace holds is what an evaluation began with.
+    """Check that the rounds and labels of a workspace are the first of an evaluation.
 
     Raises:
-        InputError: if it is not.
+        InputError: if they are not.
     """
-    there, taken = snapshot.history, history.taken
-    known = history.first(min(len(snapshot.rounds), len(history.rounds)))
+    stored, taken = snapshot.history, history.taken
+    beginning = history.first(min(len(snapshot.rounds), len(history.rounds)))
     same = (
         len(snapshot.rounds) <= len(history.rounds)
-        and np.array_equal(known.cell, there.cell)
-        and np.array_equal(known.rank, there.rank)
+        and np.array_equal(beginning.cell, stored.cell)
+        and np.array_equal(beginning.rank, stored.rank)
         and len(snapshot.deliveries) <= len(taken)
         and all(
-            delivery(snapshot, one.codes, one.replace).sha256 == stored.digest
-            for one, stored in zip(taken, snapshot.deliveries, strict=False)
+            delivery(snapshot, given.codes, given.replace).sha256 == written.digest
+            for given, written in zip(taken, snapshot.deliveries, strict=False)
         )
     )
     if not same:
@@ -177,15 +177,15 @@ def _add_round(drawn: Analysis, snapshot: Snapshot) -> None:
     wanted = drawn.history.rounds[-1].wanted
     options = SampleOptions(workspace.path, size=wanted, next=bool(still_open))
     write_round(Request(options, None, HERE, time.time()), snapshot, drawn)
-    for one in still_open:
-        workspace.close_round(one, "the next round was drawn in a notebook")
+    for number in still_open:
+        workspace.close_round(number, "the next round was drawn in a notebook")
 
 
 def delivery(snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> LabelFile:
-    """Return labels as a delivery to a workspace.
+    """Return labels of a notebook as a file that is delivered to a workspace.
 
     Args:
-        snapshot: of the workspace, with the rounds of the questions.
+        snapshot: snapshot of the workspace, with the rounds of the questions.
         labels: class code of each question that is answered.
         replace: whether they take the place of others.
     """

@@ -40,11 +40,11 @@ class StoredState:
 
     @property
     def analysis(self) -> Analysis:
-        """What stood when the workspace was read last."""
+        """The evaluation as the workspace held it when it was read last."""
         return self.snapshot.analysis
 
     def ids(self) -> list[Any]:
-        """Return the id of the row of each question; others may have added rounds and labels."""
+        """Return the id of the row of each question, after reading the workspace again."""
         self.reread()
         return list(self._ids().to_pylist())
 
@@ -53,12 +53,13 @@ class StoredState:
         self.snapshot = self.snapshot.reread()
 
     def _ids(self) -> pa.Array:
+        """Return the id of the row of each question when the workspace was read last."""
         columns = [files.asked[ID] for files in self.snapshot.standing]
         chunks = [chunk for column in columns for chunk in column.chunks]
         return pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64())
 
     def sample(self, new_rows: int) -> Ids:
-        """Do what the command `sample` does: of an open round, return the rows that wait."""
+        """Run the command `sample` and return the ids of its round's rows without an answer."""
         check_new_rows(new_rows)
         with self.turns.lock:
             drawn = sample(SampleOptions(self.pool.workspace.path, size=int(new_rows)))
@@ -81,7 +82,7 @@ class StoredState:
         )
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
-        """Do what the command `estimate` does with a delivery."""
+        """Add labels to the workspace, as the command `estimate` adds a delivery."""
         file = delivery(self.snapshot, codes, replace)
         with self.pool.workspace.in_use():
             take([file], self.snapshot.reread(), strict=True)
@@ -96,8 +97,9 @@ class StoredState:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
+        """Raise the error of calls that need the rows in memory."""
         raise InputError("the rows of this evaluation are not in memory: use its workspace")
 
     def save(self, path: str | Path) -> None:
-        """Refuse: it is in a workspace."""
+        """Refuse: the evaluation is in a workspace already."""
         raise InputError(f"it is in a workspace already: {self.pool.workspace.path}")

@@ -1,21 +1,21 @@
-"""Turns: threads that share an evaluation change it one after the other."""
+"""A lock for threads that share an evaluation, so that they change it in turn."""
 
 import threading
 
 
 class Turns:
-    """Has a lock that is held while an evaluation changes; the thread that holds it may go on.
+    """Holds the lock of an evaluation, to be acquired while it changes; the lock is reentrant.
 
     A copy, pickled or not, has another lock: what is copied with it is another evaluation.
 
     Attributes:
-        lock: to be held.
+        lock: reentrant lock, held while the evaluation changes.
     """
 
     def __init__(self) -> None:
-        """Begin with nobody's turn."""
+        """Make a lock that no thread holds."""
         self.lock = threading.RLock()
 
     def __reduce__(self) -> tuple[type["Turns"], tuple[()]]:
-        """Return how a copy is made."""
+        """Return how a copy is made: with a new lock."""
         return Turns, ()

@@ -1,4 +1,4 @@
-"""Active risk estimation: rows are drawn where a label is expected to tell most of one system.
+"""Active risk estimation: rows are drawn where a label is expected to move the measure most.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 4;
@@ -25,29 +25,30 @@ from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
 
 MODELS = ("scores", "uniform", "prior")
-"""What stands in for the unknown p(y|x): see `ActiveRisk`."""
+"""Models that take the place of the unknown p(y|x): see `ActiveRisk`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ActiveRisk(DeviationSampler):
     """Draws with replacement from q* in proportion to sqrt(h), weights self-normalised.
 
-    h(x) = sum_y pi(y|x) w(x, y)^2 (l(x, y) - G)^2 ([AE] theorem 4.1), G the value that pi makes
-    expect of the pool (eq. 4.21): for the zero-one loss (1 - 2 R) e + R^2, e the chance of an error
-    (eq. 4.14); for F_eta eq. 4.18. Measures that are no such means have ||Dg (l - R)||^2.
+    h(x) = sum_y pi(y|x) w(x, y)^2 (l(x, y) - G)^2 ([AE] theorem 4.1), where G is the value of the
+    measure on the pool that is expected under pi (eq. 4.21). For the zero-one loss h is
+    (1 - 2 R) e + R^2, e being the probability of an error (eq. 4.14); for F_eta see eq. 4.18. For a
+    measure that is no weighted mean of losses, ||Dg (l - R)||^2 takes the place of w^2 (l - G)^2.
 
     pi, the model of the labels, is one of three (section 4.2.2):
 
     - ``scores``: the system's predictive distribution; of several systems its mean (eq. 5.11);
-    - ``uniform``: every class alike, so that the zero-one loss is sampled evenly;
-    - ``prior``: the shares of the classes, so that only the prediction of a row counts.
+    - ``uniform``: every class equally likely, so that rows are drawn evenly for the zero-one loss;
+    - ``prior``: the shares of the classes in the pool, so that only a row's prediction counts.
 
-    Any pi leaves the estimate consistent. Without a calibration q* is the same for every round.
+    The estimate is consistent for any pi. Without a calibration q* is the same for every round.
 
     Attributes:
-        model: what stands in for the chances of labels: one of `MODELS`.
-        class_prior: the shares, in the order of the spec's classes, summing to 1; None for those
-            that the scores make expect of the pool. Of the model ``prior``.
+        model: which pi is used: one of `MODELS`.
+        class_prior: for the model ``prior``, the share of each class, in the order of the spec's
+            classes, summing to 1; None for the shares that are expected from the scores.
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the scores,
             before each round ([AE] section 4.5); None for the scores as they are.
         classes: number of classes.
@@ -75,18 +76,18 @@ class ActiveRisk(DeviationSampler):
 
     @property
     def needs_classes(self) -> bool:
-        """Whether labels are calibrated, or expected of classes as such."""
+        """Whether labels must be classes: to calibrate scores, or for a model of class shares."""
         return self.calibration is not None or self.model != "scores"
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from: weights over their sum ([AE] eq. 3.31)."""
+        """Return the input of the estimates with self-normalised weights ([AE] eq. 3.31)."""
         return dataclasses.replace(inputs, self_normalised=True)
 
     def labels(self, table: CellTable, history: History) -> FloatArray:
         """Return pi(y|x) of the rows of each cell, shape (cells, classes)."""
         if self.model == "uniform":
             return np.full((len(table), table.classes), 1 / table.classes)
-        systems = sorted({one for part in parts_of(self.measure) for one in systems_of(part)})
+        systems = sorted({system for part in parts_of(self.measure) for system in systems_of(part)})
         own = table.mean_by_cell(predictive(table, systems).mean(axis=1))
         if self.model == "prior":
             share = table.count @ own / table.rows
@@ -95,17 +96,17 @@ class ActiveRisk(DeviationSampler):
         return recalibrated(as_prior, history, self.calibration, systems[0])
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
-        """Return q*, shape (cells,): even where no row is expected to move the measure."""
+        """Return q*, shape (cells,); uniform if no row is expected to move the measure."""
         labels = self.labels(table, history)
         size = Deviation.from_cells(self.measure, table, labels).of_cells(table, labels)
         return mix_evenly(size, table.count, 0.0)
 
 
 def _shares(given: Any, classes: int) -> tuple[float, ...]:
-    """Return shares of classes that a spec gives.
+    """Return the shares of the classes that a spec gives, as a tuple of floats.
 
     Raises:
-        ValueError: they are not one number for each class, none of them negative, summing to 1.
+        ValueError: if there is not a number of at least 0 for each class, or the sum is not 1.
     """
     listed = list(given) if isinstance(given, list | tuple) else []
     numbers = [x for x in listed if isinstance(x, int | float) and not isinstance(x, bool)]

@@ -32,7 +32,7 @@ from evalsampling.stats.tree import LeafTree
 MODELS = ("tree", "scores")
 
 _tree = functools.lru_cache(maxsize=8)(LeafTree)
-"""Trees do not change, and every round needs the same one."""
+"""Return the tree of a number of leaves and a branching; cached, since every round needs it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +48,10 @@ class AdaptiveImportance(ReplacementSampler):
     predictive of the same tree given importance-weighted counts; there are no atoms.
 
     Attributes:
-        branching: children of a node of the tree; at least the number of leaves: flat model.
-        model: ``tree``; or ``scores`` for the prior probabilities as they are, so that only
-            what is known of labelled rows adapts.
+        branching: children of a node of the tree; the model is flat if this is at least the number
+            of leaves.
+        model: ``tree``; or ``scores`` for the prior probabilities as they are, so that only the
+            chances of labelled rows adapt.
         accelerate: False to fit the tree by expectation-maximization alone, as [MR] does; on
             large pools that does not move (`stats.oracle.fit_dirichlet_tree`).
     """
@@ -70,23 +71,24 @@ class AdaptiveImportance(ReplacementSampler):
 
     @property
     def needs_classes(self) -> bool:
-        """It models them."""
+        """True: labels must be classes, since their probabilities are modelled."""
         return True
 
     @property
     def has_atoms(self) -> bool:
-        """Whether labelled rows have chances of their own: unless they may be asked again."""
+        """Whether each labelled row has a probability of its own: for a deterministic oracle."""
         return not self.stochastic
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the asymptotically optimal proposal for what is known now."""
-        # A class that the prior excludes keeps a chance to be found.
+        """Return the asymptotically optimal proposal, given the labels so far."""
+        # A class that the prior excludes keeps a small probability.
         prior = np.maximum(table.leaf_prior, FLOOR)
         if self.stochastic:
             return self._for_stochastic(table, history, prior)
         return self._for_deterministic(table, history, prior)
 
     def _for_deterministic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
+        """Return the proposal for an oracle that gives a row the same label every time."""
         atom = history.labelled
         cell, label = history.cell[atom], history.label[atom]
         posterior = prior
@@ -116,6 +118,7 @@ class AdaptiveImportance(ReplacementSampler):
         return Proposal(value / total, atom, atom_value / total, posterior)
 
     def _for_stochastic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
+        """Return the proposal for an oracle whose label of a row may vary between questions."""
         posterior = prior
         if self.model == "tree":
             sample = self.weigh(table, history)
@@ -141,17 +144,19 @@ class AdaptiveImportance(ReplacementSampler):
         return cells_adding_to(self.measure, table)
 
     def covers_pool(self, table: CellTable) -> bool:
-        """Tell whether every row of the pool always has a chance, whatever its label.
+        """Return whether every row of the pool always has a chance to be drawn.
 
-        An atom whose label adds nothing to the measure sampled for has none, unless a share of
-        the pool's own distribution is mixed in; with a stochastic oracle there are no atoms.
+        A labelled row whose label adds nothing to the measure sampled for has no chance, unless a
+        share of the pool's own distribution is mixed in (``delta``). With a stochastic oracle
+        labelled rows have the chances of their cells.
         """
         return super().covers_pool(table) if self.stochastic else self.delta > 0
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Tell whether rows that add to the measure also add to the one sampled for.
+        """Return whether all rows that add to a measure also add to the measure sampled for.
 
-        Label by label, because of the atoms; with a stochastic oracle cell by cell.
+        This is compared label by label, because labelled rows have chances of their own; with a
+        stochastic oracle, cell by cell.
         """
         if self.stochastic or self.delta:
             return super().can_estimate(table, measure)

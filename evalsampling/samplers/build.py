@@ -1,4 +1,4 @@
-"""The sampler that a spec asks for."""
+"""Builds the sampler that a spec names."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,13 @@ from evalsampling.spec.parameters import check_name, construct
 def build_sampler(
     spec: EvaluationSpec, ranges: Sequence[Range | None], name: str | None = None
 ) -> Sampler:
-    """Return the sampler named, driven by the first measure, jointly for all its systems.
+    """Return the sampler that a spec names, made for the first measure and all of its systems.
 
     Args:
-        spec: names sampler and measure.
+        spec: names the sampler, its parameters and the measures.
         ranges: least and greatest score of each system, None where it is not known.
-        name: of another sampler, with its default parameters and the spec's ``draws``.
+        name: name of another sampler to build instead, with its default parameters and the spec's
+            ``draws``; None for that of the spec.
 
     Raises:
         InputError: naming the sampler or parameter that is wrong.
@@ -72,10 +73,10 @@ def build_sampler(
 
 
 def _class_of(name: str, spec: EvaluationSpec) -> type[Sampler]:
-    """Return the class that a spec names.
+    """Return the class of a sampler by its name in a spec.
 
     Raises:
-        InputError: if there is none, or it is no sampler.
+        InputError: if there is no such class, or it is no sampler.
     """
     if ":" not in name:
         check_name("sampler", name, BY_NAME)
@@ -83,10 +84,14 @@ def _class_of(name: str, spec: EvaluationSpec) -> type[Sampler]:
 
 
 def entry_of(item: Any) -> Any:
-    """Return a spec's ``sampler`` for a class, also of a mapping's ``name``; others as they are.
+    """Return an entry ``sampler`` of a spec in which a class is replaced by its name.
+
+    Args:
+        item: a class, a mapping whose ``name`` may be a class, or anything else, which is returned
+            as it is.
 
     Raises:
-        InputError: of a sampler that is made already: it is made for the measure of an evaluation.
+        InputError: if it is an instance of a sampler: an evaluation makes that for its measure.
     """
     if isinstance(item, Sampler):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Diagnostics: is the model of the oracle right, is the proposal near the best one?"""
+"""Diagnostics of a sampler: its model compared with the labels, its proposal with the optimal."""
 
 import dataclasses
 
@@ -15,17 +15,18 @@ from evalsampling.stats.history import History
 
 @dataclasses.dataclass(frozen=True)
 class LeafDiagnosis:
-    """The prior of a leaf, its labels and what the model makes of them.
+    """Class probabilities of a leaf: by the prior, by its labels, and by the sampler's model.
 
     Attributes:
-        leaf: number.
-        rows: of the pool.
-        labelled: distinct questions with an answer.
+        leaf: number of the leaf, from 0.
+        rows: rows of the pool in the leaf.
+        labelled: distinct questions about its rows that have an answer.
         prior: mean prior probability of each class.
-        observed: share of each label among those of the leaf, each labelled row counting once for
-            every row of its cell that it stands for; None without a label.
-        posterior: by the model that the latest round was chosen by (`calibrated` has one with next
-            to no hidden positives: `DESIGN_SHARE`), None if the sampler has none.
+        observed: share of each class among the labels of the leaf, each label weighted by the rows
+            of its cell that it represents; None without a label.
+        posterior: probability of each class under the model that the latest round was drawn by
+            (the sampler `calibrated` assumes next to no hidden positives there: `DESIGN_SHARE`);
+            None if the sampler has no model.
     """
 
     leaf: int
@@ -37,10 +38,10 @@ class LeafDiagnosis:
 
 
 def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
-    """Return, leaf by leaf, the prior, the labels and the model of the latest round.
+    """Return for each leaf its class probabilities by the prior, the labels and the latest model.
 
-    Rows of a cell are drawn alike, so within a cell the plain share of a label is right; the
-    cells of a leaf are weighted by their rows.
+    Rows of a cell have equal chances to be drawn, so the plain share of a label is unbiased within
+    a cell. The cells of a leaf are weighted by their rows.
     """
     counts = history.seen(len(table), table.classes)
     labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
@@ -66,20 +67,21 @@ def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
 def divergence(
     measure: Measure, table: CellTable, truth: IntArray, history: History, proposal: Proposal
 ) -> float:
-    """Return KL(q* || q) of a proposal from the optimal one of a deterministic oracle, in nats.
+    """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
-    q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true labels and risk ([MR] eq. 5).
+    For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
+    labels and risk ([MR] eq. 5).
 
     Args:
-        measure: sampled for.
+        measure: the measure sampled for.
         table: the cells.
-        truth: shape (cells, classes): true labels in each cell.
+        truth: shape (cells, classes): rows of each cell whose true label is each class.
         history: the labelled rows, which are atoms of the proposal or belong to their cells.
-        proposal: to judge.
+        proposal: q.
 
     Returns:
-        At least 0; infinite if the proposal never draws a row that adds to the measure; 0 if no
-        row adds, since none is then better drawn than another.
+        At least 0; infinite if the proposal never draws some row that adds to the measure; 0 if no
+        row adds, since all rows are then equally good to draw.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)
@@ -102,7 +104,7 @@ def divergence(
 
 
 def _divergence(best: FloatArray, rows: FloatArray, chance: FloatArray) -> float:
-    """Return the sum of rows x best log(best / chance), 0 log 0 being 0."""
+    """Return sum of rows * best * log(best / chance), with 0 log 0 = 0, at least 0."""
     counted = (rows > 0) & (best > 1e-300)
     if np.any(chance[counted] == 0):
         return float(np.inf)

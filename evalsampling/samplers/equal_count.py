@@ -1,4 +1,4 @@
-"""What samplers of strata of equal counts share: the strata, their allocation, their estimate.
+"""Base of samplers with strata of equal counts: the strata, their allocation, their estimate.
 
 References:
     W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, theorem 5.6 (Neyman allocation with
@@ -22,18 +22,19 @@ from evalsampling.stats.inclusion import draw_unseen, water_fill
 
 @dataclasses.dataclass(frozen=True)
 class EqualCountStrata(Sampler):
-    """Strata of equal counts by the system's confidence, rows of each drawn without replacement.
+    """Draws without replacement from strata of equal counts, cut by the system's confidence.
 
-    Confidence is the prior probability of the class that the system predicts; strata are of whole
-    cells. A stratum gets rows in proportion to M_k s_k / sqrt(c_k): its rows, the standard
-    deviation of its losses, the root of the mean cost of its labels.
+    Confidence is the prior probability of the class that the system predicts. Strata are unions of
+    whole cells. A stratum gets rows in proportion to M_k s_k / sqrt(c_k), where M_k is its number
+    of rows, s_k the standard deviation of its losses and c_k the mean cost of its labels.
 
-    The estimate is the mean of the strata's means, by their rows; strata without a label join the
-    next, which biases it while there are some. Allocation that answers to labels
-    biases it slightly, and the intervals too; they are shown as if it did not.
+    The estimate is the mean of the strata's means, weighted by their rows. A stratum without a
+    label is joined to the next, which biases the estimate while there are such strata. An
+    allocation that depends on labels biases the estimate and the intervals slightly; the intervals
+    are computed as if it did not depend on them.
 
     Attributes:
-        strata: most of them, at least 1.
+        strata: greatest number of strata, at least 1.
     """
 
     strata: int = 10
@@ -48,7 +49,7 @@ class EqualCountStrata(Sampler):
 
     @property
     def needs_classes(self) -> bool:
-        """Strata are of the class that is predicted."""
+        """True: labels must be classes, since strata are cut by the predicted class."""
         return True
 
     @abc.abstractmethod
@@ -58,16 +59,16 @@ class EqualCountStrata(Sampler):
         Args:
             table: the cells.
             history: labels so far.
-            stratum: shape (cells,): of each cell.
+            stratum: shape (cells,): number of each cell's stratum.
         """
 
     def error(self, table: CellTable) -> FloatArray:
-        """Return the probability that the system is wrong by the prior, shape (cells,)."""
+        """Return the prior probability that the system is wrong, shape (cells,)."""
         prediction = table.outputs.prediction[:, self.measure.system]
         return 1 - table.mean_by_cell(table.prior[table.kind_cell, prediction])
 
     def stratum(self, table: CellTable) -> IntArray:
-        """Return the stratum of each cell, shape (cells,), from the least confident up."""
+        """Return the number of each cell's stratum, shape (cells,), least confident first."""
         return equal_strata(-self.error(table), table.count, self.strata)
 
     def design(
@@ -78,7 +79,7 @@ class EqualCountStrata(Sampler):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw one round: see `Sampler.design`."""
+        """Return the history with one round more: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
         stratum = self.stratum(table)
         cost = None
@@ -91,7 +92,7 @@ class EqualCountStrata(Sampler):
         return draw_unseen(table, history, chance, rng, group=stratum)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh the labelled rows of each stratum alike; they stand for those without a label."""
+        """Return the labelled rows with equal weights within a stratum, for all of its rows."""
         question = np.flatnonzero(history.label != NO_LABEL)
         stratum = self.stratum(table)
         labels = np.bincount(stratum[history.cell[question]], minlength=stratum.max() + 1)

@@ -1,4 +1,4 @@
-"""Sampling from a proposal of the user's own."""
+"""Sampling from a proposal that the user gives."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,12 +18,12 @@ Weights = Callable[[CellTable, History], FloatArray]
 
 @dataclasses.dataclass(frozen=True)
 class Given(ReplacementSampler):
-    """Draws with replacement, a row's chance being in proportion to a weight of its cell.
+    """Draws rows with replacement, in proportion to weights of cells that the user gives.
 
     Attributes:
         weights: called with the cell table and the history; returns the weight of *one row* of
-            each cell, shape (cells,), at least 0 and not all 0. Any weights are unbiased where
-            they are positive.
+            each cell, shape (cells,), at least 0 and not all 0. Estimates are unbiased for the
+            rows whose weight is positive.
     """
 
     weights: Weights | None = None
@@ -38,10 +38,10 @@ class Given(ReplacementSampler):
             raise ValueError(f"weights must be a function of the cell table, got {got}")
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the user's proposal.
+        """Return the proposal in proportion to the user's weights.
 
         Raises:
-            InputError: if the weights are no weights.
+            InputError: if the weights have a wrong shape or value.
         """
         weight = self._checked(table, history)
         if not self.delta and np.any((weight == 0) & self.support(table)):
@@ -51,6 +51,7 @@ class Given(ReplacementSampler):
         return Proposal(weight / np.sum(table.count * weight), no_atoms(), np.zeros(0))
 
     def _checked(self, table: CellTable, history: History) -> FloatArray:
+        """Return the user's weights, shape (cells,), after checks of their shape and values."""
         assert self.weights is not None
         weight = np.asarray(self.weights(table, history), dtype=np.float64)
         if weight.shape != (len(table),):

@@ -21,15 +21,15 @@ from evalsampling.stats.history import History
 
 @dataclasses.dataclass(frozen=True)
 class Importance(ReplacementSampler):
-    """Importance sampling for scores taken at their word.
+    """Importance sampling that takes the scores' probabilities as true.
 
     For a deterministic oracle v(x) = p(x) sum_y n(x, y) s(y|k), for a stochastic one
-    v(x) = p(x) sqrt(sum_y n(x, y)^2 s(y|k)); s(y|k) is the leaf's mean prior probability, n(x, y)
-    the size of the loss after the Jacobian at the risk that the prior implies.
+    v(x) = p(x) sqrt(sum_y n(x, y)^2 s(y|k)). s(y|k) is the leaf's mean prior probability, and
+    n(x, y) the norm of the loss times the Jacobian at the risk that the prior implies.
 
     Attributes:
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
-            before each round; None for scores taken at their word, the same for every round.
+            before each round; None for the prior as it is, the same for every round.
     """
 
     calibration: str | None = None
@@ -43,13 +43,13 @@ class Importance(ReplacementSampler):
 
     @property
     def needs_classes(self) -> bool:
-        """Whether labels calibrate the prior."""
+        """Whether labels must be classes: to calibrate the prior."""
         return self.calibration is not None
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round without a calibration."""
         table = recalibrated_table(table, history, self.calibration, self.measure.system)
-        # A leaf whose scores are all 0 or 1 keeps a chance to be found wrong.
+        # A class that all scores of a leaf exclude keeps a small probability.
         prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]
         mass = table.count.astype(np.float64)[:, None] * prior
         risk = model_risk(self.measure, table, mass) / table.rows

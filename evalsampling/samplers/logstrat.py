@@ -2,7 +2,7 @@
 
 References:
     A. Sabharwal and H. Sedghi, *How good are my predictions? Efficiently approximating
-    precision-recall curves for massive datasets*, UAI 2017; as [SX] theorem 1 tells it.
+    precision-recall curves for massive datasets*, UAI 2017; as stated in [SX] theorem 1.
 """
 
 import dataclasses
@@ -19,9 +19,10 @@ from evalsampling.stats.ranked_list import RankedList
 
 @dataclasses.dataclass(frozen=True)
 class LogStrat(RankedSampler):
-    """Queries the ranks (1 + epsilon)^i, whatever is found, in one wave.
+    """Queries the precision at the ranks (1 + epsilon)^i, all in one wave.
 
-    Between them stands the middle of the envelope, which is no worse than the steps of the paper.
+    Between those ranks the curve is the middle of the envelope, which is no worse than the steps of
+    the paper.
 
     Raises:
         ValueError: if m is greater than theorem 1 allows.
@@ -41,15 +42,15 @@ class LogStrat(RankedSampler):
             )
 
     def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
-        """Return the head, and the groups nearest to the ranks of LogStrat."""
+        """Return the group where the head ends, and the groups nearest to the ranks of LogStrat."""
         rows = int(ranked.rank[-1])
         exact, wanted = logarithmic_ranks(rows, min(self.first, rows), self.epsilon)
         head = ranked.at_rank(exact)
         ends = len(ranked)
-        between = [one for one in wanted if one > ranked.rank[head]]
-        near = {ranked.nearest(one, head, ends) for one in between if head + 1 < ends}
+        between = [rank for rank in wanted if rank > ranked.rank[head]]
+        near = {ranked.nearest(rank, head, ends) for rank in between if head + 1 < ends}
         return head, np.array(sorted(near), dtype=np.int64)
 
     def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
-        """Return none: all are queried at once."""
+        """Return no ranks: all are queried in the first wave."""
         return np.zeros(0, dtype=np.int64)

@@ -21,15 +21,15 @@ from evalsampling.stats.oracle import beta_by_stratum
 
 @dataclasses.dataclass(frozen=True)
 class Oasis(ReplacementSampler):
-    """Strata with a chance that would be optimal for the rates of positives estimated so far.
+    """Draws strata with probabilities optimal for the rates of positives estimated so far.
 
-    The rates are means of independent Beta posteriors, the F-measure is the running estimate.
-    Rows of a leaf have equal chances, whatever is predicted or known of them.
+    The rates are means of independent Beta posteriors; the F-measure is the estimate so far. Rows
+    of a leaf have equal chances, whatever their predictions and labels.
 
     Attributes:
         epsilon: share of the pool's own distribution in the proposal, in (0, 1].
-        strength: pseudo-counts of the prior of each leaf, above 0; divided, as in the authors'
-            package, by the number of draws from the leaf.
+        strength: weight of the prior of each leaf in pseudo-counts, above 0. As in the authors'
+            package, it is divided by the number of draws from the leaf.
     """
 
     epsilon: float = 1e-3
@@ -52,13 +52,13 @@ class Oasis(ReplacementSampler):
 
     @property
     def _weight_of_precision(self) -> float:
-        """Return a in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN))."""
+        """The weight a of precision in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN))."""
         if isinstance(self.measure, FBeta):
             return 1 / (1 + self.measure.beta**2)
         return float(isinstance(self.measure, Precision))
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the instrumental distribution of [OASIS] section 4."""
+        """Return the proposal of the next draws, the instrumental distribution of [OASIS]."""
         measure = self.measure
         assert isinstance(measure, FBeta | Precision | Recall)
         hit = table.outputs.prediction[:, measure.system] == measure.positive
@@ -67,9 +67,9 @@ class Oasis(ReplacementSampler):
         draws = history.question
         draws = draws[history.label[draws] >= 0]
         leaf, votes = table.leaf[history.cell[draws]], history.votes(draws)
-        positive = votes.mean((votes.label == measure.positive).astype(np.float64))
+        share = votes.mean((votes.label == measure.positive).astype(np.float64))
         positives, negatives = (
-            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (positive, 1 - positive)
+            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (share, 1 - share)
         )
         rate = beta_by_stratum(
             table.leaf_prior[:, measure.positive],
@@ -80,13 +80,13 @@ class Oasis(ReplacementSampler):
         a = self._weight_of_precision
         weight = table.leaf_count / table.rows
         q = instrumental(
-            weight, rate, predicted, self._running(table, history, weight, rate, predicted), a,
+            weight, rate, predicted, self._f_measure(table, history, weight, rate, predicted), a,
             self.epsilon,
         )  # fmt: skip
         by_row = q / np.maximum(table.leaf_count, 1)
         return Proposal(by_row[table.leaf], no_atoms(), np.zeros(0))
 
-    def _running(
+    def _f_measure(
         self,
         table: CellTable,
         history: History,
@@ -94,7 +94,7 @@ class Oasis(ReplacementSampler):
         rate: npt.NDArray[np.float64],
         predicted: npt.NDArray[np.float64],
     ) -> float:
-        """Return the estimate so far, or what the rates imply while it is undefined."""
+        """Return the estimated F-measure, or while it is undefined that which the rates imply."""
         sample = self.weigh(table, history)
         votes = history.votes(sample.question)
         outputs = history.outputs.take(sample.question[votes.row])

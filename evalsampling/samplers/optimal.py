@@ -1,4 +1,4 @@
-"""What variance-minimising proposals are made of ([MR] sections 3.1 and 3.2)."""
+"""Parts of variance-minimising proposals: norms of losses, with a floor ([MR] section 3)."""
 
 import abc
 import dataclasses
@@ -15,27 +15,27 @@ from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 
 FLOOR = 1e-9
-"""eps_0 of [MR] proposition 2: least weight, against the others' order 1, of a nonzero loss."""
+"""eps_0 of [MR] proposition 2: least weight of a nonzero loss, where others are of order 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class DeviationSampler(ReplacementSampler):
-    """Draws with replacement by how much a label is expected to move the measure; no atoms."""
+    """Draws rows with replacement by how far their label is expected to move the measure."""
 
     trusts_prior = True
 
     @abc.abstractmethod
     def probability(self, table: CellTable, history: History) -> FloatArray:
-        """Return q of a row of each cell before costs and mixing, shape (cells,)."""
+        """Return the probability of a row of each cell before costs and mixing, shape (cells,)."""
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return q, the same for every round unless labels calibrate the scores."""
+        """Return the proposal, the same for every round unless labels calibrate the scores."""
         return Proposal(self.probability(table, history), no_atoms(), np.zeros(0))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells are expected to move the measure, shape (cells,).
 
-        No label changes that: every class has a chance in every cell.
+        No label changes the answer, since every class is possible in every cell.
         """
         start = History.start(table.outputs.prediction.shape[1], table.classes)
         return self.probability(table, start) > 0
@@ -47,9 +47,9 @@ def loss_norms(
     """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
 
     Args:
-        measure: gives l and Dg.
-        outputs: of n rows.
-        label: shape (n,).
+        measure: the measure, with its loss l and Jacobian Dg.
+        outputs: outputs of the systems for n rows.
+        label: shape (n,): class codes.
         risk: R, shape (d,).
         floor: eps_t, greater than 0.
 
@@ -61,9 +61,9 @@ def loss_norms(
 
 
 def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: float) -> FloatArray:
-    """Return n(x, y) of the rows of each cell, shape (cells, classes).
+    """Return the norm n(x, y) of the losses of each cell's rows, shape (cells, classes).
 
-    Where rows of a cell differ, their mean; and the floor wherever one of them may add.
+    Where rows of a cell differ, their mean is taken; at least the floor where one may add.
 
     Raises:
         InputError: if the measure is undefined at ``risk``, so that no row adds to it.
@@ -82,10 +82,11 @@ def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: floa
 def atom_norms(
     measure: Measure, table: CellTable, history: History, risk: FloatArray, floor: float
 ) -> FloatArray:
-    """Return n(x, y) of the labelled rows, shape (labelled,).
+    """Return the norm n(x, y) of the loss of each labelled row, shape (labelled,).
 
-    Also the floor where every row of the cell with that label adds, though this one does not (a
-    probability of exactly 0, say): what a cell supports, its atoms do.
+    It is at least the floor where rows of the cell with that label always add to the measure, even
+    if this row does not (say, with a probability of exactly 0). So labelled rows have a chance
+    wherever their cell has.
     """
     atom = history.labelled
     label = history.label[atom]

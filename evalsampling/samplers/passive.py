@@ -18,5 +18,5 @@ class Passive(ReplacementSampler):
     heeds_costs = False
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return q = 1 / M for every row."""
+        """Return the proposal that gives each of the M rows of the pool the probability 1 / M."""
         return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))

@@ -1,4 +1,4 @@
-"""Active evaluation and comparison of rankings: queries are drawn by what their gain may be.
+"""Active evaluation and comparison of rankings: queries are drawn by their expected gains.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6;
@@ -26,26 +26,27 @@ from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 
 VARIANTS = ("rescaled", "active", "uniform_cost")
-"""What queries are drawn in proportion to: see `Ranking`."""
+"""Names of the sizes that queries are drawn in proportion to: see `Ranking`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Ranking(ReplacementSampler):
     """Static importance sampling of queries, for a gain of rankings or a difference of two.
 
-    L is the gain of a query, or the difference of two systems' gains; c its relative cost; E the
-    expectation over the grades of its items, R the mean of E L over all queries:
+    L is the gain of a query, or the difference of two systems' gains. c is its relative cost, E the
+    expectation over the grades of its items, and R the mean of E L over all queries. The variants:
 
     - ``active``: q in proportion to sqrt(E (L - R)^2 / c) (eq. 6.7 and 6.8), weights
       self-normalised.
-    - ``rescaled``: of differences sqrt(E L^2 / c) of queries that the systems rank differently; the
-      number of others is known, so that nothing of them need be drawn. Of gains it is ``active``.
+    - ``rescaled``: for differences, q in proportion to sqrt(E L^2 / c) over the queries that the
+      systems rank differently. The others are not drawn, since their difference is 0 and their
+      number is known. For gains it is the same as ``active``.
     - ``uniform_cost``: ``rescaled`` with c = 1: active_uniC of the thesis.
 
-    Of several measures in one, the squares are added up.
+    For several measures in one, the squares are added up.
 
     Attributes:
-        gains: those whose moments the cells have.
+        gains: gains whose moments are stored with the cells.
         variant: one of `VARIANTS`.
         floor: least size of a query that may be drawn, as a share of the mean, from 0 to 1.
     """
@@ -62,19 +63,21 @@ class Ranking(ReplacementSampler):
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
         check_share("floor", self.floor)
-        if not all(isinstance(getattr(one, "first", one), Gain) for one in parts_of(self.measure)):
+        if not all(
+            isinstance(getattr(part, "first", part), Gain) for part in parts_of(self.measure)
+        ):
             raise ValueError(f"it is made for gains of rankings, not for {self.measure.name}")
 
     @property
     def heeds_costs(self) -> bool:  # type: ignore[override]  # of a class it is the same for all
-        """Whether queries are drawn by what they cost."""
+        """Whether the chances of queries depend on their costs."""
         return self.variant != "uniform_cost"
 
     @property
     def rescales(self) -> bool:
-        """Whether queries that all lists agree on are left out: if only differences are asked."""
-        differences = all(isinstance(one, Difference) for one in parts_of(self.measure))
-        return differences and self.variant != "active"
+        """Whether queries that all systems rank alike are not drawn: if all measures compare."""
+        compares = all(isinstance(part, Difference) for part in parts_of(self.measure))
+        return compares and self.variant != "active"
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round.
@@ -86,22 +89,22 @@ class Ranking(ReplacementSampler):
         return Proposal(size / (table.count @ size), no_atoms(), np.zeros(0))
 
     def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells have queries that can be drawn, shape (cells,)."""
+        """Return whether the queries of each cell can be drawn, shape (cells,)."""
         return self._drawn(table)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from; weights are self-normalised as published."""
+        """Return the input of the estimates, with weights self-normalised unless rescaling."""
         return dataclasses.replace(inputs, self_normalised=not self.rescales)
 
     def _drawn(self, table: CellTable) -> npt.NDArray[np.bool_]:
-        """Return which cells may be drawn before any mixing, shape (cells,)."""
+        """Return whether each cell can be drawn before any mixing, shape (cells,)."""
         if not self.rescales:
             return np.ones(len(table), dtype=bool)
-        adding = [cells_adding_to(one, table) for one in parts_of(self.measure)]
+        adding = [cells_adding_to(part, table) for part in parts_of(self.measure)]
         return np.asarray(np.any(adding, axis=0))
 
     def _size(self, table: CellTable) -> FloatArray:
-        """Return the measure of size of the queries of each cell, shape (cells,)."""
+        """Return the size that a query of each cell is drawn in proportion to, shape (cells,)."""
         drawn = self._drawn(table)
         if not drawn.any():
             raise InputError(
@@ -110,8 +113,8 @@ class Ranking(ReplacementSampler):
             )
         moments = GainMoments.of_cells(self.gains, table)
         square = sum(
-            mean_square(one, moments, table, centred=not self.rescales)
-            for one in parts_of(self.measure)
+            mean_square(part, moments, table, centred=not self.rescales)
+            for part in parts_of(self.measure)
         )
         size = np.sqrt(square)
         rows = table.count * drawn
@@ -128,9 +131,9 @@ def mean_square(
 
     Args:
         measure: a gain, or a difference of two.
-        moments: of the cells.
+        moments: moments of the gains in each cell.
         table: the cells.
-        centred: whether L is taken from R, its mean over the pool.
+        centred: whether R, the mean of E L over the pool, is subtracted from L.
     """
     mean, square = moments.of(measure)
     risk = float(mean @ table.count) / table.rows if centred else 0.0

@@ -20,25 +20,26 @@ from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
 
 LABELS_PER_STRATUM = 10
-"""Labels that a stratum of the estimate should have: leaves are joined until they are expected."""
+"""Labels that a stratum of the estimate should have: leaves are joined until it expects them."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Stratified(Sampler):
-    """A sample stratified by leaf in proportion to its rows, each round of those not drawn yet.
+    """Draws rows without replacement, from each leaf in proportion to its rows.
 
-    Each of the U rows left has the same chance n / U to be among the n of a round. A leaf gets its
-    share of them, rounded up or down, and so does a cell, by ordered pivotal sampling
-    (`stats.pivotal`). So all rows have the same chance to be drawn so far.
+    Each of the U rows not drawn yet has the same chance n / U to be among the n rows of a round. By
+    ordered pivotal sampling (`stats.pivotal`) each leaf gets its share of the n, rounded up or
+    down, and so does each cell. So after any round all rows have had the same chance to be drawn.
 
-    Where labels differ in cost, strata are of a class of costs, too, and the chance goes as one
-    over the root of its mean cost: the Neyman allocation with costs (Cochran, theorem 5.6) for
-    strata that vary alike. Classes without a label are joined to the next.
+    Where labels differ in cost, rows are stratified by class of costs too, and the chance of a row
+    is in proportion to one over the root of the mean cost of its class: the Neyman allocation with
+    costs (Cochran, theorem 5.6) for strata of equal variance. A class of costs without a label is
+    joined to the next.
 
     The estimator is sum_h (M_h / M) mean_h over strata of adjacent leaves, joined until
-    `LABELS_PER_STRATUM` labels are expected in each. Strata of single leaves would not do: where
-    these outnumber the labels most have none, and [MR], who draw leaf by leaf at random, leave them
-    out, which biases the estimate.
+    `LABELS_PER_STRATUM` labels are expected in each. Single leaves as strata would not do: if there
+    are more leaves than labels, most leaves have no label. [MR], who draw leaf by leaf at random,
+    leave those out, which biases the estimate.
     """
 
     name = "stratified"
@@ -53,12 +54,12 @@ class Stratified(Sampler):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw one round: see `Sampler.design`."""
+        """Return the history with one round more: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
         left = table.count - history.drawn_by_cell(len(table))
         if table.cost is None:
-            there = int(left.sum())
-            chance = np.full(len(table), min(wanted, there) / max(there, 1))
+            unseen = int(left.sum())
+            chance = np.full(len(table), min(wanted, unseen) / max(unseen, 1))
             return draw_unseen(table, history, chance, rng)
         cost_class = _cost_class(table)
         rows = np.bincount(cost_class, table.count)
@@ -69,20 +70,20 @@ class Stratified(Sampler):
         return draw_unseen(table, history, chance, rng, group=group)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Weigh the labelled rows of each stratum alike; they stand for those without a label."""
+        """Return the labelled rows with equal weights within a stratum, for all of its rows."""
         question = np.flatnonzero(history.label != NO_LABEL)
         cell = history.cell[question]
-        known = np.bincount(cell, minlength=len(table))
+        labelled = np.bincount(cell, minlength=len(table))
         cost_class = _cost_class(table)
-        labels = np.bincount(cost_class, known).astype(np.int64)
+        labels = np.bincount(cost_class, labelled).astype(np.int64)
         group = with_labels(labels)[cost_class]
         stratum, strata = np.zeros(len(table), dtype=np.int64), 0
-        for one in range(int(group.max()) + 1):
-            inside = group == one
+        for number in range(int(group.max()) + 1):
+            inside = group == number
             leaf, count = table.leaf[inside], table.count[inside]
             rows_of_leaf, labels_of_leaf = (
                 np.bincount(leaf, values, table.leaves).astype(np.int64)
-                for values in (count, known[inside])
+                for values in (count, labelled[inside])
             )
             stratum[inside] = strata + _joined(rows_of_leaf, labels_of_leaf)[leaf]
             strata = int(stratum.max()) + 1
@@ -96,10 +97,14 @@ def _cost_class(table: CellTable) -> IntArray:
 
 
 def _joined(rows: IntArray, labels: IntArray) -> IntArray:
-    """Return the stratum of each leaf, shape (leaves,), from the rows and labels of each.
+    """Return the number of each leaf's stratum, shape (leaves,); each has labels enough.
 
-    Walking up the leaves, a stratum ends where its share of the labels is `LABELS_PER_STRATUM` and
-    it has two of them or all of its rows; what is left at the end joins the last one.
+    From the first leaf up, a stratum ends where `LABELS_PER_STRATUM` labels are expected in it and
+    it has at least two labels, or labels of all of its rows. Leaves left at the end join the last.
+
+    Args:
+        rows: shape (leaves,): rows of each leaf.
+        labels: shape (leaves,): labels of each leaf.
     """
     expected = labels.sum() / max(rows.sum(), 1)
     stratum = np.zeros(len(rows), dtype=np.int64)
@@ -107,8 +112,8 @@ def _joined(rows: IntArray, labels: IntArray) -> IntArray:
     for end in range(1, len(rows) + 1):
         inside = slice(begin, end)
         stratum[inside] = number
-        taken, there = labels[inside].sum(), rows[inside].sum()
-        if there * expected >= LABELS_PER_STRATUM and taken >= min(2, there):
+        labelled, size = labels[inside].sum(), rows[inside].sum()
+        if size * expected >= LABELS_PER_STRATUM and labelled >= min(2, size):
             number, begin = number + 1, end
     if begin < len(rows):
         stratum[begin:] = max(number - 1, 0)

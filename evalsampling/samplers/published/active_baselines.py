@@ -29,7 +29,7 @@ class ActiveUniformCosts(OptimalImportance):
 
 @dataclasses.dataclass(frozen=True)
 class ActiveUniformLabels(OptimalImportance):
-    """The optimal design for labels that are all as likely: sqrt(h / cost), h without a model."""
+    """The optimal design if all labels are equally likely: q in proportion to sqrt(h / cost)."""
 
     delta: float = 0.0
     smoothing: float = 0.0
@@ -38,14 +38,14 @@ class ActiveUniformLabels(OptimalImportance):
 
 @dataclasses.dataclass(frozen=True)
 class ActiveCosts(OptimalImportance):
-    """What costs alone say: q in proportion to 1 / sqrt(cost)."""
+    """Draws rows by their costs alone: q in proportion to 1 / sqrt(cost)."""
 
     delta: float = 0.0
     name = "active_lambda"
     needs_costs = True
 
     def probability(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
-        """Return q before costs: even over all rows."""
+        """Return q before costs, shape (cells,): uniform over all rows."""
         return np.full(len(table), 1 / table.rows)
 
 
@@ -58,7 +58,7 @@ class ActiveError(OptimalImportance):
 
     @property
     def needs_classes(self) -> bool:
-        """Errors are of classes."""
+        """True: labels must be classes, since an error is a wrong class."""
         return True
 
     def deviation(self, table: CellTable, prior: npt.NDArray[np.float64]) -> Deviation:

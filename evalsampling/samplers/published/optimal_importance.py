@@ -1,4 +1,4 @@
-"""Optimal importance sampling: what Poisson sampling is compared with, made of the same inputs.
+"""Optimal importance sampling, with the inputs of Poisson sampling, which it is compared with.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -44,25 +44,25 @@ class OptimalImportance(DeviationSampler):
 
     @property
     def needs_classes(self) -> bool:
-        """Whether labels calibrate the prior."""
+        """Whether labels must be classes: to calibrate the prior."""
         return self.calibration is not None
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return what estimates are made from: the ratio estimator of [Y] eq. 4."""
+        """Return the input of the estimates, for the ratio estimator of [Y] eq. 4."""
         return dataclasses.replace(inputs, self_normalised=True)
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
-        """Return q = h / sum h ([Y] eq. 53), even over all rows where none is expected to move."""
+        """Return q = h / sum h ([Y] eq. 53), shape (cells,); uniform if h is 0 for all rows."""
         prior = recalibrated(table, history, self.calibration, self.measure.system)
         deviation = self.deviation(table, prior)
         return mix_evenly(deviation.of_cells(table, prior), table.count, 0.0)
 
     def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
-        """Return h, before what labels cost.
+        """Return the deviation h of the measure, before costs of labels.
 
         Args:
             table: the cells.
-            prior: shape (cells, classes): what is thought of the labels.
+            prior: shape (cells, classes): probability of each class in each cell.
 
         Raises:
             InputError: if the measure is undefined on the pool.

@@ -1,4 +1,4 @@
-"""Stratified sampling with deviations by the model: more labels where the system has doubts.
+"""Stratified sampling by the model: more labels where the system is less certain.
 
 References:
     G. Druck and A. McCallum, *Toward interactive training and evaluation*, CIKM 2011, section 4;
@@ -19,12 +19,12 @@ from evalsampling.stats.history import History
 class ModelStratified(EqualCountStrata):
     """Strata of equal counts with the Neyman allocation that the prior makes best.
 
-    It is settled before the first label, so that the estimate is unbiased once every stratum has
-    labels.
+    The allocation is fixed before the first label, so that the estimate is unbiased once every
+    stratum has labels.
 
     Attributes:
-        least: least standard deviation, in (0, 0.5]: a stratum of which the model has no doubt
-            gets labels too.
+        least: least standard deviation of a stratum, in (0, 0.5], so that a stratum of which the
+            model is certain gets labels too.
     """
 
     least: float = 0.01
@@ -40,7 +40,7 @@ class ModelStratified(EqualCountStrata):
             raise ValueError(f"least must be above 0 and at most 0.5, got {self.least}")
 
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
-        """Return sqrt(e (1 - e)) of each stratum, e its mean error by the prior."""
+        """Return sqrt(e (1 - e)) of each stratum, e being its mean error under the prior."""
         rows = np.bincount(stratum, table.count)
         rate = np.bincount(stratum, table.count * self.error(table)) / rows
         return np.maximum(np.sqrt(np.maximum(rate * (1 - rate), 0.0)), self.least)
