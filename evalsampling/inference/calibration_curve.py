@@ -171,7 +171,7 @@ class CalibrationCurve:
 
     @functools.cached_property
     def coordinates(self) -> Coordinates:
-        """The parameters themselves."""
+        """The coordinate system whose coordinates are the parameters themselves."""
         return Coordinates.of_parameters(self.effect.shape[1], self.step, self.hidden)
 
     @functools.cached_property
@@ -265,7 +265,7 @@ class CurvesAt:
         terms = falls @ curve.fallen
         terms += linear[:, STEPS + 1 :]
         against = terms @ curve.against
-        if not against.max() <= -_LOWEST:  # or not a number; to look is faster than to cut
+        if not against.max() <= -_LOWEST:  # also if not a number; the test is faster than the cut
             np.minimum(against, -_LOWEST, out=against)
         sigma = np.exp(against)  # far faster than scipy's expit
         sigma += 1
@@ -439,7 +439,7 @@ class CurveFit:
 
     @property
     def at_mode(self) -> "CurveDraws":
-        """The mode in place of draws."""
+        """The curve at the mode, as a single draw."""
         return CurveDraws(self.curve.at(self.mode[None]))
 
     @functools.cached_property

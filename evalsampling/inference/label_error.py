@@ -175,7 +175,10 @@ def _predicted(
 
 
 def _inverse(rates: FloatArray) -> FloatArray:
-    """Return P^-1; NaN if labels hardly depend on the class, or mean the opposite."""
+    """Return the inverse of the label probabilities P, or NaN.
+
+    It is NaN if labels hardly depend on the class, or mean the opposite.
+    """
     if np.linalg.det(rates) < _LEAST_RIGHT ** (len(rates) - 1):
         return np.full_like(rates, np.nan)
     return np.asarray(np.linalg.inv(rates), dtype=np.float64)

@@ -268,7 +268,7 @@ class Predictive:
 
     @functools.cached_property
     def _mass(self) -> list[FloatArray]:
-        """`unlabelled` of each class, shape (draws, cells), as numbers that are quick to sum."""
+        """The numbers `unlabelled` of each class as floats, which sum fast: (draws, cells) each."""
         by_class = np.moveaxis(self.unlabelled, 2, 0)
         return list(np.asarray(by_class, dtype=np.float64))
 
@@ -372,6 +372,6 @@ def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
 
 
 def _shifted(rates: FloatArray, shift: FloatArray) -> FloatArray:
-    """Return rates whose logarithms are shifted, summing to 1 over the classes, the last axis."""
+    """Return rates with shifted logarithms, scaled to sum to 1 over the classes, the last axis."""
     scaled = rates * np.exp(shift)
     return np.asarray(scaled / scaled.sum(axis=-1, keepdims=True))

@@ -50,7 +50,7 @@ class Ellipsoid:
     confidence: float
 
     def contains(self, point: FloatArray) -> bool:
-        """Tell whether a point, shape (k,), is in the region; one with a NaN never is."""
+        """Tell whether a point, shape (k,), is in the region; a point with a NaN never is."""
         scale, directions, variances = _principal(self.centre, self.covariance)
         offset = (point - self.centre) / scale
         along = offset @ directions
