@@ -1,10 +1,10 @@
-"""The rate of positives in every cell: a curve over the scores, learnt from labels.
+"""Calibration curves: the rate of positives as a function of the score, fitted to labels.
 
 Which row of a cell gets a label does not depend on its label, so the likelihood of the labels needs
 no weights, whatever design chose the rows.
 
 References:
-    docs/studies/calibrated-trials.md tells what was tried before this model, and how it did.
+    docs/studies/calibrated-trials.md describes the models tried before this one, with results.
 """
 
 import dataclasses
@@ -23,61 +23,66 @@ from evalsampling.stats.hamiltonian import Schedule, hamiltonian
 from evalsampling.stats.score_summary import ends_of_curve, prior_log_odds
 
 _PER_STEP = 6
-"""Cells are told apart to so many parts of a step."""
+"""Resolution of cells on the curve: number of distinct places in a step."""
 
 _PREDICTION_SPREAD = 5.0
-"""Standard deviation of the effect, in log-odds, of a prediction that the score does not explain:
-that of a second system may tell as much as the score does."""
+"""Standard deviation of the effect, in log-odds, of a prediction that the score does not explain.
+
+It is large: a second system's prediction may be as informative as the score."""
 
 _DIP_SPREAD = 2.0
-"""Standard deviation of the effect, in log-odds, of being at the top, where spam and copies are."""
+"""Standard deviation of the effect, in log-odds, of a place at the top.
+
+Spam and copies are often there."""
 
 _TOP_STEPS = 3.0
-"""Steps from the top over which the effect of being there falls to 1 / e of itself."""
+"""Steps from the top over which the effect of a place at the top falls to 1 / e."""
 
 _LEAST = 1e-300
 """Least rate whose logarithm is taken."""
 
 _LOWEST = -700.0
-"""Least log-odds in a likelihood: the odds are still a number, and the rate is below `_LEAST`."""
+"""Least log-odds in a likelihood: the odds are finite, and the rate is below `_LEAST`."""
 
 STARTS = 4
-"""Climbs to the mode, and groups of chains, that begin at different points."""
+"""Number of different starting points of climbs to the mode, and of groups of chains."""
 
 _TOPS = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
 _SLOPES = (-3.0, -2.0, -1.0, 0.0, 1.0)
 _BACKGROUNDS = (-2.0, 0.0, 2.0)
-"""Where climbs may begin, in standard deviations of the prior."""
+"""Possible starting points of climbs, in standard deviations of the prior."""
 
 _FAR_BELOW = 10.0
-"""A mode whose density is lower than the highest by exp(this) holds next to nothing."""
+"""Log-density below the highest mode at which the posterior mass of a mode is negligible."""
 
 HIDDEN = HiddenPrior()
-"""The prior unless a spec has its own (docs/studies/calibrated-trials.md tells why)."""
+"""The default prior of hidden positives (reasons: docs/studies/calibrated-trials.md)."""
 
 SCHEDULE = Schedule()
-"""How long chains run."""
+"""The default length and number of chains."""
 
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationCurve:
-    """A curve of log-odds over the prior log-odds x of cells, and a background.
+    """The model of a calibration curve: log-odds over the prior log-odds x, and a background.
 
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
-    stationary Gaussian process; between the steps it is linear. It is monotone but for the effect
-    of being at the top, which may be a dip. The rate of a cell is
+    stationary Gaussian process; between the steps it is linear. It is monotone apart from
+    the effect of a place at the top, which may be a dip. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
     rho times the pool's mean of sigma (1 - sigma), the overlap of the classes: where scores
-    separate them, few positives hide. A prior relative to positives takes the mean of sigma in its
-    place. Nothing depends on the pool's size.
+    separate them, few positives hide. A prior relative to positives takes the mean of sigma
+    instead. Nothing depends on the pool's size.
     a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
 
     Attributes:
-        group: shape (cells,): cells of the same place on the curve are one group.
-        weight: shape (groups, J + 1): of each corner of the curve in the log-odds of a group.
-        share: shape (groups,): of the pool's rows.
-        effect: shape (groups, effects): what one standard deviation of each effect, beside x,
-            shifts the log-odds of a group by.
+        group: shape (cells,): group of each cell; cells at the same place on the curve with the
+            same effects form a group.
+        weight: shape (groups, J + 1): weight of each corner of the curve in the log-odds of a
+            group.
+        share: shape (groups,): share of the pool's rows.
+        effect: shape (groups, effects): shift of the log-odds of a group by one standard deviation
+            of each effect beside x.
         step: dx.
         hidden: prior of rho.
     """
@@ -97,12 +102,12 @@ class CalibrationCurve:
         effect: FloatArray | None = None,
         hidden: HiddenPrior = HIDDEN,
     ) -> "CalibrationCurve":
-        """Return the curve of a pool, before any label.
+        """Return the model of the curve of a pool, before any label.
 
         Args:
             probability: shape (cells,): prior probability of a positive; only its order and, as a
                 prior, its slope matter.
-            count: shape (cells,): rows.
+            count: shape (cells,): number of rows.
             effect: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
                 none by default.
             hidden: prior of the background.
@@ -129,7 +134,7 @@ class CalibrationCurve:
 
     @property
     def corner(self) -> IntArray:
-        """Which corner is nearest to each cell, shape (cells,), 0 to J from the top."""
+        """The corner nearest to each cell, shape (cells,), 0 to J from the top."""
         return np.argmax(self.weight, axis=1)[self.group]
 
     @property
@@ -138,11 +143,11 @@ class CalibrationCurve:
         return 3 + STEPS + self.effect.shape[1]
 
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
-        """Return the mode of the posterior given labels.
+        """Return the posterior near its mode, given labels.
 
         Args:
-            labelled: shape (cells,): rows with a label.
-            positive: shape (cells,): those that are positive.
+            labelled: shape (cells,): number of rows with a label.
+            positive: shape (cells,): number of these that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
@@ -151,39 +156,39 @@ class CalibrationCurve:
         return CurveFit(self, labels, z[best], information[best], float(height[best]), modes)
 
     def at(self, x: FloatArray, coordinates: Coordinates | None = None) -> "CurvesAt":
-        """Return the curves of parameters, shape (draws, dimensions), or of other coordinates."""
+        """Return the curves at coordinates x, shape (draws, dimensions), by default parameters."""
         return CurvesAt.from_coordinates(self, x, coordinates or self.coordinates)
 
     @functools.cached_property
     def design(self) -> FloatArray:
-        """What corners and effects count for in the log-odds: (groups, J + 1 + effects)."""
+        """Coefficients of corners and effects in the log-odds: (groups, J + 1 + effects)."""
         return np.concatenate([self.weight, self.effect], axis=1)
 
     @functools.cached_property
     def against(self) -> FloatArray:
-        """Minus `design`, the other way round: (J + 1 + effects, groups)."""
+        """The transpose of `design`, negated: (J + 1 + effects, groups)."""
         return np.ascontiguousarray(-self.design.T)
 
     @functools.cached_property
     def coordinates(self) -> Coordinates:
-        """The parameters themselves."""
+        """The coordinate system whose coordinates are the parameters themselves."""
         return Coordinates.of_parameters(self.effect.shape[1], self.step, self.hidden)
 
     @functools.cached_property
     def fallen(self) -> FloatArray:
-        """What falls add to corners and effects, shape (J, J + 1 + effects)."""
+        """Coefficients of the falls in corners and effects, shape (J, J + 1 + effects)."""
         return fallen(self.effect.shape[1])
 
 
 @dataclasses.dataclass(frozen=True)
 class GroupLabels:
-    """Labels of the groups of a curve that have any.
+    """Numbers of labels in the n groups of a curve that have labels.
 
     Attributes:
-        group: shape (n,).
-        positive: shape (n,).
-        negative: shape (n,).
-        negative_everywhere: shape (groups,): those of all groups.
+        group: shape (n,): indices of these groups.
+        positive: shape (n,): number of positive labels.
+        negative: shape (n,): number of negative labels.
+        negative_everywhere: shape (groups,): number of negative labels of all groups.
         design: shape (n, J + 1 + effects): `CalibrationCurve.design` of these groups.
     """
 
@@ -197,7 +202,7 @@ class GroupLabels:
     def from_cells(
         cls, curve: CalibrationCurve, labelled: IntArray, positive: IntArray
     ) -> "GroupLabels":
-        """Sum the labels of cells, shape (cells,), by group."""
+        """Return the numbers of labels by group, given those of cells, shape (cells,) each."""
         groups = len(curve.share)
         rows: FloatArray = np.bincount(curve.group, labelled, groups).astype(np.float64)
         hits: FloatArray = np.bincount(curve.group, positive, groups).astype(np.float64)
@@ -206,31 +211,32 @@ class GroupLabels:
 
     @functools.cached_property
     def met(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Groups with positives, few of those with labels, how many each has, and its design."""
+        """The groups with labelled positives, the number in each, and its row of the design."""
         some = self.positive > 0
         return self.group[some], self.positive[some], self.design[some]
 
     @functools.cached_property
     def rows(self) -> float:
-        """Number of labels."""
+        """The number of labels in all groups."""
         return float(self.positive.sum() + self.negative.sum())
 
 
 @dataclasses.dataclass(eq=False)
 class CurvesAt:
-    """Curves of some parameters; what all uses need is worked out at once, for there are many.
+    """Curves at some values of the parameters, with the intermediate results that all uses share.
 
     Attributes:
-        curve: whose parameters.
+        curve: the model of the curve.
         x: shape (draws, dimensions): coordinates of the parameters.
-        coordinates: what these are.
+        coordinates: the coordinate system of x.
         falls: shape (draws, J): by how much the log-odds fall over each step.
-        ratio: shape (draws,): rho, positives of the background over what they are relative to.
+        ratio: shape (draws,): rho, positives of the background divided by `reference`.
         odds_against: shape (draws, groups): minus eta, without the background.
-        sigma: shape (draws, groups): what the curve alone says of the rate.
+        sigma: shape (draws, groups): the rate by the curve alone, without the background.
         rest: shape (draws, groups): 1 - sigma.
         overlap: shape (draws, groups): sigma (1 - sigma).
-        reference: shape (draws,): what the background is relative to, over the rows of the pool.
+        reference: shape (draws,): mean of the overlap over the rows of the pool, or of sigma if the
+            prior is relative to positives.
         background: shape (draws,): the odds m of the background.
     """
 
@@ -259,7 +265,7 @@ class CurvesAt:
         terms = falls @ curve.fallen
         terms += linear[:, STEPS + 1 :]
         against = terms @ curve.against
-        if not against.max() <= -_LOWEST:  # or not a number; to look is faster than to cut
+        if not against.max() <= -_LOWEST:  # also if not a number; the test is faster than the cut
             np.minimum(against, -_LOWEST, out=against)
         sigma = np.exp(against)  # far faster than scipy's expit
         sigma += 1
@@ -311,11 +317,12 @@ class CurvesAt:
         return np.divide(rates, 1 + background, out=rates)
 
     def through(self, of_terms: FloatArray, of_log_ratio: FloatArray) -> FloatArray:
-        """Return a gradient by the coordinates, shape (draws, dimensions).
+        """Return the gradient by the coordinates, shape (draws, dimensions), by the chain rule.
 
         Args:
-            of_terms: by the log-odds of corners and effects, shape (draws, J + 1 + effects).
-            of_log_ratio: by log rho, shape (draws,).
+            of_terms: gradient by the log-odds of corners and effects, shape
+                (draws, J + 1 + effects).
+            of_log_ratio: derivative by log rho, shape (draws,).
         """
         of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
         of_linear[:, STEPS + 1 :] = of_terms
@@ -324,17 +331,17 @@ class CurvesAt:
         return of_linear @ self.coordinates.linear.T
 
     def given(self, labels: GroupLabels) -> "PosteriorAt":
-        """Return the posterior of labels at these parameters."""
+        """Return the posterior of these parameters given labels."""
         return PosteriorAt(self, labels)
 
 
 @dataclasses.dataclass(frozen=True)
 class PosteriorAt:
-    """The posterior of some parameters given labels, up to a constant.
+    """The posterior density of some parameters given labels, up to a constant.
 
     Attributes:
-        curves: of the parameters.
-        labels: given which.
+        curves: the curves at these parameters.
+        labels: the labels.
     """
 
     curves: CurvesAt
@@ -353,7 +360,7 @@ class PosteriorAt:
 
     @functools.cached_property
     def logarithm(self) -> FloatArray:
-        """Log-likelihood and log-prior, shape (draws,)."""
+        """The sum of log-likelihood and log-prior, shape (draws,)."""
         return self.log_likelihood - np.einsum("ij,ij->i", self.curves.z, self.curves.z) / 2
 
     @functools.cached_property
@@ -376,7 +383,7 @@ class PosteriorAt:
     def information(self) -> FloatArray:
         """The Fisher information of labels and prior, (draws, dimensions, dimensions).
 
-        In the parameters as coordinates alone.
+        It is right only if the coordinates are the parameters themselves.
         """
         curves, labels = self.curves, self.labels
         kept, linear = labels.group, curves.coordinates.linear
@@ -398,7 +405,7 @@ class PosteriorAt:
 
     @functools.cached_property
     def _hit(self) -> FloatArray:
-        """What m + sigma is in the groups with positives, shape (draws, n)."""
+        """The sum m + sigma in the groups with labelled positives, shape (draws, such groups)."""
         hit = self.curves.sigma.take(self.labels.met[0], axis=1)
         hit += self.curves.background[:, None]
         return np.maximum(hit, _LEAST, out=hit)
@@ -406,16 +413,16 @@ class PosteriorAt:
 
 @dataclasses.dataclass(frozen=True)
 class CurveFit:
-    """The posterior of a curve near its mode.
+    """The posterior of the parameters of a curve near its mode.
 
     Attributes:
-        curve: whose parameters.
-        labels: given which.
-        mode: shape (dimensions,).
-        information: Fisher information of labels and prior there.
-        height: log-likelihood and log-prior there, but for a constant.
-        modes: shape (n, dimensions): what climbs from different starts ended at, but for those far
-            below the mode; mostly the same n times.
+        curve: the model of the curve.
+        labels: the labels it is fitted to.
+        mode: shape (dimensions,): the parameters of greatest posterior density.
+        information: Fisher information of labels and prior at the mode.
+        height: log-likelihood plus log-prior at the mode, up to a constant.
+        modes: shape (n, dimensions): end points of the climbs from different starts, without those
+            far below the mode; they are mostly equal.
     """
 
     curve: CalibrationCurve
@@ -427,12 +434,12 @@ class CurveFit:
 
     @property
     def log_evidence(self) -> float:
-        """Laplace's approximation of the log-probability of the labels, but for a constant."""
+        """Laplace's approximation of the log-probability of the labels, up to a constant."""
         return self.height - float(np.log(self._axes[0]).sum()) / 2
 
     @property
     def at_mode(self) -> "CurveDraws":
-        """The mode in place of draws."""
+        """The curve at the mode, as a single draw."""
         return CurveDraws(self.curve.at(self.mode[None]))
 
     @functools.cached_property
@@ -442,16 +449,16 @@ class CurveFit:
         return np.maximum(values, 1.0), vectors
 
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
-        """Return draws of the parameters.
+        """Return draws from the posterior of the parameters, by Hamiltonian Monte Carlo.
 
-        By Hamiltonian Monte Carlo in coordinates in which the posterior near its mode is a
-        standard normal one, by the symmetric root of the information: that is the same on all
-        machines, while linear algebra chooses the signs of eigenvectors. Chains are in `STARTS`
-        groups, each of which begins at one of `modes`, so that it shows if they do not mix.
+        The coordinates make the posterior near its mode standard normal. They use the symmetric
+        root of the information, which is the same on all machines, while the signs of eigenvectors
+        are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
+        R-hat shows if they do not mix.
 
         Args:
             rng: source of randomness.
-            schedule: how long the chains run.
+            schedule: length and number of the chains.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
@@ -473,10 +480,10 @@ class CurveFit:
 
 @dataclasses.dataclass(frozen=True)
 class CurveDraws:
-    """Draws of the parameters of a curve.
+    """Draws from the posterior of a curve.
 
     Attributes:
-        drawn: the curves.
+        drawn: the drawn curves.
         r_hat: how far chains from different starts disagree on the number of positives: nested
             R-hat of its logarithm, 1 if they agree (`stats.chains`).
     """
@@ -486,25 +493,25 @@ class CurveDraws:
 
     @property
     def curve(self) -> CalibrationCurve:
-        """Whose parameters."""
+        """The model of the curve."""
         return self.drawn.curve
 
     @property
     def z(self) -> FloatArray:
-        """Parameters, shape (draws, dimensions)."""
+        """The drawn parameters, shape (draws, dimensions)."""
         return self.drawn.z
 
     def thinned(self, most: int) -> "CurveDraws":
-        """Return at most so many of the draws, evenly apart."""
+        """Return a limited number of the draws, evenly apart: at most `most`."""
         if len(self.z) <= most:
             return self
         return CurveDraws(self.curve.at(self.z[:: -(-len(self.z) // most)]), self.r_hat)
 
     def weights(self, share: float) -> FloatArray:
-        """Return what each draw counts for had another share been expected, shape (draws,).
+        """Return importance weights of the draws under another prior share, shape (draws,).
 
-        The share moves the prior of log rho: a draw's weight is the ratio of the new density to
-        the old, by the greatest one.
+        The share shifts the prior of log rho: a draw's weight is the ratio of the new density to
+        the old, divided by the greatest ratio.
         """
         log_weight = (
             np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
@@ -512,10 +519,10 @@ class CurveDraws:
         return np.asarray(np.exp(log_weight - log_weight.max()))
 
     def with_share(self, share: float, rng: np.random.Generator) -> "CurveDraws":
-        """Return as many draws with another share of hidden positives, taken from these.
+        """Return as many draws under another prior share of hidden positives, by resampling.
 
-        Each is taken as often as its weight says, but for less than one time (systematic
-        resampling); its rates stay as they are.
+        The number of copies of a draw is in proportion to its weight, rounded up or down
+        (systematic resampling). The rates of a draw stay the same.
         """
         old = self.curve.hidden
         reached = np.cumsum(self.weights(share))
@@ -531,28 +538,28 @@ class CurveDraws:
 
     @property
     def hidden_ratio(self) -> FloatArray:
-        """Positives of the background over those of the curve, shape (draws,)."""
+        """The positives of the background divided by those of the curve, shape (draws,)."""
         return self.drawn.ratio * self._reference_ratio
 
     def prior_ratio(self, level: float) -> float:
-        """Return a quantile of `hidden_ratio` before labels, for the curves that they leave."""
+        """Return a prior quantile of `hidden_ratio`, at the drawn curves' median reference."""
         hidden = self.curve.hidden
         quantile = hidden.share * np.exp(hidden.spread * scipy.special.ndtri(level))
         return float(quantile * np.median(self._reference_ratio))
 
     @property
     def _reference_ratio(self) -> FloatArray:
-        """What the background is relative to over the positives of the curve, shape (draws,)."""
+        """The reference of the background divided by the curve's positives, shape (draws,)."""
         return self.drawn.reference / (self.drawn.sigma @ self.curve.share)
 
 
 def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
-    """Return where climbs to the mode begin, shape (`STARTS`, dimensions).
+    """Return the starting points of climbs to the mode, shape (`STARTS`, dimensions).
 
-    The likeliest of some points over the prior of the top, the mean slope and the background, all
-    else being as the prior expects, with those of another top or slope. Where prior probabilities
-    reach over many units of log-odds, rates at the middle of the prior are all 0 or 1 but for a
-    few: from there alone no step would find the mode.
+    They are the points of highest posterior density on a grid over the prior of the top, the mean
+    slope and the background, each with another top or slope; other parameters are at their prior
+    mean. If prior probabilities reach over many units of log-odds, most rates at the prior mean are
+    0 or 1, and from there alone no step would find the mode.
     """
     points = _points_of_prior(curve.dimensions)
     order = np.argsort(-curve.at(points).given(labels).logarithm)
@@ -562,7 +569,7 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
 
 @functools.cache
 def _points_of_prior(dimensions: int) -> FloatArray:
-    """Return points over the prior of the top, the mean slope and the background."""
+    """Return a grid over the prior of top, mean slope and background: (points, dimensions)."""
     grid = np.stack(np.meshgrid(_TOPS, _SLOPES, _BACKGROUNDS), axis=-1).reshape(-1, 3)
     points = np.zeros((len(grid), dimensions))
     points[:, [0, 1, -1]] = grid

@@ -28,7 +28,7 @@ _FEWEST_BANDS = 3
 
 
 def obstacle(table: CellTable) -> str | None:
-    """Return why there can be no model of the labels of a pool, in words; None if there can."""
+    """Return in words why the labels of a pool cannot be modelled; None if they can."""
     if table.classes == 1:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:

@@ -1,4 +1,4 @@
-"""A measure on a part of the pool, with what labels say of it: what every interval is made from."""
+"""A measure on a part of the pool, with the statistics that its intervals are computed from."""
 
 import dataclasses
 import functools
@@ -23,12 +23,12 @@ from evalsampling.measures.on_cells import cells_adding_to, numbers_of_rows, row
 
 @dataclasses.dataclass(frozen=True)
 class Estimand:
-    """A measure of m components on a part of the pool.
+    """A measure of m components on a part of the pool, and the data it is estimated from.
 
     Attributes:
-        requested: the measure, with design weights or calibrated ones.
-        inputs: what its estimates are made from: n labelled rows.
-        domain: the part, or the whole pool.
+        requested: the measure, with design weights or calibrated weights.
+        inputs: the data that its estimates are computed from: n labelled rows.
+        domain: the part of the pool, or the whole pool.
         aimed_at: whether the rows were drawn for this measure.
     """
 
@@ -39,27 +39,30 @@ class Estimand:
 
     @property
     def measure(self) -> Measure:
-        """What is estimated, however weights are made."""
+        """The measure, whether its weights are calibrated or not."""
         return measure_of(self.requested)
 
     @property
     def calibrates(self) -> bool:
-        """Whether weights are moved to reproduce known totals."""
+        """Whether weights are calibrated to known totals."""
         return isinstance(self.requested, Calibrated)
 
     @property
     def is_pool(self) -> bool:
-        """Whether it is about the whole pool."""
+        """Whether the domain is the whole pool."""
         return self.domain.count is None
 
     @functools.cached_property
     def inside(self) -> npt.NDArray[np.bool_]:
-        """Which labelled rows are in the domain, shape (n,)."""
+        """Whether each labelled row is in the domain, shape (n,)."""
         return self.domain.holds(self.inputs.history, self.inputs.sample.question)
 
     @functools.cached_property
     def biases(self) -> Sequence[Bias | None]:
-        """The bias of each component; None where it is unknown, or values are not of weights."""
+        """The bias of each component; None where it is unknown.
+
+        It is known only for estimates from plain design weights.
+        """
         measure, inputs = self.measure, self.inputs
         if self.calibrates or inputs.response is not None:
             return [None] * len(measure.components)
@@ -68,7 +71,7 @@ class Estimand:
 
     @functools.cached_property
     def linearised(self) -> tuple[FloatArray, FloatArray]:
-        """Values, shape (m,), and what each labelled row adds to them, shape (n, m)."""
+        """The estimated values, shape (m,), and the influences of labelled rows, shape (n, m)."""
         value, influence = linearise(
             self.measure, self.inputs, self.domain, self.inside, self.calibrates
         )
@@ -76,14 +79,14 @@ class Estimand:
 
     @functools.cached_property
     def evidence(self) -> list[Evidence]:
-        """What each component rests on."""
+        """The evidence for each component: gaps in the labels, expected error and bias."""
         measure, inputs = self.measure, self.inputs
         gaps = self.gaps()
         if inputs.covers_pool and self.is_pool and not self.aimed_at:
             cells = cells_adding_to(measure, inputs.table)
             share = float(inputs.table.count[cells].sum() / inputs.table.rows)
-            are_of_it = cells[inputs.history.cell[inputs.sample.question]]
-            missing = find_missing_weight(inputs.sample, are_of_it, share)
+            may_add = cells[inputs.history.cell[inputs.sample.question]]
+            missing = find_missing_weight(inputs.sample, may_add, share)
             gaps = [gap or missing for gap in gaps]
         expected: Sequence[float | None] = [None] * len(gaps)
         if self._can_anticipate:
@@ -94,13 +97,13 @@ class Estimand:
                 measure, inputs.table, risk, inputs.chance, prior, self.unlabelled, draws
             ).tolist()
         return [
-            Evidence(measure.undefined_without, *of_one)
-            for of_one in zip(gaps, expected, self.biases, strict=True)
+            Evidence(measure.undefined_without, *of_component)
+            for of_component in zip(gaps, expected, self.biases, strict=True)
         ]
 
     @property
     def _can_anticipate(self) -> bool:
-        """Whether the cells say what error to expect: not of parts of the pool."""
+        """Whether the standard error can be predicted from the cells."""
         return (
             self.inputs.chance is not None
             and self.inputs.sample.draws > 0
@@ -112,23 +115,26 @@ class Estimand:
         )
 
     def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
-        """Return what the labels lack, for each component: see `find_gaps`."""
+        """Return why labels allow no claim on each component, None if they do: see `find_gaps`."""
         number = len(self.measure.components)
         return find_gaps(self._shares, self._row, number, self._open_shares, fewest_of_each)
 
-    def fewest_rows(self, there: Predictive) -> IntArray:
-        """Return the labelled rows of the scarcest share of each component, shape (m,).
+    def fewest_rows(self, predictive: Predictive) -> IntArray:
+        """Return the number of labelled rows of each component's scarcest share, shape (m,).
 
         Args:
-            there: labels of the domain, by the model of the labels.
+            predictive: draws of the labels of the domain, by the model of the labels.
         """
         number, chosen = len(self.measure.components), self.unlabelled > 0
-        expected = numbers_of_rows(self.measure, there.table, chosen, there.expected)
+        expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)
         return fewest_rows(self._shares, self._row, number, self._open_shares, expected)
 
     @functools.cached_property
     def unlabelled(self) -> IntArray:
-        """Rows of the domain in each cell that have no label, shape (cells,): all, if they vary."""
+        """The number of unlabelled rows of the domain in each cell, shape (cells,).
+
+        If answers about a row vary, all rows count as unlabelled.
+        """
         rows = self.domain.rows(self.inputs.table)
         if self.inputs.stochastic:
             return rows
@@ -137,23 +143,23 @@ class Estimand:
 
     @functools.cached_property
     def _answers(self) -> IntArray:
-        """The answers about rows of the domain, by their places."""
+        """Indices of the answers about rows of the domain."""
         return np.flatnonzero(self.inside[self.inputs.votes.row])
 
     @functools.cached_property
     def _shares(self) -> Sequence[Share]:
-        """The shares that the measure depends on, of the labelled rows."""
+        """The shares that the measure depends on, among the answers about rows of the domain."""
         outputs = self.inputs.outputs.take(self._answers)
         return self.measure.shares(outputs, self.inputs.label[self._answers])
 
     @functools.cached_property
     def _row(self) -> IntArray:
-        """Numbers that tell these rows apart."""
+        """A number that identifies the row of each answer in the domain, 0 and up without gaps."""
         row = self.inputs.row[self.inputs.votes.row[self._answers]]
         return np.unique(row, return_inverse=True)[1].ravel()
 
     @functools.cached_property
     def _open_shares(self) -> Sequence[Share]:
-        """The same shares of what rows without a label may be."""
+        """The shares that the measure depends on, among the possible unlabelled rows."""
         cells = rows_of_cells(self.measure, self.inputs.table, self.unlabelled > 0)
         return self.measure.shares(*cells)

@@ -1,4 +1,4 @@
-"""What an estimate rests on: whether its labels say anything of its error."""
+"""Tests of whether the labels suffice to estimate the error of an estimate."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,22 +13,23 @@ from evalsampling.measures.base import Share
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
 
-With fewer, the design has met next to none of them, and of a model it is the prior that speaks."""
+With fewer, the variance estimated from labels is not reliable, and a model's interval depends
+mostly on its prior."""
 
 FAR = 3.0
-"""Standard errors that a sum of weights may fall short by."""
+"""Most standard errors by which a sum of weights may fall short of its expected value."""
 
 LEAST_WEIGHT = 0.5
-"""Share of the rows that must be accounted for, once the sum of the weights is off."""
+"""Least share of the rows that weights must sum to if they fall short of all rows."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """Why the labels allow no claim about a number.
+    """The reason why the labels allow no claim about a number.
 
     Attributes:
-        method: short, in place of the method of an interval: "few positives".
-        words: "only 2 positives seen, fewer than 10".
+        method: in short, in place of the method of an interval: "few positives".
+        words: as a sentence: "only 2 positives seen, fewer than 10".
     """
 
     method: str
@@ -42,19 +43,19 @@ def find_gaps(
     open_shares: Sequence[Share],
     fewest_of_each: int = 1,
 ) -> list[Gap | None]:
-    """Return, for each component of a measure, what its labels lack; None if nothing.
+    """Return, for each component of a measure, why its labels allow no claim; None if they do.
 
-    A measure may claim no more than the shares it depends on (`Measure.shares`). Of each, at
-    least `FEWEST_EVIDENCE` distinct rows must have a label, and both hits and misses must have
-    been met: with one of them missing, the variance estimated from the labels is blind to it. A
-    share all of whose rows have a label is known, so it lacks nothing.
+    A measure is as uncertain as the shares it depends on (`Measure.shares`). Of each share, at
+    least `FEWEST_EVIDENCE` distinct rows must have a label, and both hits and misses must be among
+    them: if either is missing, the variance estimated from the labels does not reflect it. A share
+    all of whose rows have a label is known, so it has no gap.
 
     Args:
-        shares: of the labelled rows that count.
-        row: shape (n,): numbers that tell the rows of the pool apart, 0 and up.
-        components: how many the measure has.
-        open_shares: the same shares of rows without a label, or of what they may be.
-        fewest_of_each: hits, and misses, that must have been met.
+        shares: shares of the labelled rows that count.
+        row: shape (n,): a number that identifies the row of the pool, 0 and up.
+        components: number of components of the measure.
+        open_shares: the same shares of unlabelled rows, or of what they may be.
+        fewest_of_each: least number of labelled hits, and of labelled misses.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -80,18 +81,18 @@ def fewest_rows(
     open_shares: Sequence[Share],
     expected: FloatArray,
 ) -> IntArray:
-    """Return, for each component of a measure, the labelled rows of its scarcest share: (m,).
+    """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    A share all of whose rows have a label is known, so it is not scarce. Neither is one with
-    `FEWEST_EVIDENCE` labelled rows if these are as many as are expected to be without a label: how
-    many are met varies little then. All labelled rows count where no share is scarce.
+    A share all of whose rows have a label is known, so it is not scarce. Neither is a
+    share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
+    the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
 
     Args:
-        shares: of the labelled rows that count.
-        row: shape (n,): numbers that tell the rows of the pool apart, 0 and up.
-        components: m.
-        open_shares: the same shares of what rows without a label may be.
-        expected: shape of the rows of ``open_shares``: how many of each are expected.
+        shares: shares of the labelled rows that count.
+        row: shape (n,): a number that identifies the row of the pool, 0 and up.
+        components: m, the number of components.
+        open_shares: the same shares of what unlabelled rows may be.
+        expected: expected number of each of the rows of ``open_shares``.
     """
     fewest = np.full(components, len(row))
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -106,17 +107,18 @@ def fewest_rows(
 
 
 def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float) -> Gap | None:
-    """Return the gap of a sample whose weights do not add up to the rows they stand for.
+    """Return the gap of a sample whose weights sum to far fewer rows than they represent, or None.
 
-    Where every row always has a chance, the weights of the rows that may add to a measure sum to
-    the share of such rows, but for an error whose variance the weights themselves show. If the sum
-    falls short by more than `FAR` standard errors, and of more than half, most rows were never met.
-    Draws aimed at a measure leave out what matters least to it, so this is for other measures.
+    If every row can always be drawn, the weights of the rows that may add to a measure sum to the
+    share of such rows, apart from an error whose variance the weights themselves show. If the sum
+    falls short by more than `FAR` standard errors, and is less than `LEAST_WEIGHT` of that share,
+    most rows had hardly a chance. Draws aimed at a measure neglect the rows that matter least to
+    it, so the check is meant for other measures.
 
     Args:
         sample: the weighted rows.
-        inside: shape (n,): whether a row is of those that may add to the measure.
-        share: of the pool, that such rows have.
+        inside: shape (n,): whether a row may add to the measure.
+        share: share of the pool that such rows make up.
     """
     flag = inside.astype(np.float64)
     total = float(sample.mean(flag))
@@ -131,6 +133,7 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
 
 
 def _gap(share: Share, count: int, hits: int, misses: int) -> Gap:
+    """Return the gap of a share, given its numbers of labelled rows, hits and misses."""
     if count < FEWEST_EVIDENCE:
         words = f"only {count} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
         return Gap(f"few {share.rows_name}", words)
@@ -141,7 +144,7 @@ def _gap(share: Share, count: int, hits: int, misses: int) -> Gap:
 
 
 def _distinct(chosen: BoolArray, row: IntArray) -> IntArray:
-    """Return how many rows of the pool are behind the chosen questions: shape () or (c,)."""
+    """Return the number of distinct rows of the chosen questions: shape () or (c,)."""
     if len(row) and row.max() + 1 < len(row):  # a row was asked about again
         order = np.argsort(row, kind="stable")
         first = np.flatnonzero(np.diff(row[order], prepend=-1))
@@ -150,5 +153,5 @@ def _distinct(chosen: BoolArray, row: IntArray) -> IntArray:
 
 
 def _spread(numbers: npt.ArrayLike, places: int) -> IntArray:
-    """Return one number for each place, where one may stand for all."""
+    """Return one number for each component; a single number is repeated."""
     return np.broadcast_to(np.asarray(numbers, dtype=np.int64), (places,))

@@ -108,4 +108,5 @@ class EstimationInput:
 
     @functools.cached_property
     def _priors(self) -> dict[int, FloatArray]:
+        """The calibrated priors that were computed before, by system."""
         return {}

@@ -1,9 +1,9 @@
-"""What wrong labels do to an estimate, given how often labels of rows of known class were right.
+"""Correction of an estimate for wrong labels, given labels of gold rows, whose class is known.
 
-A label j of a row whose class is i has the chance P_ij, whatever else the row is. Then
-l~_j = sum_i (P^-1)_ji l_i has the expectation l_i, the loss under the true class: its mean is what
-the measure is taken of. For the share of positives of two classes this is the estimate of Rogan and
-Gladen, (p + specificity - 1) / (sensitivity + specificity - 1).
+A row of class i gets the label j with probability P_ij, which depends on nothing else. Then
+l~_j = sum_i (P^-1)_ji l_i has the expectation l_i, the loss under the true class, so the measure
+is computed from the mean of l~. For the share of positives of two classes this is the estimate of
+Rogan and Gladen, (p + specificity - 1) / (sensitivity + specificity - 1).
 
 References:
     W. J. Rogan and B. Gladen, *Estimating prevalence from the results of a screening test*,
@@ -29,29 +29,30 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
 
 _DRAWS = 2000
-"""Of the chances P and of the error of sampling, behind a band."""
+"""Number of draws of P and of the sampling error that a band is computed from."""
 
 _INNER = 0.75
-"""Share of the normal interval that the draws of a model are widened to hold."""
+"""Share of the normal interval's half-width that a band from a model's draws must contain."""
 
 _MOST_FEATURES = 256
 _LEAST_RIGHT = 1e-3
-"""What the chance of a right label may exceed that of a wrong one by, at least: with C classes the
-determinant of P is that to the power of C - 1, if wrong ones are alike."""
+"""Least excess of the probability of the right label over that of a wrong one.
+
+With C classes and equally likely wrong labels, the determinant of P is its power of C - 1."""
 
 
 @dataclasses.dataclass(frozen=True)
 class LabelErrorBand:
-    """A measure corrected for wrong labels, and what its error is made of.
+    """A measure corrected for wrong labels, with a band and the two parts of its error.
 
     Attributes:
-        value: corrected, None if it is undefined or the labels say next to nothing.
+        value: corrected value, None if it is undefined or labels hardly depend on the class.
         low: lower end of the band.
         high: upper end of the band.
-        sampling_error: standard error that the sample alone leaves in the corrected value.
-        label_error: what wrong labels do: the root of the squared correction and of the variance
-            that comes of the number of gold rows.
-        dominates: whether that is more than the error of sampling.
+        sampling_error: standard error of the corrected value that is due to sampling.
+        label_error: error that is due to wrong labels: the root of the squared correction plus the
+            variance that is due to the limited number of gold rows.
+        dominates: whether the error due to labels exceeds the sampling error.
     """
 
     value: float | None
@@ -62,7 +63,7 @@ class LabelErrorBand:
 
     @property
     def dominates(self) -> bool:
-        """Whether wrong labels, not sampling, are what limits the estimate."""
+        """Whether wrong labels cause more error than sampling does."""
         if self.sampling_error is None or self.label_error is None:
             return self.value is None
         return self.label_error > self.sampling_error
@@ -76,62 +77,62 @@ def correct(
     estimate: Estimate,
     model: LabelModel | None = None,
 ) -> LabelErrorBand | None:
-    """Return the band of a measure of one component on the whole pool.
+    """Return a measure on the whole pool, corrected for wrong labels, with its band.
 
-    The corrected value is the estimate and what the correction adds to the weighted mean of the
-    losses; the error of sampling is that of the estimate, times what the correction does to that
-    of the mean. So labels without errors leave both, whatever else an estimate is made of: the
-    weights' own sum, or a model.
+    The corrected value is the estimate plus the difference that the correction makes to the measure
+    of the weighted mean losses. The sampling error is that of the estimate, scaled by the factor
+    that the correction makes to the error of that measure. So if no gold label is wrong, both stay
+    as they are, even if the estimate uses more than weighted means, such as a model.
 
-    The band is the middle part of draws: of P, from the Dirichlet distribution of each row with
-    the gold rows and 1/2 for each class as parameters, and of the error of sampling: from the
-    normal distribution, or by the model draws of the labels that all rows would get, of which a few
-    hidden positives make a lean distribution that no normal one follows. It holds at least the
-    normal interval at the rates that were met, with a model the inner part of it.
+    The band is the central part of draws. In each draw, the rows of P are from Dirichlet
+    distributions, with the numbers of gold rows plus 1/2 for each class as parameters. The sampling
+    error is from the normal distribution, or from the model's draws of the labels that all rows
+    would get: a few hidden positives make its distribution skewed. The band contains at least the
+    normal interval at the observed rates, or with a model its inner part.
 
-    Of the correction l~ - l, what rows with the most common label have is known of every row of the
-    pool, if the cells tell its losses: the sample gives the rest.
+    The correction l~ - l of rows with the most common label is known for every row of the pool if
+    the losses can be computed from the cells; the sample is only used for the other labels.
 
     Args:
-        measure: to correct.
+        measure: the measure to correct.
         inputs: the labelled rows and their weights.
-        gold: shape (classes, classes): gold rows by their class and by their label.
-        seed: of the draws.
-        estimate: of the measure, from the labels as they are given.
-        model: of the labels as they are given, where the measure's interval is by it.
+        gold: shape (classes, classes): number of gold rows by class and label.
+        seed: seed of the draws.
+        estimate: estimate of the measure from the labels as they are.
+        model: model of the labels as they are, if the measure's interval is model-based.
 
     Returns:
-        None for measures of several components, or of too many entries to be told apart.
+        The corrected measure; None for measures of several components, or with too many losses.
     """
     sums = _Sums.of_sample(measure, inputs)
     if sums is None:
         return None
     bounds, classes = measure.components[0].bounds, inputs.table.classes
-    nothing = LabelErrorBand(None, *bounds, None, None)
+    undefined = LabelErrorBand(None, *bounds, None, None)
     rates = gold / np.maximum(gold.sum(axis=1, keepdims=True), 1)
-    right = np.eye(classes)
-    if estimate.value is None or not np.isfinite(sums.value(right)):
-        return nothing
-    plain, further = estimate.value, estimate.value - sums.value(right)
+    no_errors = np.eye(classes)
+    if estimate.value is None or not np.isfinite(sums.value(no_errors)):
+        return undefined
+    plain, further = estimate.value, estimate.value - sums.value(no_errors)
     value = sums.value(_inverse(rates)) + further
     if not np.isfinite(value):
-        return nothing
-    of_sums, of_estimate = sums.standard_error(right), estimate.standard_error
+        return undefined
+    of_sums, of_estimate = sums.standard_error(no_errors), estimate.standard_error
     scale = of_estimate / of_sums if of_sums and of_estimate is not None else 1.0
     rng = np.random.default_rng([seed, len(inputs.label)])
     draws = np.stack([rng.dirichlet(row + 0.5, _DRAWS) for row in gold], axis=1)
-    inverses = np.stack([_inverse(one) for one in draws])
-    values = np.array([sums.value(one) for one in inverses]) + further
+    inverses = np.stack([_inverse(drawn_rates) for drawn_rates in draws])
+    values = np.array([sums.value(inverse) for inverse in inverses]) + further
     if model is None:
-        errors = scale * np.array([sums.standard_error(one) for one in inverses])
-        drawn, held = values + errors * rng.standard_normal(_DRAWS), 1.0
+        errors = scale * np.array([sums.standard_error(inverse) for inverse in inverses])
+        drawn, inner = values + errors * rng.standard_normal(_DRAWS), 1.0
     else:
-        drawn, held = _predicted(measure, inputs, model, inverses, rng), _INNER
+        drawn, inner = _predicted(measure, inputs, model, inverses, rng), _INNER
     low, high = _middle(drawn, bounds, inputs.confidence)
     finite = np.clip(values[np.isfinite(values)], *bounds)
     cut, error = float(np.clip(value, *bounds)), scale * sums.standard_error(_inverse(rates))
-    # The draws take rare errors for likely: at the rates that were met there may be none.
-    reach = held * float(scipy.special.ndtri((1 + inputs.confidence) / 2)) * error
+    # Draws of P make label errors likely even if there were none among the gold rows.
+    reach = inner * float(scipy.special.ndtri((1 + inputs.confidence) / 2)) * error
     return LabelErrorBand(
         cut,
         max(min(low, cut - reach), bounds[0]),
@@ -148,9 +149,9 @@ def _predicted(
     inverses: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the corrected measure of draws of all labels, each with a P^-1 of its own.
+    """Return the corrected measure for each P^-1, given a draw of all labels: shape (draws,).
 
-    Rows with the label j count (P^-1)_ji times as rows of each class i.
+    A row with the label j counts as (P^-1)_ji rows of each class i.
     """
     labels = model.everywhere
     turn = np.arange(len(inverses)) % len(labels.unlabelled)
@@ -174,7 +175,10 @@ def _predicted(
 
 
 def _inverse(rates: FloatArray) -> FloatArray:
-    """Return P^-1, NaN where labels tell next to nothing of classes, or the opposite."""
+    """Return the inverse of the label probabilities P, or NaN.
+
+    It is NaN if labels hardly depend on the class, or mean the opposite.
+    """
     if np.linalg.det(rates) < _LEAST_RIGHT ** (len(rates) - 1):
         return np.full_like(rates, np.nan)
     return np.asarray(np.linalg.inv(rates), dtype=np.float64)
@@ -182,14 +186,14 @@ def _inverse(rates: FloatArray) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class _Sums:
-    """Weighted sums of the losses that rows would have under each class, by their labels.
+    """Weighted sums of the losses that rows would have under each class, for each label.
 
     Attributes:
-        measure: of one component.
-        sums: shape (labels, classes, d).
-        covariance: of them, flattened.
-        pool: shape (classes, d): mean losses of all rows of the pool, were all of one class; None
-            if the cells do not tell them.
+        measure: a measure of one component.
+        sums: shape (labels, classes, d): the sums.
+        covariance: covariance of the flattened sums.
+        pool: shape (classes, d): mean losses over the pool if all its rows were of a class; None
+            if they cannot be computed from the cells.
         common: the most common label.
     """
 
@@ -201,7 +205,7 @@ class _Sums:
 
     @classmethod
     def of_sample(cls, measure: Measure, inputs: EstimationInput) -> "_Sums | None":
-        """Return the sums of a sample, None for measures that have too many of them."""
+        """Return the sums of a sample; None for several components or too many losses."""
         classes, label, votes = inputs.table.classes, inputs.label, inputs.votes
         if len(measure.components) > 1 or classes**2 * measure.size > _MOST_FEATURES:
             return None
@@ -223,26 +227,28 @@ class _Sums:
         )
 
     def _known_part(self, inverse: FloatArray) -> FloatArray:
-        """Return what the correction is of rows whose label is the common one: a row of P^-1 - I.
+        """Return the correction of rows with the most common label: its row of P^-1 - I.
 
-        Its mean over the pool is known, so the sample is not asked for it.
+        Its mean over the pool is known, so it is not estimated from the sample.
         """
         return inverse[self.common] - np.eye(len(inverse))[self.common]
 
     def _coefficients(self, inverse: FloatArray) -> FloatArray:
+        """Return the coefficients of the sums in the corrected risk: (labels, classes)."""
         return inverse if self.pool is None else inverse - self._known_part(inverse)
 
     def _risk(self, inverse: FloatArray) -> FloatArray:
+        """Return the corrected mean losses, shape (d,), given P^-1."""
         base = 0.0 if self.pool is None else self._known_part(inverse) @ self.pool
         return base + np.einsum("ji,jie->e", self._coefficients(inverse), self.sums)
 
     def value(self, inverse: FloatArray) -> float:
-        """Return the measure under P, by its inverse; NaN if it is undefined."""
+        """Return the corrected measure, given P^-1; NaN if it is undefined."""
         risk = self._risk(inverse)
         return float(self.measure.value(risk)[0]) if np.isfinite(risk).all() else float("nan")
 
     def standard_error(self, inverse: FloatArray) -> float:
-        """Return the error that sampling leaves in it, likewise."""
+        """Return the sampling error of the corrected measure, given P^-1; NaN if undefined."""
         risk = self._risk(inverse)
         if not np.isfinite(risk).all():
             return float("nan")
@@ -252,7 +258,10 @@ class _Sums:
 
 
 def _pool_means(measure: Measure, inputs: EstimationInput) -> FloatArray | None:
-    """Return the mean loss of the pool under each class, (classes, d), if the cells tell it."""
+    """Return the mean losses over the pool if all its rows were of a class: (classes, d).
+
+    None if they cannot be computed from the cells.
+    """
     table = inputs.table
     if not known_exactly(measure, table):
         return None
@@ -267,7 +276,7 @@ def _pool_means(measure: Measure, inputs: EstimationInput) -> FloatArray | None:
 def _middle(
     draws: FloatArray, bounds: tuple[float, float], confidence: float
 ) -> tuple[float, float]:
-    """Return the middle part of draws; one that is undefined may be anything."""
+    """Return the ends of the central part of draws; undefined draws count as either bound."""
     tail = (1 - confidence) / 2
     low = np.quantile(np.where(np.isfinite(draws), draws, bounds[0]), tail)
     high = np.quantile(np.where(np.isfinite(draws), draws, bounds[1]), 1 - tail)

@@ -1,4 +1,4 @@
-"""The label likelihood: whether the probabilities are good enough for rows to be chosen by them.
+"""The label likelihood: a test of whether probabilities are good enough to choose rows by.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 2.9 and
@@ -15,18 +15,19 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 WORTH_CHOOSING = 0.6
-"""Likelihood from which on rows that are chosen by the probabilities beat even draws, as found in
-section 4.4.2 for spam and digits of two classes, where guessing has 0.5."""
+"""Likelihood above which rows chosen by the probabilities beat even draws.
+
+Section 4.4.2 found it for spam and for digits of two classes, where guessing has 0.5."""
 
 FEWEST_LABELS = 30
-"""Labels below which nothing is said: a single confident miss would decide."""
+"""Fewest labels that give a likelihood: with fewer, a single confident miss would decide."""
 
 
 def expected_likelihood(table: CellTable) -> float:
-    """Return the label likelihood of a pool if the probabilities are right, in (0, 1].
+    """Return the label likelihood that a pool would have if the probabilities are right, in (0, 1].
 
-    The geometric mean of the probability of a label, exp(mean over rows of sum_y p log p): at most
-    what labels show where the probabilities are right, whatever it is where they are not.
+    It is the geometric mean of the probability of a label, exp(mean over rows of sum_y p log p).
+    The labels show about as much if the probabilities are right, and more or less if they are not.
     """
     prior = anticipate(table.prior, 1.0)
     return float(np.exp(table.count @ np.sum(prior * np.log(prior), axis=1) / table.rows))
@@ -38,15 +39,15 @@ def label_likelihood(
     sample: WeightedSample,
     inside: npt.NDArray[np.bool_] | None = None,
 ) -> float | None:
-    """Return the label likelihood that the labels show, in (0, 1]; None of too few of them.
+    """Return the label likelihood that the labels show, in (0, 1]; None for too few labels.
 
-    exp(sum v log p(y|x) / sum v) over labelled rows, v their weights, p the mean prior of the cell,
-    which is what designs are made from. Rows that are never drawn are left out.
+    It is exp(sum v log p(y|x) / sum v) over labelled rows, with their weights v and the mean prior
+    p of the cell, which designs are made from. Rows that are never drawn are left out.
 
     Args:
         table: the cells.
         history: the labels.
-        sample: their weights.
+        sample: the weights of labelled questions.
         inside: shape (questions,): which questions count; all if not given.
     """
     chosen = np.ones(len(sample.question), dtype=bool)
@@ -57,16 +58,16 @@ def label_likelihood(
     if len(question) < FEWEST_LABELS or not weight.sum() > 0:
         return None
     prior: FloatArray = anticipate(table.prior[history.cell[question]], 1.0)
-    found = np.log(prior[votes.row, votes.label])
-    return float(np.exp(votes.spread(weight) @ found / weight.sum()))
+    log_probability = np.log(prior[votes.row, votes.label])
+    return float(np.exp(votes.spread(weight) @ log_probability / weight.sum()))
 
 
 def doubts(likelihood: float | None, what: str) -> list[str]:
-    """Return a warning where a likelihood is too low for rows to be chosen by probabilities.
+    """Return a warning if a likelihood is too low for rows to be chosen by probabilities.
 
     Args:
-        likelihood: None if there is none.
-        what: whose it is, in words.
+        likelihood: the label likelihood, None if it is not known.
+        what: the labels or rows it belongs to, in words.
     """
     if likelihood is None or likelihood >= WORTH_CHOOSING:
         return []

@@ -1,4 +1,4 @@
-"""Estimates of measures with the influence of each labelled row: all that variances need."""
+"""Estimates of measures with the influence of each labelled row, which variances need."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -27,13 +27,13 @@ def linearise(
     inside: npt.NDArray[np.bool_],
     calibrate: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return g(R^), shape (m,), and what each row adds to it, shape (n, m), 0 outside the domain.
+    """Return the estimate g(R^), shape (m,), and the influence of each labelled row, shape (n, m).
 
-    R^ of a domain is that of its rows over its known share of the pool; where every row had a
-    chance, over the estimate of this share, which errs along with the numerator; so are
-    self-normalised weights of the whole pool. With
-    ``calibrate``, weights are moved to reproduce the known means of the losses. Where there is a
-    model, see `_by_model`.
+    The influence is 0 outside the domain. R^ of a domain is the weighted sum over its rows, divided
+    by its known share of the pool. If every row could be drawn, it is divided by the estimate of
+    this share instead, whose error is correlated with that of the numerator; self-normalised
+    weights of the whole pool are treated alike. With ``calibrate``, weights are moved to reproduce
+    the known means of the losses. With a model, see `_by_model`.
     """
     weight = inputs.sample.weight
     if calibrate and len(weight):
@@ -55,17 +55,17 @@ def expected_error(
     inside: npt.NDArray[np.bool_],
     rate: FloatArray,
 ) -> FloatArray:
-    """Return the standard error that rates of the classes make expect of `linearise`, shape (m,).
+    """Return the standard error of `linearise` that rates of the classes predict, shape (m,).
 
-    A variance estimated from labels knows only of those that were met. Here each labelled row
-    counts with the mean of what it would add with each label that it might have had. Weights moved
-    to known totals are taken as they were.
+    A variance estimated from labels reflects only the labels in the sample. Here each labelled row
+    counts with the mean of its influence over the labels that it might have had. Calibration of
+    weights to known totals is ignored.
 
     Args:
-        measure: what is estimated.
-        inputs: from what.
-        domain: on what part of the pool.
-        inside: shape (n,): labelled rows of that part.
+        measure: the measure that is estimated.
+        inputs: the labelled rows and their weights.
+        domain: the part of the pool.
+        inside: shape (n,): whether a labelled row is in that part.
         rate: shape (cells, classes): rates of the classes, summing to 1.
     """
     terms = _terms(measure, inputs, domain, inside)
@@ -81,12 +81,12 @@ def expected_error(
 
 @dataclasses.dataclass(frozen=True)
 class _Terms:
-    """What the linear part of an estimate is the weighted sum of: (Dg(risk) l - centre) factor.
+    """The terms whose weighted sum is the linear part of an estimate: (Dg(risk) l - centre) factor.
 
     Attributes:
         risk: R^, shape (d,).
-        centre: shape (n, m), or (1, m) if that of all labelled rows is the same.
-        factor: shape (n,): of each labelled row, 0 outside the domain.
+        centre: shape (n, m), or (1, m) if it is the same for all labelled rows.
+        factor: shape (n,): factor of each labelled row, 0 outside the domain.
     """
 
     risk: FloatArray
@@ -94,7 +94,7 @@ class _Terms:
     factor: FloatArray
 
     def added(self, influence: FloatArray) -> FloatArray:
-        """Return what each labelled row adds, shape (n, m), given Dg(risk) l of it."""
+        """Return the term of each labelled row, shape (n, m), given its Dg(risk) l."""
         return np.asarray((influence - self.centre) * self.factor[:, None])
 
 
@@ -115,7 +115,7 @@ def _terms(
 
 
 def _factor(inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return what the pool's weights of labelled rows are multiplied by on a domain: (n,)."""
+    """Return the factors that turn the pool's weights of labelled rows into the domain's: (n,)."""
     return np.asarray(inside * (inputs.table.rows / max(int(domain.rows(inputs.table).sum()), 1)))
 
 
@@ -132,16 +132,16 @@ def _influence(measure: Measure, inputs: EstimationInput, risk: FloatArray) -> F
 def _by_model(
     measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the difference estimator, or the end of the range that it lies beyond.
+    """Return the difference estimate, cut at the measure's bounds, and each row's influence.
 
-    Where it errs by more than any number in the range would, as it does when the model is far off
-    in cells whose rows weigh much, or has no value at a risk that no labels can have, that of the
-    weights alone.
+    The estimate from weights alone replaces it where it is undefined, and where its variance, or
+    its squared distance from the range, is larger than the variance of a uniform number in the
+    range. That happens when the model is far off in cells whose rows have large weights.
     """
     terms = _terms(measure, inputs, domain, inside)
     value = measure.value(terms.risk)
     influence = terms.added(_influence(measure, inputs, terms.risk))
-    low, high = np.transpose([one.bounds for one in measure.components])
+    low, high = np.transpose([component.bounds for component in measure.components])
     within = np.clip(value, low, high)
     square = np.maximum((value - within) ** 2, inputs.sample.variance(influence))
     useless = np.isnan(value) | (square > variance_of_any(measure))
@@ -157,16 +157,16 @@ def _differences(
 ) -> _Terms:
     """Return the linear part of the difference estimator.
 
-    The model's total over the cells, and the weighted sum of what the labels differ from it
-    (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). Put in
-    another way: rows that the weights of their cell do not account for have the model's labels.
-    Where weights account for more rows than a cell has, it may leave the range of the measure.
+    It is the model's total over the cells plus the weighted sum of the differences between labels
+    and model (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4).
+    In other words, rows that the weights of their cell do not account for get the model's labels.
+    If weights account for more rows than a cell has, the estimate may leave the measure's range.
 
     Args:
-        measure: what is estimated.
-        inputs: from what.
-        domain: on what part of the pool.
-        factor: shape (n,): what the weights of labelled rows are multiplied by.
+        measure: the measure that is estimated.
+        inputs: the labelled rows, their weights and the model's rates.
+        domain: the part of the pool.
+        factor: shape (n,): factor of the weight of each labelled row.
     """
     assert inputs.response is not None
     table, response = inputs.table, inputs.response
@@ -183,9 +183,9 @@ def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> F
     """Return the mean influence of a row of each cell with each label, 0 where undefined.
 
     Args:
-        measure: g and l.
+        measure: the measure, with its g and l.
         table: the cells.
-        risk: where the derivative of g is taken.
+        risk: R^, the point at which the derivative of g is taken.
 
     Returns:
         Shape (cells, classes, m).
@@ -201,14 +201,15 @@ def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> F
 def influences_by_cell(
     measure: Measure, table: CellTable, parts: Sequence[FloatArray]
 ) -> Iterator[Sequence[FloatArray]]:
-    """Yield what `influence_by_cell` is at the risks of each part: of each class, (n, m, cells).
+    """Yield, for each part, the mean influence of a row of each cell, by class: (n, m, cells) each.
 
-    Losses are worked out once for all risks, unless that takes matrices that are too large.
+    It is `influence_by_cell` at the n risks of the part. Losses are computed once for all risks,
+    unless that takes matrices that are too large.
 
     Args:
-        measure: g and l.
+        measure: the measure, with its g and l.
         table: the cells.
-        parts: of shape (n, d), at least one: risks where the derivatives of g are taken.
+        parts: risks at which the derivatives of g are taken, shape (n, d) each, at least one part.
     """
     m, d = len(measure.components), parts[0].shape[1]
     if max(len(table.outputs), len(parts[0]) * m) * d > LARGEST_MATRIX:
@@ -223,32 +224,33 @@ def influences_by_cell(
     ]
     for risks in parts:
         slopes = np.concatenate([measure.jacobian(risk) for risk in risks])
-        found = [_as_numbers(slopes @ loss.T) for loss in losses]
-        yield [influence.reshape(len(risks), m, len(table)) for influence in found]
+        influences = [_as_numbers(slopes @ loss.T) for loss in losses]
+        yield [influence.reshape(len(risks), m, len(table)) for influence in influences]
 
 
 def _as_numbers(influence: FloatArray) -> FloatArray:
-    """Return influences with 0 where they are undefined, which to look for is far faster."""
+    """Return influences with 0 where they are undefined."""
+    # Most have none that are undefined: to test that is far faster than to make a copy.
     return influence if np.isfinite(influence).all() else np.nan_to_num(influence)
 
 
 def variance_of_any(measure: Measure) -> FloatArray:
-    """Return the variance of a number anywhere in the range of each component, shape (m,).
+    """Return the variance of a uniform number in the range of each component, shape (m,).
 
-    Of a range without an end it is infinite.
+    For an unbounded range it is infinite.
     """
-    low, high = np.transpose([one.bounds for one in measure.components])
+    low, high = np.transpose([component.bounds for component in measure.components])
     return np.asarray((high - low) ** 2 / 12)
 
 
 def _calibrate_weights(
     measure: Measure, inputs: EstimationInput, domain: Domain, inside: npt.NDArray[np.bool_]
 ) -> CalibratedWeights:
-    """Calibrate to the label-free losses: 0 outside the domain, their means are known."""
-    table, known = inputs.table, list(measure.known)
+    """Return weights calibrated to the losses that need no label, whose means are known."""
+    table, columns = inputs.table, list(measure.known)
     mass = np.zeros((len(table), table.classes))
     mass[:, 0] = domain.rows(table) / table.rows
-    mean = model_risk(measure, table, mass)[known]
-    losses = inputs.votes.mean(measure.loss(inputs.outputs, inputs.label)[:, known])
+    mean = model_risk(measure, table, mass)[columns]
+    losses = inputs.votes.mean(measure.loss(inputs.outputs, inputs.label)[:, columns])
     losses = losses * inside[:, None]
     return calibrate(inputs.sample.weight, losses, mean)

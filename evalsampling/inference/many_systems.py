@@ -1,4 +1,4 @@
-"""Many systems compared with each other at once: who beats whom.
+"""Simultaneous comparisons of many systems: which systems beat which.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 3.2.3.
@@ -20,24 +20,24 @@ from evalsampling.arrays import FloatArray
 from evalsampling.inference.results import Estimate
 
 _MANY_DEGREES = 1e5
-"""Degrees of freedom from which on Student's distribution is taken to be the normal one."""
+"""Degrees of freedom above which Student's distribution is replaced by the normal."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PairTest:
-    """Two of many systems compared.
+    """The comparison of two of many systems: difference, p-values and simultaneous interval.
 
     Attributes:
-        system: name of the one.
-        against: name of the other.
-        value: the difference, None where it is undefined.
-        standard_error: of it.
-        p_value: two-sided, of this pair alone; None where the labels allow no claim.
-        bonferroni: times the number of pairs, at most 1.
-        tukey: by the studentized range of all systems.
-        low: lower end of the interval that holds together with those of all pairs; None where a
-            file has none, as it is infinite.
-        high: upper end, likewise.
+        system: name of the first system.
+        against: name of the second system.
+        value: first system's value minus the second's, None if it is undefined.
+        standard_error: standard error of the difference.
+        p_value: two-sided p-value of this pair alone; None if the labels allow no claim.
+        bonferroni: `p_value` times the number of pairs, at most 1.
+        tukey: p-value by the studentized range of all systems.
+        low: lower end of the interval that holds together with those of all pairs; None if it was
+            read from a file, where infinite ends are missing.
+        high: upper end of that interval; None as for `low`.
     """
 
     system: str | None
@@ -52,12 +52,12 @@ class PairTest:
 
     @property
     def is_above(self) -> bool:
-        """Whether the value is surely above 0."""
+        """Whether the whole simultaneous interval is above 0."""
         return self.low is not None and self.low > 0
 
     @property
     def is_below(self) -> bool:
-        """Whether the value is surely below 0."""
+        """Whether the whole simultaneous interval is below 0."""
         return self.high is not None and self.high < 0
 
 
@@ -66,12 +66,12 @@ class Contest:
     """A measure of many systems, compared pair by pair.
 
     Attributes:
-        measure: its name.
-        systems: their names.
-        confidence: that all intervals hold together.
-        range_p_value: Tukey's, of the hypothesis that all systems are alike; None where the labels
-            of some pair allow no claim.
-        pairs: each system with every later one.
+        measure: name of the measure.
+        systems: names of the systems.
+        confidence: probability that all intervals hold together.
+        range_p_value: Tukey's p-value of the hypothesis that all systems are equal; None if the
+            labels of some pair allow no claim.
+        pairs: the comparison of each system with every later system.
     """
 
     measure: str
@@ -81,7 +81,7 @@ class Contest:
     pairs: tuple[PairTest, ...]
 
     def beaten_by(self, system: str | None) -> tuple[str | None, ...]:
-        """Return the systems whose value is surely lower, whatever else is tested here."""
+        """Return the systems that a system beats by the simultaneous intervals of all pairs."""
         beaten = []
         for pair in self.pairs:
             if pair.is_above and pair.system == system:
@@ -91,38 +91,48 @@ class Contest:
         return tuple(beaten)
 
 
-def hold_contest(found: Sequence[Estimate], draws: int) -> Contest:
-    """Return the comparison of many systems, given the difference of each pair by itself.
+def hold_contest(differences: Sequence[Estimate], draws: int) -> Contest:
+    """Return the comparison of many systems, given the estimated difference of each pair.
 
     Args:
-        found: design-based estimates of the differences of one measure on the pool, at least one.
-        draws: whose row has a label.
+        differences: design-based estimates of the differences of one measure on the pool, at least
+            one.
+        draws: number of draws whose row has a label.
     """
-    confidence = found[0].confidence
-    named = ((one.target.system, one.target.against) for one in found)
-    systems = tuple(dict.fromkeys(itertools.chain.from_iterable(named)))
-    known = [one.significance for one in found if one.significance is not None]
-    degrees = [one.degrees for one in known if one.degrees is not None]
+    confidence = differences[0].confidence
+    names = ((pair.target.system, pair.target.against) for pair in differences)
+    systems = tuple(dict.fromkeys(itertools.chain.from_iterable(names)))
+    tests = [pair.significance for pair in differences if pair.significance is not None]
+    degrees = [test.degrees for test in tests if test.degrees is not None]
     fewest = min(degrees, default=math.inf)
     reach = critical_range(confidence, len(systems), fewest) / math.sqrt(2)
     range_p_value = None
-    if len(known) == len(found) and all(one.p_value is not None for one in known):
-        difference = np.array([one.value for one in found], dtype=np.float64)
-        error = np.array([one.standard_error for one in found], dtype=np.float64)
-        range_p_value = tukey_range_test(difference, error, len(systems), draws)
+    if len(tests) == len(differences) and all(test.p_value is not None for test in tests):
+        values = np.array([pair.value for pair in differences], dtype=np.float64)
+        errors = np.array([pair.standard_error for pair in differences], dtype=np.float64)
+        range_p_value = tukey_range_test(values, errors, len(systems), draws)
     return Contest(
-        found[0].target.measure,
+        differences[0].target.measure,
         systems,
         confidence,
         range_p_value,
-        tuple(_pair(one, len(found), len(systems), reach, fewest) for one in found),
+        tuple(_pair(pair, len(differences), len(systems), reach, fewest) for pair in differences),
     )
 
 
-def _pair(one: Estimate, pairs: int, k: int, reach: float, degrees: float) -> PairTest:
-    target, value, error = one.target, one.value, one.standard_error
+def _pair(difference: Estimate, pairs: int, k: int, reach: float, degrees: float) -> PairTest:
+    """Return the comparison of one pair, given the estimate of its difference.
+
+    Args:
+        difference: the design-based estimate.
+        pairs: number of pairs.
+        k: number of systems.
+        reach: half the width of the simultaneous interval, in standard errors.
+        degrees: degrees of freedom of the studentized range.
+    """
+    target, value, error = difference.target, difference.value, difference.standard_error
     low, high = target.bounds
-    p_value = None if one.significance is None else one.significance.p_value
+    p_value = None if difference.significance is None else difference.significance.p_value
     if p_value is None or value is None or error is None:
         return PairTest(target.system, target.against, value, error, None, None, None, low, high)
     tukey = range_tail(math.sqrt(2) * abs(value) / error, k, degrees) if error else p_value
@@ -140,16 +150,16 @@ def _pair(one: Estimate, pairs: int, k: int, reach: float, degrees: float) -> Pa
 
 
 def tukey_range_test(difference: FloatArray, error: FloatArray, k: int, draws: int) -> float:
-    """Return the p-value of the hypothesis that k systems are alike, by the range of their values.
+    """Return the p-value of the hypothesis that k systems are equal, by the range of their values.
 
-    P(Q > sqrt(2 n) rho / S), Q the studentized range of k values with (n - 1) (k - 1) degrees of
-    freedom, rho the greatest difference and S^2 the mean of n times the squared errors.
+    It is P(Q > sqrt(2 n) rho / S), Q the studentized range of k values with (n - 1) (k - 1)
+    degrees of freedom, rho the greatest difference and S^2 the mean of n times the squared errors.
 
     Args:
-        difference: shape (pairs,): of all pairs.
-        error: shape (pairs,): their standard errors.
+        difference: shape (pairs,): the difference of each pair.
+        error: shape (pairs,): standard errors of the differences.
         k: number of systems.
-        draws: n.
+        draws: n, the number of draws.
     """
     spread = math.sqrt(float(np.mean(error**2)))
     if spread == 0:
@@ -159,17 +169,18 @@ def tukey_range_test(difference: FloatArray, error: FloatArray, k: int, draws: i
 
 
 def range_tail(statistic: float, k: int, degrees: float) -> float:
-    """Return the probability that the studentized range of k values is greater."""
-    return float(scipy.stats.studentized_range.sf(statistic, k, _known_degrees(degrees)))
+    """Return the probability that the studentized range of k values exceeds a statistic."""
+    return float(scipy.stats.studentized_range.sf(statistic, k, _effective_degrees(degrees)))
 
 
 def critical_range(confidence: float, k: int, degrees: float) -> float:
-    """Return the quantile of the studentized range of k values."""
+    """Return the quantile of the studentized range of k values at a level of confidence."""
     if k == 2:
         return math.sqrt(2) * float(scipy.special.stdtrit(degrees, (1 + confidence) / 2))
 
-    return float(scipy.stats.studentized_range.ppf(confidence, k, _known_degrees(degrees)))
+    return float(scipy.stats.studentized_range.ppf(confidence, k, _effective_degrees(degrees)))
 
 
-def _known_degrees(degrees: float) -> float:
+def _effective_degrees(degrees: float) -> float:
+    """Return degrees of freedom, at least 1, and infinite from `_MANY_DEGREES` on."""
     return math.inf if degrees >= _MANY_DEGREES else max(degrees, 1.0)

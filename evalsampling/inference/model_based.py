@@ -365,11 +365,11 @@ def _under_share(
     model: LabelModel,
     own: OwnProbabilities | None = None,
 ) -> list[DrawnRange]:
-    """Return draws under another share of hidden positives: the same ones weighted, or new ones.
+    """Return draws under another share of hidden positives: the same draws weighted, or new draws.
 
-    New ones if the weights are worth fewer than `FEWEST_EFFECTIVE` equal draws: if the spread is
-    small, hardly any draw lies where the new prior does, and the weights of several classes vary
-    too much.
+    New draws are made if the weighted ones are worth fewer than `FEWEST_EFFECTIVE` equal draws.
+    That happens if the prior's spread is small, so that hardly any draw lies where the new prior
+    does, and with several classes, where weights vary much.
 
     Args:
         factor: the share divided by that of the model.

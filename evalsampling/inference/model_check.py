@@ -1,7 +1,7 @@
-"""Whether labels contradict the model of them: band by band of the scores, and among predictions.
+"""A check of whether labels contradict their model, by bands of scores and by predictions.
 
-A posterior predictive check (A. Gelman, X.-L. Meng and H. Stern, *Posterior predictive assessment
-of model fitness via realized discrepancies*, Statistica Sinica 6, 1996).
+It is a posterior predictive check (A. Gelman, X.-L. Meng and H. Stern, *Posterior predictive
+assessment of model fitness via realized discrepancies*, Statistica Sinica 6, 1996).
 """
 
 import dataclasses
@@ -16,31 +16,30 @@ from evalsampling.stats.cells import CellTable
 MOST_R_HAT = 1.3
 """Nested R-hat above which chains from different starts are taken to disagree.
 
-Of 424 fits on 53 real pools it was 1.01 in the median and 1.11 at most (docs/calibrated.md)."""
+In 424 fits on 53 real pools its median was 1.01 and its maximum 1.11 (docs/calibrated.md)."""
 
 LEAST_CHANCE = 0.01
-"""Chance, under the model, of labels that fit as badly as those met or worse, below which the model
-is not used."""
+"""Least posterior predictive p-value with which the model is used."""
 
 _BANDS = 8
-"""Bands of the scores that labelled rows are split into, as many in each."""
+"""Number of bands of scores, with about as many labelled rows in each."""
 
 
 def misfit(
     table: CellTable, seen: IntArray, rates: FloatArray, rng: np.random.Generator
 ) -> str | None:
-    """Return in words where labels contradict draws of their rates; None if nowhere.
+    """Return in words which labels contradict the model's draws of the rates; None if none do.
 
     The labelled rows are split by their prior probability into bands with as many rows in each, and
     by the prediction of each system. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
-    the rows of a class met in a part, E and V the mean and the variance of their number by a draw;
-    it is compared with that of labels made from the draw.
+    the labelled rows of a class in a part, E and V the mean and the variance of their number given
+    a draw. It is compared with the discrepancy of labels simulated from the draw.
 
     Args:
         table: the cells.
-        seen: shape (cells, classes): labels.
-        rates: shape (draws, cells, classes).
-        rng: source of the made labels.
+        seen: shape (cells, classes): number of labels of each class.
+        rates: shape (draws, cells, classes): draws of the rate of each class.
+        rng: source of the simulated labels.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)
@@ -53,11 +52,11 @@ def misfit(
         expected = (rate * labelled[cells]) @ rows.T
         spread = np.sqrt((rate * (1 - rate) * labelled[cells]) @ rows.T + 0.25)
         met = rows @ seen[cells, y]
-        made = rng.binomial(labelled[cells], rate) @ rows.T
-        found = np.abs(met - expected) / spread
-        chance = np.mean((np.abs(made - expected) / spread).max(axis=1) >= found.max(axis=1))
+        simulated = np.abs(rng.binomial(labelled[cells], rate) @ rows.T - expected) / spread
+        observed = np.abs(met - expected) / spread
+        chance = np.mean(simulated.max(axis=1) >= observed.max(axis=1))
         if chance < LEAST_CHANCE:
-            worst = int(np.argmax(found.mean(axis=0)))
+            worst = int(np.argmax(observed.mean(axis=0)))
             part = parts[worst]
             number = int(rows[worst] @ labelled[cells])
             return (
@@ -69,11 +68,11 @@ def misfit(
 
 @dataclasses.dataclass(frozen=True)
 class _Part:
-    """Some of the labelled cells.
+    """A subset of the labelled cells.
 
     Attributes:
-        title: "with prior probability 0.2 to 0.3".
-        holds: shape (labelled cells,).
+        title: words for it, such as "with prior probability 0.2 to 0.3".
+        holds: shape (labelled cells,): which cells are in it.
     """
 
     title: str
@@ -81,14 +80,14 @@ class _Part:
 
 
 def _parts(table: CellTable, y: int, cells: IntArray, labelled: IntArray) -> Iterator[_Part]:
-    """Yield the parts that labels of a class are compared in."""
+    """Yield the subsets of cells in which labels of a class are compared with the model."""
     prior = table.prior[cells, y]
     distinct, place = np.unique(prior, return_inverse=True)
     below = np.cumsum(np.bincount(place, labelled)) - np.bincount(place, labelled) / 2
     band = (below * _BANDS / labelled.sum()).astype(np.int64)
-    for one in np.unique(band):
-        least, greatest = distinct[band == one][[0, -1]]
-        yield _Part(f"with prior probability {least:.3g} to {greatest:.3g}", band[place] == one)
+    for b in np.unique(band):
+        least, greatest = distinct[band == b][[0, -1]]
+        yield _Part(f"with prior probability {least:.3g} to {greatest:.3g}", band[place] == b)
     for system, of_system in enumerate(table.outputs.prediction.T):
         mostly = table.mean_by_cell((of_system == y).astype(np.float64))[cells] > 0.5
         name = f" by system {system}" if table.outputs.prediction.shape[1] > 1 else ""

@@ -1,4 +1,4 @@
-"""What the probabilities of the rows add to a measure, beyond the mean ones of their cells."""
+"""The effect on a measure of using each row's own probability, not the mean of its cell."""
 
 import dataclasses
 
@@ -15,16 +15,16 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class OwnProbabilities:
-    """How far a measure is from the one with the mean probabilities of cells.
+    """The difference between a measure and the same measure with cells' mean probabilities.
 
-    Draws of the labels of rows without one give each the mean probability of its cell, as no more
-    is known of it. Losses of that mean are not the mean losses where probabilities in a cell
-    differ: several classes, systems whose scores do not make the cells, probabilities that are
-    not made of the score.
+    Draws of the labels of unlabelled rows use the mean probability of the row's cell, as nothing
+    more is known of the row. The loss at the mean probability is not the mean loss if
+    probabilities in a cell differ: with several classes, with systems whose scores do not define
+    the cells, and with probabilities that are not a function of the score.
 
     Attributes:
-        shift: shape (m,): by how much the measure is greater, by the labelled rows.
-        error: shape (m,): standard error of that.
+        shift: shape (m,): the difference, estimated from the labelled rows.
+        error: shape (m,): standard error of the difference.
         bounds: least and greatest values of the measure, shape (m,) each.
     """
 
@@ -40,17 +40,17 @@ class OwnProbabilities:
         domain: Domain,
         inside: npt.NDArray[np.bool_],
     ) -> "OwnProbabilities | None":
-        """Return it of a domain; None for measures that do not look at probabilities.
+        """Return the difference on a domain; None for measures that do not use probabilities.
 
-        The weighted mean of what labelled rows add to the measure by their own probability less
-        what they do by the mean one. They stand for the rows without a label, so each counts with
-        its weight less the row itself.
+        It is the weighted mean, over labelled rows, of what a row adds to the measure with its own
+        probability minus what it adds with the mean probability. These rows represent the rows
+        without a label, so each row's weight is reduced by the row itself.
 
         Args:
-            measure: what is estimated.
-            inputs: from what.
-            domain: on what part of the pool.
-            inside: shape (n,): which labelled rows are in it.
+            measure: the measure that is estimated.
+            inputs: the labelled rows and their weights.
+            domain: the part of the pool.
+            inside: shape (n,): which labelled rows are in the domain.
         """
         if "probability" not in measure.looks_at:
             return None
@@ -72,15 +72,15 @@ class OwnProbabilities:
         further = np.where(np.isfinite(further), further, 0.0)
         beyond = np.maximum(factor - 1 / (rows * sample.weight), 0.0)[:, None] * further
         error = np.sqrt(np.maximum(sample.variance(beyond), 0.0))
-        least, greatest = np.transpose([one.bounds for one in measure.components])
+        least, greatest = np.transpose([component.bounds for component in measure.components])
         return cls(sample.mean(beyond), error, (least, greatest))
 
     def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
-        """Return draws of the measure with it, shape (draws, m), within the measure's bounds.
+        """Return draws of the measure plus the difference, within its bounds: shape (draws, m).
 
         Args:
-            values: draws of the measure, by mean probabilities, shape (draws, m).
-            noise: standard normal, shape (draws,): its error is the same share of `error` in all
-                components of a draw.
+            values: draws of the measure with mean probabilities, shape (draws, m).
+            noise: standard normal numbers, shape (draws,): the error of the difference in each
+                draw, in units of `error`, the same for all components.
         """
         return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

@@ -1,8 +1,8 @@
-"""What the labels of the other rows may be, cell by cell, given scores and labels.
+"""Predictive draws of the labels of unlabelled rows, cell by cell, given scores and labels.
 
-For two classes a calibration curve (`inference.calibration_curve`) tells the rate of the second
-one; for more there is a curve for each class, fitted by itself, and the rates of a cell are
-scaled to sum to 1.
+For two classes a calibration curve (`inference.calibration_curve`) gives the rate of the second
+class. For more classes each class has a curve of its own, and the rates of a cell are scaled to sum
+to 1.
 """
 
 import dataclasses
@@ -37,19 +37,19 @@ _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""
 
 _SHIFTS = 4
-"""Shifts tried for each draw of the curve."""
+"""Number of shifts tried for each draw of the curve."""
 
 _LEAST_LOG_WEIGHT = -500.0
-"""Least logarithm of a weight by the greatest one: it is still a number after division."""
+"""Least logarithm of a weight relative to the greatest: its exponential is above 0."""
 
 FEWEST_EFFECTIVE = 100.0
-"""Equal draws that weighted ones must be worth; with fewer the model is fitted anew."""
+"""Least effective number of weighted draws; with fewer the model is fitted anew."""
 
 _MOST_RATES = 1 << 21
-"""Most rates that are kept of all draws: of pools with thousands of cells fewer draws are."""
+"""Most rates that are kept in all draws; in pools with thousands of cells draws are thinned."""
 
 _FEWEST_DRAWS = 192
-"""Draws that so many cells leave, or a few less: draws are kept evenly apart."""
+"""About the least number of draws to which they are thinned, evenly apart."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +59,10 @@ class LabelModel:
     Attributes:
         table: the cells.
         history: the labels.
-        curves: draws of the curve of each class; one, of the second class, if there are two.
-        modes: the mode of each curve in place of its draws; those of a model that was made from
-            another one have the rates of that one's.
-        seed: of what is drawn from them.
+        curves: draws of the curve of each class; with two classes of the second class only.
+        modes: the mode of each curve in place of its draws; a model made by `with_share` may keep
+            the modes' rates of the original model.
+        seed: seed of what is drawn from the curves.
     """
 
     table: CellTable
@@ -80,17 +80,17 @@ class LabelModel:
         hidden: HiddenPrior = HIDDEN,
         schedule: Schedule = SCHEDULE,
     ) -> "LabelModel":
-        """Return the model given the labels of a history.
+        """Return the model fitted to the labels of a history.
 
         Args:
             table: the cells.
             history: rounds and labels of a deterministic oracle.
-            seed: of the draws; the number of labels is added to it.
-            hidden: what is thought of positives that the score does not tell from negatives.
-            schedule: of the chains.
+            seed: seed of the draws; the number of labels is appended to it.
+            hidden: prior of the positives that the score does not separate from negatives.
+            schedule: length and number of the chains.
 
         Raises:
-            ValueError: if there can be no model: see `obstacle`.
+            ValueError: if no model can be fitted: see `obstacle`.
         """
         reason = obstacle(table)
         if reason:
@@ -106,7 +106,7 @@ class LabelModel:
 
     @property
     def hidden(self) -> HiddenPrior:
-        """What was thought of hidden positives before any label."""
+        """The prior of hidden positives."""
         return self.curves[0].curve.hidden
 
     @functools.cached_property
@@ -121,12 +121,12 @@ class LabelModel:
 
     @functools.cached_property
     def likely_rates(self) -> FloatArray:
-        """The rate of each class in each cell at the mode, shape (cells, classes)."""
+        """The rate of each class in each cell at the mode of the curves, shape (cells, classes)."""
         return np.asarray(_rates_of_classes(self.modes)[0])
 
     @functools.cached_property
     def contradiction(self) -> str | None:
-        """Why the model is not to be used, in words; None if labels and chains agree with it."""
+        """Why the model should not be used, in words; None if labels and chains agree with it."""
         r_hat = max(curve.r_hat for curve in self.curves)
         if r_hat > MOST_R_HAT:
             return f"chains from different starts disagree (R-hat {r_hat:.2f})"
@@ -135,15 +135,15 @@ class LabelModel:
         return misfit(self.table, seen, self.rates, rng)
 
     def with_share(self, share: float) -> "LabelModel":
-        """Return the model with another share of hidden positives, given the same labels.
+        """Return the model with another prior share of hidden positives, given the same labels.
 
-        Of several classes the draws of each curve are taken anew by weights of their own: new
-        chains for all would take most of the time of an estimate. The curve of two classes is
-        fitted anew, and so are several if the draws of one would be worth too few.
+        With several classes the draws of each curve are resampled by weights: new chains for all
+        curves would take most of the time of an estimate. With two classes the curve is fitted
+        anew, and so are several curves if the effective number of draws of any would be too low.
         """
         if share not in self._with_share:
-            worth = [effective_size(curve.weights(share)) for curve in self.curves]
-            if len(worth) > 1 and min(worth) >= FEWEST_EFFECTIVE:
+            sizes = [effective_size(curve.weights(share)) for curve in self.curves]
+            if len(sizes) > 1 and min(sizes) >= FEWEST_EFFECTIVE:
                 rng = np.random.Generator(np.random.PCG64([*self.seed, 4]))
                 curves = tuple(curve.with_share(share, rng) for curve in self.curves)
                 modes = tuple(curve.with_share(share, rng) for curve in self.modes)
@@ -156,26 +156,28 @@ class LabelModel:
 
     @functools.cached_property
     def _with_share(self) -> dict[float, "LabelModel"]:
+        """Models with other prior shares that were made before, by share."""
         return {}
 
     @functools.cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
-        """The first of the cells that have the same rates in every draw, and where each is."""
+        """The first cell of each group of equal rates in every draw, and the group of each cell."""
         return distinct_rows(np.stack([curve.curve.group for curve in self.curves], axis=1))
 
     @functools.cached_property
     def everywhere(self) -> "Predictive":
-        """The labels of the pool."""
+        """Draws of all labels of the pool."""
         return Predictive.drawn(self, Domain(), self.rates, np.arange(len(self.rates)), 0)
 
     def within(self, domain: Domain) -> "Predictive":
-        """Return the labels of a part of the pool, or of all of it.
+        """Return draws of all labels of a part of the pool, or of all of it.
 
-        The log-rates of a slice differ from those of the pool by a normal shift for each class;
-        draws of curve and shift are taken in proportion to the likelihood of the slice's labels
-        under the shifted rates, by that under the pool's, of which they are a part already. Of n
-        pairs none counts for more than 1 / sqrt(n) (truncated importance sampling: E. L. Ionides,
-        JCGS 17, 2008): where a slice is most of the pool a few would outvote all others.
+        The log-rates of a slice differ from those of the pool by a normal shift for each class.
+        Pairs of a curve and a shift are drawn in proportion to the likelihood of the slice's labels
+        under the shifted rates, divided by their likelihood under the pool's rates, which the curve
+        was fitted to already. No weight of n pairs is above 1 / sqrt(n) (truncated importance
+        sampling: E. L. Ionides, JCGS 17, 2008): for a slice that is most of the pool, a few pairs
+        would dominate.
         """
         if domain.count is None:
             return self.everywhere
@@ -201,15 +203,15 @@ class LabelModel:
 
 @dataclasses.dataclass(frozen=True)
 class Predictive:
-    """Draws of all labels of the pool or of a part: those known, and those that are not.
+    """Draws of all labels of the pool or of a part of it, with the known labels fixed.
 
     Attributes:
         table: the cells.
         history: the labels.
-        domain: what part.
-        unlabelled: shape (draws, cells, classes): rows without a label that have each one; in
-            memory those of one class lie together if there are two.
-        of_draw: shape (draws,): the draw of the curves that each is made from.
+        domain: the part, or the whole pool.
+        unlabelled: shape (draws, cells, classes): number of unlabelled rows of each class; with
+            two classes each class is contiguous in memory.
+        of_draw: shape (draws,): the draw of the curves that each draw is made from.
     """
 
     table: CellTable
@@ -227,7 +229,7 @@ class Predictive:
         of_draw: IntArray,
         stream: int,
     ) -> "Predictive":
-        """Draw the labels of unlabelled rows of a domain from rates."""
+        """Return draws of the labels of unlabelled rows of a domain, given rates of the classes."""
         table, history = model.table, model.history
         left = domain.rows(table) - labels_by_cell(table, history, domain).sum(axis=1)
         place = (domain.column, domain.value) if domain.count is not None else ()
@@ -242,14 +244,15 @@ class Predictive:
 
     @functools.cached_property
     def without_unmet(self) -> "Predictive | None":
-        """The same draws without positives scored below any that was met; None if none could be.
+        """The same draws without positives scored below all labelled positives.
 
-        Of two classes only: of several, a row that is not of one class is of some other.
+        None if no row is scored so low, and with more than two classes, where a row that is not of
+        a class may be of any other.
         """
         if self.table.classes != 2:
             return None
-        known = self.history.labelled
-        met = self.history.cell[known[self.history.label[known] == 1]]
+        labelled = self.history.labelled
+        met = self.history.cell[labelled[self.history.label[labelled] == 1]]
         unsearched = below_all_met(self.table, 1, met)
         if not unsearched.any():
             return None
@@ -260,25 +263,25 @@ class Predictive:
 
     @functools.cached_property
     def expected(self) -> FloatArray:
-        """Rows without a label that have each one, in the mean of the draws: (cells, classes)."""
+        """The mean number of unlabelled rows of each class over the draws: (cells, classes)."""
         return np.asarray(self.unlabelled.mean(axis=0))
 
     @functools.cached_property
     def _mass(self) -> list[FloatArray]:
-        """`unlabelled` of each class, shape (draws, cells), as numbers that are quick to sum."""
+        """The numbers `unlabelled` of each class as floats, which sum fast: (draws, cells) each."""
         by_class = np.moveaxis(self.unlabelled, 2, 0)
         return list(np.asarray(by_class, dtype=np.float64))
 
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
-        """Return between what the measure of each draw lies, shape (draws, m) each.
+        """Return the least and greatest value of the measure in each draw, shape (draws, m) each.
 
-        They differ where cells do not tell which rows reach a threshold: then whichever they are,
-        rows of a class lie where the measure is least, or greatest. The scores of two systems that
-        are compared are not great for the same rows: one's least stands against the other's
-        greatest.
+        They differ if cells do not determine which of their rows reach a threshold: then the rows
+        of a class are placed where the measure is least, or greatest. In a comparison the two
+        systems may rank rows differently, so the least value of one system is compared with the
+        greatest of the other.
         """
-        is_told = len(bounding_outputs(measure, self.table)) == 1
-        if isinstance(measure, Comparison) and not is_told:
+        is_exact = len(bounding_outputs(measure, self.table)) == 1
+        if isinstance(measure, Comparison) and not is_exact:
             return measure.extremes(self.bounds(measure.first), self.bounds(measure.other))
         ways = [
             measure.values(self._risks(measure, [[outputs] for outputs in way]))
@@ -287,19 +290,19 @@ class Predictive:
         return np.fmin.reduce(ways), np.fmax.reduce(ways)
 
     def risks(self, measure: Measure) -> FloatArray:
-        """Return the mean loss of each draw, shape (draws, d).
+        """Return the mean losses of the rows in each draw, shape (draws, d).
 
-        Rows without a label count with the mean outputs of their cell.
+        Unlabelled rows count with the mean outputs of their cell.
         """
         return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
 
     def losses_if(self, measure: Measure, label: int, true: int) -> FloatArray:
-        """Return what rows of one label add to the mean loss if their class is another.
+        """Return what rows with a label add to the mean losses, as if they were of a given class.
 
         Args:
-            measure: of the losses.
-            label: whose rows are meant, known and drawn.
-            true: the class that their losses are taken under.
+            measure: the measure, with its losses.
+            label: the label of the rows, known or drawn.
+            true: the class that their losses are computed for.
 
         Returns:
             Shape (draws, d).
@@ -307,9 +310,9 @@ class Predictive:
         return self._losses(measure, label, true, bounding_outputs(measure, self.table))
 
     def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
-        """Return the mean loss of each draw, given outputs of unlabelled rows of each class.
+        """Return the mean losses in each draw, given outputs of unlabelled rows of each class.
 
-        Of several outputs each stands for an equal part of the rows.
+        If a class has several outputs, each represents an equal part of its rows.
         """
         parts = [self._losses(measure, y, y, of_class) for y, of_class in enumerate(views)]
         return np.asarray(np.sum(parts, axis=0))
@@ -317,13 +320,13 @@ class Predictive:
     def _losses(
         self, measure: Measure, label: int, true: int, views: Sequence[Outputs]
     ) -> FloatArray:
-        """Return what `losses_if` does, given outputs of unlabelled rows."""
-        known = self.domain.labelled(self.history)
-        known = known[self.history.label[known] == label]
+        """Return the result of `losses_if`, given outputs of unlabelled rows: (draws, d)."""
+        labelled = self.domain.labelled(self.history)
+        labelled = labelled[self.history.label[labelled] == label]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
-        y = np.full(len(known), true, dtype=np.int64)
-        weight = np.full(len(known), 1 / rows)
-        risk = measure.mean_loss(self.history.outputs.take(known), y, weight)
+        y = np.full(len(labelled), true, dtype=np.int64)
+        weight = np.full(len(labelled), 1 / rows)
+        risk = measure.mean_loss(self.history.outputs.take(labelled), y, weight)
         total = np.tile(risk, (len(self.unlabelled), 1))
         mass, share = self._mass[label], 1 / (rows * len(views))
         y = np.full(len(self.table.outputs), true, dtype=np.int64)
@@ -337,11 +340,11 @@ class Predictive:
 
 
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
-    """Return what some draws of the rates make expect: labels in fractions, without their noise.
+    """Return the expected labels given draws of the rates: fractional numbers of rows, no noise.
 
     Args:
-        model: whose cells and labels.
-        rates: shape (draws, cells, classes).
+        model: the model whose cells and labels are used.
+        rates: shape (draws, cells, classes): draws of the rate of each class.
     """
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)
@@ -369,6 +372,6 @@ def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
 
 
 def _shifted(rates: FloatArray, shift: FloatArray) -> FloatArray:
-    """Return rates whose logarithms are shifted, summing to 1 over the classes, the last axis."""
+    """Return rates with shifted logarithms, scaled to sum to 1 over the classes, the last axis."""
     scaled = rates * np.exp(shift)
     return np.asarray(scaled / scaled.sum(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The bias of a smooth function of weighted means, to second order: of ratios, term by term.
+"""The bias of smooth functions of weighted means, to second order, and of ratios term by term.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
@@ -19,7 +19,7 @@ from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
 
 MOST_MEANS = 100
-"""Most weighted means of a measure whose bias is told: it takes a covariance of so many."""
+"""Most weighted means of a measure whose bias is estimated: it takes their covariance matrix."""
 
 _STEP = 0.1
 """Standard errors by which means are moved for second differences."""
@@ -29,14 +29,14 @@ _STEP = 0.1
 class Bias:
     """The estimated bias of a number, to second order.
 
-    Of a ratio x^ / y^ it is -S_xy / y^2 + x S_yy / y^3. [Y] stops at the first term. The second one
-    is as large: of precision the two cancel.
+    For a ratio x^ / y^ it is -S_xy / y^2 + x S_yy / y^3. [Y] stops at the first term. The second
+    term is as large: for precision the two cancel.
 
     Attributes:
-        total: the bias: what a correction subtracts.
-        covariance_term: -S_xy / y^2, that of [Y] eq. 9 and, of a Poisson sample, eq. 24; None of
-            what is no ratio of two means.
-        variance_term: x S_yy / y^3; None likewise.
+        total: the bias, which a correction subtracts.
+        covariance_term: -S_xy / y^2, as in [Y] eq. 9 and, for a Poisson sample, eq. 24; None for
+            numbers that are not a ratio of two means.
+        variance_term: x S_yy / y^3; None for the same numbers.
     """
 
     total: float
@@ -48,7 +48,7 @@ def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
     """Return the bias of the ratio of the weighted means of two columns; None if it is undefined.
 
     Args:
-        loss: shape (n, 2): f and g of the rows of the sample.
+        loss: shape (n, 2): numerator and denominator of each row of the sample.
         sample: n rows with their weights.
     """
     x, y = sample.mean(loss)
@@ -60,8 +60,8 @@ def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
 
 
 def less_bias(value: FloatArray, biases: Sequence[Bias | None]) -> FloatArray:
-    """Return values, shape (m,), less the bias of each, where it is known."""
-    return value - np.array([0.0 if one is None else one.total for one in biases])
+    """Return values, shape (m,), minus the bias of each; those of unknown bias are unchanged."""
+    return value - np.array([0.0 if bias is None else bias.total for bias in biases])
 
 
 def biases(
@@ -72,18 +72,18 @@ def biases(
     inside: npt.NDArray[np.bool_],
     normalised: bool,
 ) -> Sequence[Bias | None]:
-    """Return the bias of each component of a measure; None where it is undefined or nil by design.
+    """Return the bias of each component of a measure; None where it is undefined or always 0.
 
     With e the residual l - R^ of a row, or l itself where weights are not normalised, it is
     tr(D2g Cov(e)) / 2 - Dg Cov(e, 1): the first term of any curved g, the second of the division
     by the sum of the weights.
 
     Args:
-        measure: g and l.
-        outputs: of the row that each answer is about.
+        measure: the measure, with its g and l.
+        outputs: outputs for the row of each answer.
         votes: the answers about the n rows of the sample.
         sample: n rows with their weights.
-        inside: shape (n,): which rows are of the domain.
+        inside: shape (n,): which rows are in the domain.
         normalised: whether weights are divided by their sum over the domain.
     """
     none = [None] * len(measure.components)
@@ -101,16 +101,17 @@ def biases(
     residual = (loss - risk if normalised else loss) * scale[:, None]
     covariance = sample.covariance(np.column_stack([residual, scale]))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = _curvature(measure, risk, covariance[:-1, :-1])
+        total_bias = _curvature(measure, risk, covariance[:-1, :-1])
         if normalised:
-            found = found - measure.jacobian(risk) @ covariance[:-1, -1]
-    return [Bias(one) if np.isfinite(one) else None for one in found.tolist()]
+            total_bias = total_bias - measure.jacobian(risk) @ covariance[:-1, -1]
+    return [Bias(bias) if np.isfinite(bias) else None for bias in total_bias.tolist()]
 
 
 def _curvature(measure: Measure, risk: FloatArray, covariance: FloatArray) -> FloatArray:
     """Return tr(D2g Cov) / 2 of each component, shape (m,), by second differences.
 
-    Along the principal axes of the covariance, each a standard error long.
+    The differences are taken along the principal axes of the covariance, in steps of `_STEP`
+    standard errors.
     """
     spread, axes = np.linalg.eigh(covariance)
     centre, total = measure.value(risk), np.zeros(len(measure.components))

@@ -17,11 +17,12 @@ import scipy
 from evalsampling.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-7
-"""A standard error below this share of the value is rounding error, hence none: variances are
-computed to 16 digits, so their roots to 8."""
+"""Share of the value below which a standard error is rounding error and taken for 0.
+
+Variances are computed to 16 digits, so their roots to 8."""
 
 _COLLINEAR = 1e-10
-"""An eigenvalue of the correlation matrix below this is rounding error, hence 0."""
+"""Eigenvalue of the correlation matrix below which it is rounding error and taken for 0."""
 
 _ENTRIES_AT_A_TIME = 1 << 21
 """Multipliers and sums held at a time by the bootstrap: 16 MB."""
@@ -29,18 +30,18 @@ _ENTRIES_AT_A_TIME = 1 << 21
 
 @dataclasses.dataclass(frozen=True)
 class Ellipsoid:
-    """The points G with (G - centre)' covariance^-1 (G - centre) <= radius.
+    """A confidence region: the G with (G - centre)' covariance^-1 (G - centre) <= radius.
 
     The inverse of a singular covariance is its pseudo-inverse on its range, the space the
     estimate can vary in: a point off that range (by more than 1e-5 standard errors, or 1e-5 in a
-    component without a standard error) is outside. A covariance of zero leaves the centre alone,
-    which says only that the data show no variance.
+    component without a standard error) is outside. With a covariance of zero the region is its
+    centre, which says only that the data show no variance.
 
     Attributes:
         centre: the estimate, shape (k,).
-        covariance: of the estimate, shape (k, k).
+        covariance: covariance of the estimate, shape (k, k).
         radius: greatest squared Mahalanobis distance; infinite if the draws allow no claim.
-        confidence: level.
+        confidence: level of the region, in (0, 1).
     """
 
     centre: FloatArray
@@ -49,7 +50,7 @@ class Ellipsoid:
     confidence: float
 
     def contains(self, point: FloatArray) -> bool:
-        """Tell whether a point, shape (k,), is in the region; one with a NaN never is."""
+        """Tell whether a point, shape (k,), is in the region; a point with a NaN never is."""
         scale, directions, variances = _principal(self.centre, self.covariance)
         offset = (point - self.centre) / scale
         along = offset @ directions
@@ -61,7 +62,7 @@ class Ellipsoid:
 def f_ellipsoid(
     value: FloatArray, covariance: FloatArray, draws: int, confidence: float
 ) -> Ellipsoid:
-    """Region whose radius allows for the covariance being estimated ([MR] section 3).
+    """Return the region whose radius allows for an estimated covariance ([MR] section 3).
 
     The source has (G* - G^)' S^-1 (G* - G^) <= (N - 1) k / (N (N - k)) F with S = N x covariance
     and F the quantile of F_{k, N-k}; for the covariance of the estimate the radius is hence
@@ -70,9 +71,9 @@ def f_ellipsoid(
     of freedom. k is the rank of the covariance; with N <= k the radius is infinite.
 
     Args:
-        value: G^, shape (k,).
-        covariance: of G^, shape (k, k), symmetric.
-        draws: N.
+        value: G^, the estimate, shape (k,).
+        covariance: covariance of G^, shape (k, k), symmetric.
+        draws: N, the number of draws.
         confidence: in (0, 1).
 
     Raises:
@@ -91,11 +92,11 @@ def f_ellipsoid(
 
 
 def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float) -> Ellipsoid:
-    """Region for a covariance as good as known: the radius is the quantile of chi-square_k.
+    """Return the region for a known covariance: its radius is a quantile of chi-square_k.
 
     Args:
-        value: G^, shape (k,).
-        covariance: of G^, shape (k, k), symmetric; k is its rank.
+        value: G^, the estimate, shape (k,).
+        covariance: covariance of G^, shape (k, k), symmetric; k of chi-square is its rank.
         confidence: in (0, 1).
 
     Raises:
@@ -108,7 +109,7 @@ def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float)
 
 @dataclasses.dataclass(frozen=True)
 class Bands:
-    """Bands that hold a whole curve at once with the confidence given.
+    """Simultaneous confidence bands, which contain the whole curve with the given confidence.
 
     Attributes:
         low: lower ends, shape (m,).
@@ -116,7 +117,7 @@ class Bands:
         claimed: shape (m,): components with a standard error and a value between the bounds; the
             band of every other one is the whole range.
         critical: standard errors from the value to either end, on the scale of the bands.
-        confidence: that all bands hold together.
+        confidence: probability that all bands hold together.
     """
 
     low: FloatArray
@@ -134,26 +135,27 @@ def simultaneous_bands(
     generator: np.random.Generator,
     replicates: int = 1000,
 ) -> Bands:
-    """Bands on the logit scale between the bounds, c from the Gaussian multiplier bootstrap.
+    """Return simultaneous bands of a curve, by the Gaussian multiplier bootstrap.
 
     The ends are those of logit(value) +- c standard_error / (value (1 - value)), mapped back (for
-    bounds 0 and 1; plain value +- c standard_error without bounds): near a bound, where much of a
-    curve lies, an estimate errs to one side, and its plain band would end at the bound.
+    bounds 0 and 1; plain value +- c standard_error without bounds): near a bound,
+    where much of a curve lies, the errors of estimates are skewed, and a plain band would end at
+    the bound.
 
-    With rows psi_j that add up to the error of the estimate, c is the quantile over xi ~ N(0, 1)
-    of max_i |sum_j xi_j psi_ji| / s_i, s_i^2 = sum_j psi_ji^2 (Chernozhukov et al., section 3),
-    and never below the quantile for a single component.
+    With contributions psi_j that add up to the error of the estimate, c is the quantile over
+    xi ~ N(0, 1) of max_i |sum_j xi_j psi_ji| / s_i, s_i^2 = sum_j psi_ji^2 (Chernozhukov et
+    al., section 3), and never below the quantile for a single component.
 
-    A replicate costs n m multiplications; beside a copy of the contributions 16 MB are held.
+    A replicate costs n m multiplications. Memory: a copy of the contributions and 16 MB.
 
     Args:
         value: the curve, shape (m,), NaN where undefined.
         contributions: psi, shape (n, m): weighted and centred, so that psi' psi is the covariance
             of the estimate.
         confidence: in (0, 1).
-        bounds: least and greatest value of each component, shape (m,), or of all.
+        bounds: least and greatest value of each component, shape (m,), or of all components.
         generator: source of the multipliers.
-        replicates: at least 1 / (1 - confidence).
+        replicates: number of bootstrap replicates, at least 1 / (1 - confidence).
     """
     error = np.sqrt(np.einsum("ji,ji->i", contributions, contributions))
     claimed = np.isfinite(value) & np.isfinite(error) & (error > _ROUNDING * np.abs(value))
@@ -173,9 +175,9 @@ def simultaneous_bands(
 def _on_logits(
     value: FloatArray, error: FloatArray, critical: float, least: FloatArray, greatest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of intervals of so many standard errors on the logit scale.
+    """Return the ends of the bands, shape (m,) each: `critical` standard errors from the value.
 
-    Of numbers without bounds on the plain scale.
+    The scale is the logit, or for numbers without bounds the plain scale.
     """
     is_bounded = np.isfinite(greatest - least)
     start, width = np.where(is_bounded, least, 0.0), np.where(is_bounded, greatest - least, 1.0)
@@ -202,6 +204,7 @@ def _peaks(terms: FloatArray, generator: np.random.Generator, replicates: int) -
 
 
 def _rank(value: FloatArray, covariance: FloatArray) -> int:
+    """Return the rank of a covariance; values that are not finite are a `ValueError`."""
     if not (np.isfinite(value).all() and np.isfinite(covariance).all()):
         raise ValueError("a region needs finite values and covariances")
     return len(_principal(value, covariance)[2])
@@ -210,11 +213,11 @@ def _rank(value: FloatArray, covariance: FloatArray) -> int:
 def _principal(
     centre: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the principal directions of the correlation matrix that have a variance.
+    """Return the principal directions of the correlation matrix whose variance is not 0.
 
     Args:
-        centre: shape (k,).
-        covariance: shape (k, k).
+        centre: the estimate, shape (k,).
+        covariance: covariance of the estimate, shape (k, k).
 
     Returns:
         Scale of the components, shape (k,), 1 for those without variance; directions, shape

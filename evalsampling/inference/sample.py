@@ -98,21 +98,22 @@ class WeightedSample:
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)
-        # Lonely rows of larger strata share a group, where their weights M_k / M stand in for
-        # equal ones; the row of a stratum of one is all there is of it.
+        # Single labelled rows of larger strata share a group, where their weights M_k / M replace
+        # equal weights. A stratum of one row is fully labelled and has no variance.
         alone = (taken == 1) & (rows > 1)
         lonely = int(alone.sum())
         group = np.where(alone, len(rows), np.arange(len(rows)))[stratum]
         mean_correction = 1 / np.maximum(np.bincount(group, minlength=len(rows) + 1), 1)
         if lonely == 1:
-            mean_correction[-1] = 0.0  # No mean to differ from: its square, which is no less.
+            # Its deviation from a mean is unknown; its square is not smaller.
+            mean_correction[-1] = 0.0
         weight = share[stratum] / taken[stratum]
         fraction = taken / np.maximum(rows, 1)
         scale = np.append(
             share**2 * (1 - fraction) / np.maximum(taken * (taken - 1), 1),
             lonely / max(lonely - 1, 1),
         )
-        # The spread of single rows of finite strata is without their 1 - 1 / M_k already.
+        # The factor 1 - 1 / M_k of single rows of finite strata is in their spread already.
         factor = np.where(alone[stratum], weight, 1.0)
         return cls(
             question=question,

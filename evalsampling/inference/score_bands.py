@@ -1,4 +1,4 @@
-"""Bands of adjacent leaves: what was expected there, what the labels say, what the model believes.
+"""Bands of scores with the rate of a class in each: by the prior, the labels and the model.
 
 References:
     L. Kish, *Survey Sampling*, Wiley 1965: the effective size (sum w)^2 / sum w^2.
@@ -18,7 +18,7 @@ from evalsampling.stats.history import History
 from evalsampling.stats.proportions import clopper_pearson
 
 MOST_BANDS = 12
-"""Bands that a reader can still take in at a glance."""
+"""Most bands by default: as many as a reader can take in at a glance."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Rate:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreBand:
-    """Leaves next to each other, as one.
+    """A run of adjacent leaves, with the rate of a class in it.
 
     Attributes:
-        first_leaf: the lowest.
-        last_leaf: the highest.
-        low: least score of the first system there, None if it is not known.
-        high: greatest, likewise.
-        rows: of the pool.
-        labelled: questions with an answer.
-        met: of these, those of the class.
+        first_leaf: index of the lowest leaf.
+        last_leaf: index of the highest leaf.
+        low: least score of the first system in the band, None if it is not known.
+        high: greatest score of the first system in the band, None if it is not known.
+        rows: number of rows of the pool.
+        labelled: number of questions with an answer.
+        met: number of answers that are of the class.
         prior: mean prior probability of the class.
-        observed: rate of the class by the labels alone, None without any.
-        model: rate of the class that the model of the labels gives, None without a model.
+        observed: rate of the class by the labels alone, None without labels.
+        model: rate of the class by the model of the labels, None without a model.
     """
 
     first_leaf: int
@@ -69,31 +69,31 @@ def score_bands(
 ) -> list[ScoreBand]:
     """Return bands of leaves, from the lowest score to the highest, with the rate of some classes.
 
-    Bands are narrow where many labels are: half of what makes a band wide enough is its share of
-    the leaves, half its share of the labels.
+    Bands are narrow where labels are dense: the mean of a band's share of the leaves and of its
+    share of the labels is about the same for all bands.
 
     Args:
         table: the cells.
         history: the labels.
-        codes: of the class; if rows have several labels, of all sets that hold the one.
+        codes: codes of the class; if rows have several labels, of all label sets that contain it.
         confidence: level of the intervals, in (0, 1).
-        model: draws of all labels, if there are any.
-        most: bands wanted at most, at least 1.
+        model: draws of all labels, None without a model.
+        most: greatest number of bands, at least 1.
     """
-    known = history.labelled
-    votes, cell = history.votes(known), history.cell[known]
+    labelled = history.labelled
+    votes, cell = history.votes(labelled), history.cell[labelled]
     by_cell = np.bincount(cell, minlength=len(table))
     hit = votes.mean(np.isin(votes.label, codes).astype(np.float64))
     hits = np.bincount(cell, hit, len(table)).astype(np.float64)
     band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
     low, high = _scores(table)
-    found = []
+    bands = []
     for band in range(int(band_of_leaf.max()) + 1):
         leaves = np.flatnonzero(band_of_leaf == band)
         cells = np.flatnonzero(np.isin(table.leaf, leaves))
         rows = table.count[cells]
         total = int(rows.sum())
-        found.append(
+        bands.append(
             ScoreBand(
                 first_leaf=int(leaves[0]),
                 last_leaf=int(leaves[-1]),
@@ -107,11 +107,11 @@ def score_bands(
                 model=None if model is None else _modelled(model, cells, codes, confidence),
             )
         )
-    return found
+    return bands
 
 
 def _bands(labels: FloatArray, most: int) -> IntArray:
-    """Return the band of each leaf, shape (leaves,), from 0 without gaps."""
+    """Return the band of each leaf, shape (leaves,), numbered from 0 without gaps."""
     even = np.full(len(labels), 1 / len(labels))
     share = labels / labels.sum() if labels.sum() else even
     width = (share + even) / 2
@@ -126,15 +126,17 @@ def _scores(table: CellTable) -> tuple[FloatArray, FloatArray]:
 
 
 def _finite(value: float) -> float | None:
+    """Return a number as it is, None if it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
 def _observed(
     rows: IntArray, labelled: IntArray, hits: FloatArray, confidence: float
 ) -> Rate | None:
-    """Return the rate by the labels: rows of a cell are alike, cells count by their rows.
+    """Return the rate by the labels alone, None without labels.
 
-    The interval is that of Clopper and Pearson for Kish's effective number of labels.
+    It is the mean of the rates of cells, weighted by their rows. The interval is that
+    of Clopper and Pearson for Kish's effective number of labels.
     """
     seen = labelled > 0
     if not seen.any():

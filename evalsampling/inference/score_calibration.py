@@ -1,4 +1,4 @@
-"""Scores turned into probabilities by the labels so far, before rows are drawn by them.
+"""Calibration of scores on the labels so far, before the next rows are drawn by them.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 4.5
@@ -18,24 +18,25 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 CALIBRATIONS = ("logistic", "isotonic")
-"""What a spec may ask for."""
+"""Names of the calibrations that a spec may ask for."""
 
 PSEUDO_LABELS = 30.0
-"""Labels that the logistic fit counts for in isotonic regression, spread evenly over the pool.
+"""Weight of the logistic fit in isotonic regression, in labels spread evenly over the pool.
 
-Without any, a run of cells without a positive would be taken to have none. Pseudo-labels as the
-scores say would do harm where these are too sure of themselves (see docs/active_risk.md)."""
+Without such pseudo-labels, adjacent cells without a labelled positive would get the rate 0.
+Pseudo-labels at the uncalibrated probabilities would do harm where these are overconfident (see
+docs/active_risk.md)."""
 
 
 def check_calibration(calibration: str | None) -> None:
-    """Check the name of a calibration.
+    """Check that a calibration of this name exists.
 
     Raises:
-        ValueError: there is none of it.
+        ValueError: if there is no such calibration.
     """
     if calibration is not None and calibration not in CALIBRATIONS:
-        known = " or ".join(CALIBRATIONS)
-        raise ValueError(f"calibration must be {known}, got {calibration!r}")
+        names = " or ".join(CALIBRATIONS)
+        raise ValueError(f"calibration must be {names}, got {calibration!r}")
 
 
 def recalibrated(
@@ -43,13 +44,13 @@ def recalibrated(
 ) -> FloatArray:
     """Return the probability of each class in each cell, shape (cells, classes), rows summing to 1.
 
-    The prior as it is without a calibration, or without a label.
+    Without a calibration, or without labels, it is the unchanged prior.
 
     Args:
         table: the cells.
         history: rounds and labels so far.
-        calibration: of `CALIBRATIONS`, or None.
-        system: whose predictions count in the logistic regression.
+        calibration: a name in `CALIBRATIONS`, or None.
+        system: index of the system whose predictions enter the logistic regression.
     """
     if calibration is None or not len(history.labelled):
         return table.prior
@@ -66,17 +67,17 @@ def recalibrated_table(
 
 
 def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
-    """Return the prior after an isotonic regression of labels on it, for each class.
+    """Return the probability of each class in each cell, by isotonic regression on the prior.
 
     The rate of a class in a cell is the least-squares fit, increasing with the cell's prior of the
-    class, to the labels and to `PSEUDO_LABELS` more that are as the logistic regression says. Which
+    class, to the labels and to `PSEUDO_LABELS` more at the rates of the logistic regression. Which
     row of a cell has a label does not depend on the label, so the fit needs no weights of the
     design.
 
     Args:
         table: the cells.
-        seen: shape (cells, classes): labels of each class, see `History.seen`.
-        system: whose predictions count in the logistic regression.
+        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
+        system: index of the system whose predictions enter the logistic regression.
 
     Returns:
         Shape (cells, classes), rows summing to 1.
@@ -96,7 +97,7 @@ def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Float
 
 
 def _increasing(prior: FloatArray, hits: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the isotonic fit to hits / weight; cells of the same prior have the same value."""
+    """Return the isotonic fit to hits / weight, shape (cells,); equal priors get equal values."""
     _, place = np.unique(prior, return_inverse=True)
     weights = np.bincount(place, weight)
     fit = scipy.optimize.isotonic_regression(np.bincount(place, hits) / weights, weights=weights)

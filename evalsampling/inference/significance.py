@@ -1,4 +1,4 @@
-"""Tests of whether two systems differ, and how many draws they take.
+"""Tests of whether two systems differ, their power and the number of draws they need.
 
 References:
     C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections 3.2.1
@@ -15,18 +15,18 @@ import scipy
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """How sure it is that one system is better than another.
+    """The results of tests of whether one system is better than another.
 
     Attributes:
-        p_value: two-sided, of the hypothesis that both are alike, by the design-based standard
-            error, right if it is looked at once, at a size fixed before; None where the labels
-            allow no claim.
-        anytime_p_value: one that may be looked at after every draw (`inference.anytime`); None
-            where there is no such test.
-        chance_above: probability that the first system's value is the greater one, given all
-            labels, by the calibration curve, half of that of a tie in it; None where there is no
-            model.
-        degrees: degrees of freedom of the standard error, None where there is none.
+        p_value: two-sided p-value of the hypothesis that both systems are equal, from the
+            design-based standard error. It is valid for a single look at a sample size fixed
+            before. None if the labels allow no claim.
+        anytime_p_value: p-value that is valid after every draw (`inference.anytime`); None if no
+            such test was made.
+        chance_above: probability that the first system's value is the greater of the two, plus
+            half the probability of a tie, given all labels, by the calibration curve; None
+            without a model.
+        degrees: degrees of freedom of the standard error, None without a standard error.
     """
 
     p_value: float | None
@@ -36,17 +36,17 @@ class Significance:
 
     @classmethod
     def known(cls, value: float, null: float) -> "Significance":
-        """Return that of a value without error."""
+        """Return the test results of a difference that is known without error."""
         p_value = 1.0 if value == null else 0.0
         return cls(p_value, p_value, float(value > null) + float(value == null) / 2)
 
 
 def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:
-    """Return P(|T| > t) (eq. 3.24), T normal, or Student's with some degrees of freedom.
+    """Return the two-sided p-value P(|T| > |t|) (eq. 3.24), T normal or Student's.
 
     Args:
-        statistic: t, the estimate by its standard error, of any sign.
-        degrees: above 0, need not be whole.
+        statistic: t, the estimate divided by its standard error, of any sign.
+        degrees: degrees of freedom of T, above 0, need not be whole; infinite for the normal.
     """
     return float(2 * scipy.special.stdtr(degrees, -abs(statistic)))
 
@@ -56,15 +56,15 @@ def power(
 ) -> float:
     """Return the probability that a two-sided test rejects (eq. 5.3, 5.4, in closed form).
 
-    1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation; of Student's test with the
-    noncentral t distribution in place of the normal one, as if contributions of draws were normal.
+    It is 1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation. For Student's test
+    the noncentral t distribution replaces the normal, as if contributions of draws were normal.
 
     Args:
         effect: the true difference, of any sign.
-        deviation: of a single draw's contribution: the root of its asymptotic variance, above 0.
-        draws: n, above 0.
+        deviation: standard deviation of a single draw's contribution, above 0.
+        draws: n, the number of draws, above 0.
         alpha: level of the test, in (0, 1).
-        degrees: of freedom of the test, above 0; infinite for Wald's.
+        degrees: degrees of freedom of the test, above 0; infinite for Wald's.
     """
     location = math.sqrt(draws) * abs(effect) / deviation
     if math.isinf(degrees):
@@ -76,11 +76,13 @@ def power(
 
 
 def required_draws(effect: float, deviation: float, wanted: float, alpha: float) -> float:
-    """Return the draws whose power is as great as wanted: (z + Phi^-1(wanted))^2 / (e / s)^2.
+    """Return the number of draws with which a two-sided normal test has a wanted power.
+
+    It is (z + Phi^-1(wanted))^2 / (e / s)^2 and need not be whole.
 
     Args:
         effect: e, the true difference, of any sign, not 0.
-        deviation: s, of a single draw's contribution.
+        deviation: s, standard deviation of a single draw's contribution.
         wanted: the power, in (alpha, 1).
         alpha: level of the test, in (0, 1).
     """
@@ -89,9 +91,9 @@ def required_draws(effect: float, deviation: float, wanted: float, alpha: float)
 
 
 def required_draws_of_student(effect: float, deviation: float, wanted: float, alpha: float) -> int:
-    """Return the fewest draws with which Student's test has the power: see `power`.
+    """Return the least number of draws with which Student's test has a wanted power: see `power`.
 
-    At least 2, and hardly more than `required_draws` where these are many.
+    It is at least 2, and for large numbers hardly more than `required_draws`.
     """
     few = max(math.floor(required_draws(effect, deviation, wanted, alpha)), 2)
     many = few

@@ -1,4 +1,4 @@
-"""How many rows of a kind a pool can have at most, whatever hides where the design hardly looked.
+"""Upper bounds on the number of rows of a kind in a pool, undetected rows included.
 
 Let *hits* be rows of the kind that count, K_c of them in cell c without a label, and let trial t
 take row i with chance x_ti (`inference.exposure`). For any weights theta_ti known before the trial
@@ -45,10 +45,10 @@ BETS = np.array([0.98, 0.85, 0.6, 0.35, 0.15, 0.05])
 """s of the rules about the hits."""
 
 COUNTER_BETS = np.array([-2.0, -0.7, -0.25, -0.08, -0.025])
-"""s of the rules about the rows that are no hits."""
+"""s of the rules about the rows that are not hits."""
 
 _SHARE_OF_BETS = 0.8
-"""Of the weight, that the rules about the hits have."""
+"""Share of the weight that the rules about the hits have."""
 
 _HALVINGS = 40
 
@@ -58,15 +58,15 @@ _STEPS = 12
 
 @dataclasses.dataclass(frozen=True)
 class Most:
-    """The most hits that there can be among the rows without a label.
+    """The largest possible number of hits among the rows without a label.
 
     Attributes:
-        count: of them; a whole number if labels do not vary.
-        cell_count: shape (cells,): one way they could be spread over the cells.
-        budget: right side of the constraint that they meet.
-        slope: shape (cells,): left side of the constraint, for one hit in the cell.
-        rows: shape (cells,): those without a label that may be hits.
-        bet: what further exposure of 1 adds to the slope.
+        count: the number of hits, not rounded.
+        cell_count: shape (cells,): number of hits in each cell in a worst case.
+        budget: right side of the constraint slope . K <= budget on the hits K of the cells.
+        slope: shape (cells,): coefficients of the constraint.
+        rows: shape (cells,): number of unlabelled rows that may be hits.
+        bet: increase of the slope for each unit of further exposure.
     """
 
     count: float
@@ -77,9 +77,9 @@ class Most:
     bet: float = 1.0
 
     def exposure_for(self, count: float) -> float:
-        """Return the further exposure, summed over rows, with which there can be at most so many.
+        """Return the further exposure, summed over rows, that lowers the bound to a number of hits.
 
-        It goes to the rows with the least, until all have the same, and meets no hit.
+        The rows of least slope are exposed first, until all have the same, and no hit is found.
         """
         low, high = 0.0, 1.001 * self.budget  # where one row costs more than that, none is left
         for _ in range(_HALVINGS):
@@ -92,12 +92,12 @@ class Most:
 
 @dataclasses.dataclass(frozen=True)
 class Undetected:
-    """What one event of probability 1 - alpha says of the hits among rows without a label.
+    """The bounds on hits among unlabelled rows that follow from one event of probability 1 - alpha.
 
     Attributes:
         rules: the rules; the event is that a mean of them is at most 1 / alpha.
-        rows: shape (cells,): rows without a label that may be hits.
-        alpha: chance to be wrong, in (0, 1).
+        rows: shape (cells,): number of unlabelled rows that may be hits.
+        alpha: error probability, in (0, 1).
     """
 
     rules: "Rules"
@@ -105,9 +105,9 @@ class Undetected:
     alpha: float
 
     def most(self, among: BoolArray | None = None) -> Most:
-        """Return the most hits that there can be, among all cells or some.
+        """Return the largest possible number of unlabelled hits in all cells, or in some of them.
 
-        The event bounds every v at once, so bounds of several parts hold together.
+        The event gives the bounds of all v at once, so bounds of several parts hold together.
 
         Args:
             among: shape (cells,): the cells whose hits are counted; all if not given.
@@ -128,7 +128,7 @@ class Undetected:
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """The rules log W^j = slope_j . K - offset_j.
+    """Betting rules, log W^j = slope_j . K - offset_j, linear in the hits K of the cells.
 
     Attributes:
         slope: G, shape (rules, cells).
@@ -144,14 +144,15 @@ class Rules:
 
     @classmethod
     def of(cls, exposure: Exposure, hit: FloatArray, miss: FloatArray, rows: IntArray) -> "Rules":
-        """Return the rules of each level and s.
+        """Return one rule for each exposure level and each bet s.
 
         Args:
-            exposure: of the design.
-            hit: shape (n,): 1 for those of its labelled questions that are hits, else 0; of a
-                stochastic oracle the share of the answers that say so.
-            miss: shape (n,): likewise those that are no hits, and might be by their row.
-            rows: shape (cells,): rows without a label that may be hits.
+            exposure: the exposure of the rows to the design's trials.
+            hit: shape (n,): 1 for each of its labelled questions that is a hit, else 0; with a
+                stochastic oracle the share of the answers that are hits.
+            miss: shape (n,): 1 for each labelled question that could have been a hit and is not,
+                else 0; with a stochastic oracle the share of such answers.
+            rows: shape (cells,): number of unlabelled rows that may be hits.
         """
         slope, offset = [], []
         for total, share, reached in zip(
@@ -178,7 +179,7 @@ class Rules:
         )
 
     def best_alone(self, rows: IntArray, alpha: float) -> FloatArray:
-        """Return the v of the single rule with the least bound, shape (rules,)."""
+        """Return the probabilities v that choose the single rule of least bound, shape (rules,)."""
         budget = np.maximum(self.offset - np.log(alpha * self.weight), 0.0)
         order = np.argsort(self.slope, axis=1)
         cost = np.take_along_axis(self.slope, order, axis=1) * rows[order]
@@ -188,7 +189,7 @@ class Rules:
         return (np.arange(len(count)) == np.argmin(count)).astype(np.float64)
 
     def bound(self, choice: FloatArray, rows: IntArray, alpha: float) -> Most:
-        """Return the bound that goes with one v, shape (rules,)."""
+        """Return the bound on hits that follows from probabilities v of the rules: (rules,)."""
         budget = -np.log(alpha) + choice @ self.offset
         budget += scipy.special.rel_entr(choice, self.weight).sum()
         slope = choice @ self.slope
@@ -197,7 +198,7 @@ class Rules:
 
 
 def fill(slope: FloatArray, budget: float, rows: IntArray) -> FloatArray:
-    """Return the K of largest sum with slope . K <= budget and 0 <= K <= rows, shape (cells,)."""
+    """Return the hits K of largest sum with slope . K <= budget and 0 <= K <= rows: (cells,)."""
     order = np.argsort(slope, kind="stable")
     cost = slope[order] * rows[order]
     free = max(budget, 0.0) - (np.cumsum(cost) - cost)
