@@ -48,7 +48,10 @@ def _what_to_expect(result: PlanResult) -> list[str]:
     largest: dict[str, dict[str, PlannedError]] = {}
     for row in result.errors:
         if row.budget is not None and row.half_width is not None and row.standard_error is not None:
-            largest.setdefault(row.measure, {})[row.sampler] = row
+            by_sampler = largest.setdefault(row.measure, {})
+            before = by_sampler.get(row.sampler)
+            if before is None or row.budget >= (before.budget or 0):
+                by_sampler[row.sampler] = row
     lines = []
     for measure, by_sampler in largest.items():
         widths = [f"± {row.half_width:.2g} by {name}" for name, row in by_sampler.items()]

@@ -83,3 +83,13 @@ def test_a_half_width_that_no_budget_had() -> None:
     assert lines[0] == "F1 with 100 labels: ± 0.2 by ais."
     assert lines[4].split() == ["f1", "100", "0.1000", "0.2000"]
     assert lines[5].split() == ["f1", "more", "-", "0.1000"]
+
+
+def test_the_first_line_is_of_the_largest_budget() -> None:
+    """A half-width that was asked for adds a row of a smaller one."""
+    first, *_ = text(
+        PlannedError("ais", "f1", 100, 0.1, 0.2),
+        PlannedError("ais", "f1", 500, 0.05, 0.1),
+        PlannedError("ais", "f1", 228, 0.08, 0.15),
+    )
+    assert first == "F1 with 500 labels: ± 0.1 by ais."
