@@ -11,6 +11,7 @@ from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.evaluation.statement import LEAST_P_VALUE
 from evalsampling.inference.assumptions import ASSUMES, assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
@@ -36,9 +37,6 @@ _MOST_STATEMENTS = 8
 
 _MOST_NOTES = 3
 """Most numbers, and most classes, that get notes on hidden positives; `--json` has all."""
-
-_LEAST_P_VALUE = 0.0001
-"""Least p-value of a contest that is printed: p-values are integrated numerically."""
 
 
 def _run(arguments: argparse.Namespace) -> EstimateResult:
@@ -271,7 +269,7 @@ def _test(contest: Contest) -> str:
     p_value = contest.range_p_value
     if p_value is None:
         return "p -"
-    return f"p < {_LEAST_P_VALUE}" if p_value < _LEAST_P_VALUE else f"p {p_value:.3g}"
+    return f"p < {LEAST_P_VALUE}" if p_value < LEAST_P_VALUE else f"p {p_value:.3g}"
 
 
 def _signed(value: float) -> str:

@@ -9,6 +9,9 @@ from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
 from evalsampling.inference.results import Estimate
 from evalsampling.report.numbers import compared, decimals, percent, shown, shown_range, title
 
+LEAST_P_VALUE = 0.0001
+"""Least p-value that is named: p-values are integrated numerically."""
+
 UNMET = 1 / 3
 """Share of an interval's width above which it is said to be due to positives that were not met."""
 
@@ -64,7 +67,10 @@ def statement(estimate: Estimate) -> str:
 def _name(estimate: Estimate) -> str:
     """Return the display name of the number: ``F1 of new where country=DE``."""
     target = estimate.target
-    name = title(compared(target.measure), target.system, target.against)
+    measure = target.measure
+    if target.against is not None and not measure.startswith(("difference(", "ratio(")):
+        measure = f"difference({measure})"
+    name = title(compared(measure), target.system, target.against)
     name += "" if target.threshold is None else f" at {target.threshold:.6g}"
     return name + ("" if target.slice is None else f" where {target.slice}")
 
@@ -125,14 +131,21 @@ def _comparison(estimate: Estimate) -> str:
     tested = estimate.significance
     if tested is None:
         return ""
-    parts = []
+    sentences = []
     if tested.chance_above is not None:
-        first = estimate.target.system
-        parts.append(f"{first} is higher with a chance of {tested.chance_above:.2g}")
+        chance = _within(tested.chance_above, 0.01, 0.99)
+        sentences.append(f"The chance that {estimate.target.system} is higher is {chance}.")
     if tested.p_value is not None:
-        parts.append(f"the test of no difference has p = {tested.p_value:.2g}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+        p_value = _within(tested.p_value, LEAST_P_VALUE, 1.0)
+        sentences.append(f"The p-value of no difference is {p_value}.")
+    return " ".join(sentences)
+
+
+def _within(number: float, least: float, most: float) -> str:
+    """Return a number with two significant digits, or that it is below or above some ends."""
+    if number < least:
+        return f"below {least:g}"
+    return f"above {most:g}" if number > most else f"{number:.2g}"
 
 
 def _rounded(count: int) -> str:

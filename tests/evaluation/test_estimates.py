@@ -143,8 +143,9 @@ def test_comparisons_show_test_and_chance(evaluation: Evaluation) -> None:
     assert compared.significance is not None
     shown = " ".join(repr(told).split())
     assert compared.statement in shown
-    assert f"p = {compared.significance.p_value:.2g}" in compared.statement
-    assert f"with a chance of {compared.significance.chance_above:.2f}" in compared.statement
+    p_value, chance = compared.significance.p_value, compared.significance.chance_above
+    assert f"The p-value of no difference is {p_value:.2g}." in compared.statement
+    assert f"The chance that old is higher is {chance:.2g}." in compared.statement
     assert compared.statement in "".join(
         ET.fromstring(f"<div>{told._repr_html_()}</div>").itertext()
     )

@@ -102,8 +102,18 @@ def test_a_comparison_has_its_test_and_its_chance() -> None:
     tested = Significance(0.0123, chance_above=0.987)
     estimate = of(0.052, 0.011, 0.093, DESIGN, target, significance=tested)
     assert statement(estimate) == (
-        "Difference in F1 of new against old 0.052 (0.011 to 0.093). New is higher with a chance "
-        "of 0.99; the test of no difference has p = 0.012."
+        "Difference in F1 of new against old 0.052 (0.011 to 0.093). The chance that new is higher "
+        "is 0.99. The p-value of no difference is 0.012."
+    )
+
+
+def test_chances_and_p_values_near_their_ends_are_not_called_certain() -> None:
+    target = Target("accuracy", (-1.0, 1.0), system="new", against="old")
+    tested = Significance(1e-12, chance_above=0.99998)
+    estimate = of(0.052, 0.011, 0.093, DESIGN, target, significance=tested)
+    assert statement(estimate) == (
+        "Difference in accuracy of new against old 0.052 (0.011 to 0.093). The chance that new is "
+        "higher is above 0.99. The p-value of no difference is below 0.0001."
     )
 
 
