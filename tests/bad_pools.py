@@ -55,7 +55,7 @@ BAD: dict[str, tuple[Callable[[], Pool], list[str]]] = {
         ["part-1.parquet", "'prediction'", "row 500", "2"],
     ),
     "prediction of another type": (
-        lambda: retyped("prediction", ["no"] * 2000),
+        lambda: retyped("prediction", ["maybe"] * 2000),
         ["'prediction'", "string", "part-"],
     ),
     "score of a wrong type": (
