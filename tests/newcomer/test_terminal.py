@@ -85,6 +85,9 @@ def plain(text: str) -> list[str]:
 
 def test_numbers_fit(answered: Job) -> None:
     status, text = shown("estimate", answered.workspace, "--quiet")
+    assert status == 0
+    assert max(map(len, plain(text))) <= 80
+    status, text = shown("estimate", answered.workspace, "--quiet", "--detail")
     lines = plain(text)
     assert status == 0
     assert max(map(len, lines)) <= 80, max(lines, key=len)
