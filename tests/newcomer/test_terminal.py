@@ -95,7 +95,7 @@ def test_numbers_fit(answered: Job) -> None:
         "f1", "precision", "recall"
     ]  # fmt: skip
     assert "\033[1m95 % intervals" in text
-    _, without = shown("estimate", answered.workspace, "--quiet", NO_COLOR="1")
+    _, without = shown("estimate", answered.workspace, "--quiet", "--detail", NO_COLOR="1")
     assert "\033" not in without
     assert plain(without) == lines
 
