@@ -71,7 +71,7 @@ def curve(options: CurveOptions) -> CurveResult:
             labels enough for one; or if a file of it cannot be read.
     """
     pool = PreparedPool.read(Workspace(options.workspace))
-    found = Snapshot.read(pool).analysis.curve()
+    found = Snapshot.read(pool).analysis.curve
     if found is None:
         raise InputError(
             f"{options.workspace}: no curve: that takes the sampler adastrat or logstrat (here: "

@@ -187,7 +187,7 @@ def result_of(
     rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
     wrong = label_error(snapshot, measures, estimates)
     told = cautions(analysis, estimates, still_open, label_warnings(wrong))
-    curve = analysis.curve()
+    curve = analysis.curve
     exhausted = analysis.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     is_spent = analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
@@ -214,7 +214,7 @@ def result_of(
         sample_size=analysis.sample_size,
         contests=tuple(analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
-        label_likelihood=analysis.label_likelihood(),
+        label_likelihood=analysis.label_likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=rejected,
     )

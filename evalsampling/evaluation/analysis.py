@@ -290,12 +290,14 @@ class Analysis:
                 raise InputError(f"{part.name}: regions do not use known totals")
         return parts
 
+    @functools.cached_property
     def curve(self) -> PrecisionCurve | None:
-        """Return the precision at every rank; None if the sampler does not estimate it."""
+        """The precision at every rank; None if the sampler does not estimate it."""
         return self.sampler.curve(self.table, self.history)
 
+    @functools.cached_property
     def label_likelihood(self) -> float | None:
-        """Return how good the scores' probabilities are by the labels so far, in (0, 1].
+        """How good the scores' probabilities are by the labels so far, in (0, 1].
 
         See `inference.label_likelihood`; None if there are too few labels, or they are no classes
         of rows.

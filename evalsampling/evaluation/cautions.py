@@ -31,7 +31,7 @@ def cautions(
         )
     warnings += about_labels
     if analysis.sampler.trusts_prior:
-        warnings += doubts(analysis.label_likelihood(), "that the labels show")
-    curve = analysis.curve()
+        warnings += doubts(analysis.label_likelihood, "that the labels show")
+    curve = analysis.curve
     of_curve = () if curve is None else curve.guarantee.warnings
     return [*warnings, *(one for one in of_curve if one not in warnings)]

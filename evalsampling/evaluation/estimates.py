@@ -1,16 +1,16 @@
 """What an evaluation estimates, for notebooks: found by name, shown as a table, handed on."""
 
 import html
-import math
 import textwrap
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.inference.assumptions import assumed
-from evalsampling.inference.results import Estimate, as_json
+from evalsampling.inference.results import Estimate, as_json, brief
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
 
@@ -54,7 +54,7 @@ class Estimates(list[Estimate]):
         if isinstance(key, str):
             return self._named(key)
         found = super().__getitem__(key)
-        return Estimates(found) if isinstance(key, slice) else found
+        return Estimates(found, self.warnings) if isinstance(key, slice) else found
 
     def _named(self, name: str) -> Estimate:
         titled = [one for one in self if one.target.title == name]
@@ -128,6 +128,7 @@ class Estimates(list[Estimate]):
         claimed = (one.intervals[0].kind for one in self if one.claims)
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)
+        yield from (f"note: {words}" for words in brief(self, attrgetter("notes")))
 
 
 def _wrapped(text: str) -> list[str]:
@@ -135,7 +136,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _digits(one: Estimate) -> int:
-    return decimals(*(end if math.isfinite(end) else None for end in (one.low, one.high)))
+    return decimals(one.low, one.high)
 
 
 def _value(one: Estimate) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 from evalsampling.inference.breakdown import Breakdown
+from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
 from evalsampling.inference.results import Estimate
@@ -44,8 +45,7 @@ def statement(estimate: Estimate) -> str:
     interval's width.
     """
     target, name = estimate.target, _name(estimate)
-    ends = [end if math.isfinite(end) else None for end in (estimate.low, estimate.high)]
-    digits = decimals(*ends)
+    digits = decimals(estimate.low, estimate.high)
     if estimate.value is None:
         return f"{name} cannot be estimated: {estimate.reason or 'it is undefined'}."
     value = shown(estimate.value, digits)
@@ -53,14 +53,14 @@ def statement(estimate: Estimate) -> str:
         return f"{name} is exactly {value}: every row that it depends on has a label."
     if not estimate.claims:
         return f"{name} {value}, but the labels allow no claim yet: it may be far off."
-    if None in ends:
+    if math.isinf(estimate.half_width):
         return f"{name} {value}; how far off it is, is not known."
     sentences = [f"{name} {value} ({shown_range(estimate.low, estimate.high, digits)})."]
     if target.against is not None:
         sentences.append(_comparison(estimate))
     elif target.slice is None and target.threshold is None:
         sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate)]
-        sentences.append(_breakdown(name, estimate))
+        sentences.append(_breakdown(estimate))
     return " ".join(filter(None, sentences))
 
 
@@ -78,16 +78,19 @@ def _name(estimate: Estimate) -> str:
 def _reason(estimate: Estimate, digits: int) -> str:
     """Return why the interval is as wide as it is, empty if that is the draw of rows."""
     aside = estimate.without_unmet
-    if aside is None:
+    if aside is None or not _is_due_to_unmet(estimate, aside):
         return ""
-    below, above = aside.low - estimate.low, estimate.high - aside.high
-    if max(below, 0) + max(above, 0) < UNMET * (estimate.high - estimate.low):
-        return ""
-    end = "low" if below >= above else "high"
+    end = "low" if aside.low - estimate.low >= estimate.high - aside.high else "high"
     return (
         f"The {end} end allows for positives that score lower than every labelled positive; "
         f"without them it is {shown_range(aside.low, aside.high, digits)}."
     )
+
+
+def _is_due_to_unmet(estimate: Estimate, aside: Interval) -> bool:
+    """Return whether much of an interval is due to positives that score below all that were met."""
+    below, above = aside.low - estimate.low, estimate.high - aside.high
+    return max(below, 0) + max(above, 0) >= UNMET * (estimate.high - estimate.low)
 
 
 def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
@@ -103,19 +106,19 @@ def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
     return f"{helps}± {outlook.half_width:g}{advice}."
 
 
-def _breakdown(name: str, estimate: Estimate) -> str:
+def _breakdown(estimate: Estimate) -> str:
     """Return the least value of a measure unless many positives are hidden, empty if unknown.
 
     Only where the interval is wide because of positives that were not met.
     """
-    light = estimate.light
+    light, aside = estimate.light, estimate.without_unmet
     part = None if light is None else light.breakdown
-    if part is None or not _reason(estimate, 2) or part.least <= estimate.low:
+    if part is None or aside is None or part.least <= estimate.low:
         return ""
-    return _unless(name, part)
+    return _unless(part) if _is_due_to_unmet(estimate, aside) else ""
 
 
-def _unless(name: str, part: Breakdown) -> str:
+def _unless(part: Breakdown) -> str:
     """Return the least value of a measure, and the hidden positives that it excludes, in words."""
     least = math.floor(100 * part.least) / 100
     return (

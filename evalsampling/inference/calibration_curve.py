@@ -505,7 +505,8 @@ class CurveDraws:
         """Return a limited number of the draws, evenly apart: at most `most`."""
         if len(self.z) <= most:
             return self
-        return CurveDraws(self.curve.at(self.z[:: -(-len(self.z) // most)]), self.r_hat)
+        chosen = np.arange(most) * len(self.z) // most
+        return CurveDraws(self.curve.at(self.z[chosen]), self.r_hat)
 
     def weights(self, share: float) -> FloatArray:
         """Return importance weights of the draws under another prior share, shape (draws,).

@@ -1,5 +1,7 @@
 """The calibration curve of each class, fitted to all labels so far."""
 
+import dataclasses
+
 import numpy as np
 
 from evalsampling.arrays import FloatArray, IntArray
@@ -39,25 +41,47 @@ def obstacle(table: CellTable) -> str | None:
     return None
 
 
-def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
-    """Return the fitted curve of each class, by class; with two classes only the second has one."""
+@dataclasses.dataclass(frozen=True)
+class Direction:
+    """The curves of the classes, and those with which some fall that the labels leave open.
+
+    Attributes:
+        curves: the fitted curve of each class, by class; with two classes of the second class only.
+        turned: the same with falling curves of the classes whose direction is open, None if that of
+            none is.
+        chance: probability of `turned`, in [0, 1/2].
+    """
+
+    curves: dict[int, CurveFit]
+    turned: dict[int, CurveFit] | None = None
+    chance: float = 0.0
+
+
+def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> Direction:
+    """Return the fitted curve of each class, and those that fall as far as labels leave that open.
+
+    The probability that a curve falls is the largest of any class.
+    """
     seen = labels_by_cell(table, history, Domain())
     labelled = seen.sum(axis=1)
-    return {
-        y: fit_either_way(table, y, labelled, seen[:, y], hidden)
-        for y in ((1,) if table.classes == 2 else range(table.classes))
-    }
+    curves, falling, chances = {}, {}, {}
+    for y in (1,) if table.classes == 2 else range(table.classes):
+        curves[y], falling[y], chances[y] = fit_either_way(table, y, labelled, seen[:, y], hidden)
+    chance = max(chances.values())
+    return Direction(curves, falling if chance else None, chance)
 
 
 def fit_either_way(
     table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
-) -> CurveFit:
-    """Return the curve of a class, rising with its prior probability unless labels say it falls.
+) -> tuple[CurveFit, CurveFit, float]:
+    """Return the curve of a class, the falling one, and how probable that is beside the first.
 
-    The rate is taken to rise with the score unless the labels make a fall far more probable: the
-    prior odds against it are `_ODDS_AGAINST_FALLING`. No single band of the scores may decide that:
-    the fall must remain more probable when the labels of any band are left out. Many spam rows or
-    duplicates at the top are no reason to reverse all scores.
+    The rate is taken to rise with the prior probability unless the labels make a fall far more
+    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`. No single band of the scores
+    may decide that: the fall must remain more probable when the labels of any band are left out.
+    Many spam rows or duplicates at the top are no reason to reverse all scores. Until several bands
+    agree, a falling curve that makes the labels likelier is kept beside the rising one, with its
+    posterior probability or one half. If the direction is clear, both curves are the same.
 
     Args:
         table: the cells.
@@ -72,20 +96,30 @@ def fit_either_way(
         return CalibrationCurve.from_cells(probability, table.count, effect, hidden)
 
     rising = curve_over(table.prior[:, y]).fit(labelled, positive)
-    if positive.sum() < _FEWEST_TO_FALL or not _lie_lower(rising.curve.corner, labelled, positive):
-        return rising
+    if not _lie_lower(rising.curve.corner, labelled, positive):
+        return rising, rising, 0.0
     falling = curve_over(1 - table.prior[:, y]).fit(labelled, positive)
-    if not _is_likelier(falling, rising):
-        return rising
+    gain = falling.log_evidence - rising.log_evidence
+    if gain <= 0:
+        return rising, rising, 0.0
+    if _is_clear(rising, falling, labelled, positive):
+        return falling, falling, 0.0
+    return rising, falling, 1 / (1 + max(_ODDS_AGAINST_FALLING * np.exp(-gain), 1.0))
+
+
+def _is_clear(rising: CurveFit, falling: CurveFit, labelled: IntArray, positive: IntArray) -> bool:
+    """Return whether labels of several bands make it far more probable that the curve falls."""
+    if positive.sum() < _FEWEST_TO_FALL or not _is_likelier(falling, rising):
+        return False
     band = np.minimum(rising.curve.corner * _BANDS // STEPS, _BANDS - 1)
     if len(np.unique(band[positive > 0])) < _FEWEST_BANDS:
-        return rising
+        return False
     for left_out in np.unique(band[labelled > 0]):
         kept = band != left_out
         without = [fit.curve.fit(labelled * kept, positive * kept) for fit in (falling, rising)]
         if not _is_likelier(*without):
-            return rising
-    return falling
+            return False
+    return True
 
 
 def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool:

@@ -124,7 +124,7 @@ def _estimate(number: SampledNumber, evidence: Evidence, methods: Sequence[str])
         intervals=design_based.intervals,
         warnings=design_based.warnings,
         reliable=design_based.is_sound,
-        of_value=design_based.of_value,
+        notes=design_based.notes,
         bias=evidence.bias,
         significance=significance,
     )

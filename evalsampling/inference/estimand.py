@@ -13,7 +13,7 @@ from evalsampling.inference.delta_method import Evidence
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.evidence import Gap, fewest_rows, find_gaps, find_missing_weight
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import linearise, sampled_risk
+from evalsampling.inference.linearisation import expected_error, linearise, sampled_risk
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.measures.base import Measure, Share
@@ -90,16 +90,35 @@ class Estimand:
             gaps = [gap or missing for gap in gaps]
         expected: Sequence[float | None] = [None] * len(gaps)
         if self._can_anticipate:
-            assert inputs.chance is not None
-            risk = sampled_risk(measure, inputs, inputs.sample.weight)
-            prior, draws = inputs.prior(measure.system), inputs.sample.draws
-            expected = anticipated_error(
-                measure, inputs.table, risk, inputs.chance, prior, self.unlabelled, draws
-            ).tolist()
+            expected = self._anticipated_error(inputs.prior(measure.system)).tolist()
         return [
             Evidence(measure.undefined_without, *of_component)
             for of_component in zip(gaps, expected, self.biases, strict=True)
         ]
+
+    def expected_error(self, rate: FloatArray) -> FloatArray:
+        """Return the standard error that rates of the classes predict, shape (m,).
+
+        Where weights alone stand for the unlabelled rows, and the chance of each is known, they
+        count too: those with next to no chance are hardly ever in a sample.
+
+        Args:
+            rate: shape (cells, classes): rates of the classes, summing to 1.
+        """
+        measure, inputs = self.measure, self.inputs
+        of_labelled = expected_error(measure, inputs, self.domain, self.inside, rate)
+        if inputs.response is not None or not self._can_anticipate:
+            return of_labelled
+        return np.maximum(of_labelled, self._anticipated_error(rate))
+
+    def _anticipated_error(self, rate: FloatArray) -> FloatArray:
+        """Return the standard error that rates predict for draws of unlabelled rows, (m,)."""
+        measure, inputs = self.measure, self.inputs
+        assert inputs.chance is not None
+        risk = sampled_risk(measure, inputs, inputs.sample.weight)
+        return anticipated_error(
+            measure, inputs.table, risk, inputs.chance, rate, self.unlabelled, inputs.sample.draws
+        )
 
     @property
     def _can_anticipate(self) -> bool:

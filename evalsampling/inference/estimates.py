@@ -15,7 +15,7 @@ from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.linearisation import expected_error, sampled_risk
+from evalsampling.inference.linearisation import sampled_risk
 from evalsampling.inference.model_based import combine_with_model
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.regions import (
@@ -129,7 +129,7 @@ def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> li
         return estimates
     predictive = inputs.model.within(domain)
     own = OwnProbabilities.of_labelled(measure, inputs, domain, estimand.inside)
-    expected = expected_error(measure, inputs, domain, estimand.inside, inputs.model.mean_rates)
+    expected = estimand.expected_error(inputs.model.mean_rates)
     return combine_with_model(
         estimates,
         measure,

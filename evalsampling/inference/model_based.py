@@ -12,7 +12,7 @@ from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
 from evalsampling.inference.own_probabilities import OwnProbabilities
-from evalsampling.inference.policy import with_model_based
+from evalsampling.inference.policy import NARROW, with_model_based
 from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import TIE, Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
@@ -86,7 +86,8 @@ def combine_with_model(
     if combine:
         estimates = list(map(_combined, estimates, drawn, weights))
     if expected is not None:
-        errors = list(map(between, errors, expected.tolist()))
+        least = 0.0 if combine else NARROW
+        errors = [between(*pair, least) for pair in zip(errors, expected.tolist(), strict=True)]
         weights = list(map(weight_of_draws, errors, drawn))
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares = [
@@ -146,15 +147,25 @@ def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
     return error / math.hypot(error, math.sqrt(drawn.variance))
 
 
-def between(error: float | None, expected: float) -> float | None:
+def between(error: float | None, expected: float, least: float = 0.0) -> float | None:
     """Return the geometric mean of a standard error and of the one that draws predict.
 
     The one estimated from labels is too small until the rows that matter most are labelled. The
     predicted one is too large if fewer positives are hidden than the prior expects. If only one of
     them is above 0, that one is returned.
+
+    Args:
+        error: the estimated one, None if there is no estimate.
+        expected: the predicted one.
+        least: share of the predicted one below which the estimated one says nothing, as the rows
+            that make up most of the error have no label yet; then the predicted one is returned.
+            Of estimates from weights alone it is `NARROW`. The difference estimator has the model
+            stand for rows without a label, so its error may be small where all positives are found.
     """
     if not error:
         return error
+    if error < least * expected:
+        return expected
     return math.sqrt(error * expected) if expected > 0 else error
 
 
@@ -380,7 +391,7 @@ def _under_share(
         own: what the rows' own probabilities add to the measure.
     """
     share = model.hidden.share * factor
-    weight = np.prod([curve.weights(share) for curve in model.curves], axis=0)[predictive.of_draw]
+    weight = model.weights(share)[predictive.of_draw]
     if effective_size(weight) >= FEWEST_EFFECTIVE:
         return [dataclasses.replace(component, weight=weight) for component in drawn]
     redrawn = model.with_share(share).within(predictive.domain)

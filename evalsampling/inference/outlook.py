@@ -3,7 +3,7 @@
 The width of an interval falls with a power of the number of labels. Under simple random sampling
 that is 1/2. The default intervals of an adaptive design fall faster, since later rounds draw where
 earlier ones left most to learn: with a power of 1/1.6 on 53 real pools (`benchmarks/outlook.py`,
-docs/real-pools.md).
+docs/studies/outlook.md).
 """
 
 import dataclasses

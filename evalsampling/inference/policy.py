@@ -53,7 +53,7 @@ By chance alone it misses the truth in one of twenty estimates, at some point of
 default interval held .99 of them (docs/studies/coverage.md)."""
 
 FAR_OFF = 0.2
-"""Distance of a value from the median of draws, as a share of its range, that brings a warning."""
+"""Distance of a value from the median of draws, as a share of its range, that brings a note."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,14 +63,14 @@ class DesignBased:
     Attributes:
         value: the value, cut to the bounds.
         intervals: the default first, then those requested.
-        of_value: the warning that the value was cut, if it was.
-        warnings: `of_value`, and why the default claims nothing or is not reliable.
+        notes: that the value was cut, if it was.
+        warnings: why the default claims nothing or is not reliable.
         is_sound: whether the default claims something and nothing speaks against it.
     """
 
     value: float
     intervals: tuple[Interval, ...]
-    of_value: tuple[str, ...]
+    notes: tuple[str, ...]
     warnings: tuple[str, ...]
     is_sound: bool
 
@@ -110,15 +110,15 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
         asked: names of the methods of further intervals.
     """
     title, bounds = number.target.title, number.bounds
+    notes: tuple[str, ...] = ()
     warnings, doubt = [], None
     if not bounds[0] <= number.value <= bounds[1]:
-        warnings.append(
+        notes = (
             f"{title}: the weighted estimate {number.value:.4g} lies outside its range and was "
-            "cut; more labels will mend that"
+            "cut; more labels will mend that",
         )
         cut = min(max(number.value, bounds[0]), bounds[1])
         number = dataclasses.replace(number, value=cut)
-    of_value = tuple(warnings)
     if gap is not None:
         default = whole_range(bounds, gap.method)
         warnings.append(f"{title}: {gap.words}; the interval is the whole range of the measure")
@@ -136,7 +136,7 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
     return DesignBased(
         number.value,
         (default, *others),
-        of_value,
+        notes,
         tuple(warnings),
         is_sound=claims and not (gap or doubt),
     )
@@ -181,7 +181,7 @@ def with_model_based(
     if not (evidence >= FEWEST_EVIDENCE and drawn.is_informative):
         return estimate.with_interval(interval)
     (low, high), design, title = of_draws, estimate.intervals[0], estimate.target.title
-    warnings = list(estimate.of_value)
+    warnings, notes = [], list(estimate.notes)
     margin = (DISAGREEMENT - 1) * (design.high - design.low) / 2
     if estimate.claims and (design.high + margin < low or high < design.low - margin):
         warnings.append(
@@ -198,7 +198,7 @@ def with_model_based(
         and abs(estimate.value - drawn.median) > FAR_OFF * (greatest - least)
     )
     if is_far:
-        warnings.append(
+        notes.append(
             f"{title}: {estimate.value:.4g} is the value of the rows that were met, and too "
             f"few of a kind were; scores and labels make about {drawn.median:.4g} likely: go by "
             "the interval"
@@ -207,5 +207,6 @@ def with_model_based(
         estimate,
         intervals=(interval, *estimate.intervals),
         warnings=tuple(warnings),
+        notes=tuple(notes),
         reliable=(interval.low, interval.high) != estimate.target.bounds,
     )

@@ -17,6 +17,7 @@ from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
     CurveDraws,
+    CurveFit,
 )
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
@@ -63,6 +64,8 @@ class LabelModel:
         modes: the mode of each curve in place of its draws; a model made by `with_share` may keep
             the modes' rates of the original model.
         seed: seed of what is drawn from the curves.
+        turned: the model with falling curves, if labels leave open which way a curve goes.
+        chance: probability of `turned`, and its share of the draws.
     """
 
     table: CellTable
@@ -70,6 +73,8 @@ class LabelModel:
     curves: tuple[CurveDraws, ...]
     modes: tuple[CurveDraws, ...]
     seed: tuple[int, ...]
+    turned: "LabelModel | None" = None
+    chance: float = 0.0
 
     @classmethod
     def fit(
@@ -96,13 +101,20 @@ class LabelModel:
         if reason:
             raise ValueError(reason)
         seed = (*seed, len(history.labelled))
+        direction = fit_curves(table, history, hidden)
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
-        curves, modes = [], []
-        for y, fitted in fit_curves(table, history, hidden).items():
-            rng = np.random.Generator(np.random.PCG64([*seed, y]))
-            curves.append(fitted.draw(rng, schedule).thinned(most))
-            modes.append(fitted.at_mode)
-        return cls(table, history, tuple(curves), tuple(modes), seed)
+        curves, modes = _drawn(direction.curves, seed, schedule)
+        most = round(most * (1 - direction.chance))
+        curves = tuple(of_class.thinned(most) for of_class in curves)
+        model = cls(table, history, curves, modes, seed)
+        if direction.turned is None:
+            return model
+        odds = direction.chance / (1 - direction.chance)
+        most = max(round(odds * len(curves[0].z)), 1)
+        curves, modes = _drawn(direction.turned, (*seed, 6), schedule)
+        curves = tuple(of_class.thinned(most) for of_class in curves)
+        turned = cls(table, history, curves, modes, seed)
+        return dataclasses.replace(model, turned=turned, chance=direction.chance)
 
     @property
     def hidden(self) -> HiddenPrior:
@@ -112,7 +124,11 @@ class LabelModel:
     @functools.cached_property
     def rates(self) -> FloatArray:
         """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
-        return _rates_of_classes(self.curves)
+        own = _rates_of_classes(self.curves)
+        if self.turned is None:
+            return own
+        by_class = [np.moveaxis(rates, 2, 0) for rates in (own, self.turned.rates)]
+        return np.moveaxis(np.concatenate(by_class, axis=1), 0, 2)
 
     @functools.cached_property
     def mean_rates(self) -> FloatArray:
@@ -121,8 +137,14 @@ class LabelModel:
 
     @functools.cached_property
     def likely_rates(self) -> FloatArray:
-        """The rate of each class in each cell at the mode of the curves, shape (cells, classes)."""
-        return np.asarray(_rates_of_classes(self.modes)[0])
+        """The rate of each class in each cell at the mode of the curves, shape (cells, classes).
+
+        If labels leave open which way they go, it is the mean over both directions.
+        """
+        own = _rates_of_classes(self.modes)[0]
+        if self.turned is None:
+            return np.asarray(own)
+        return np.asarray(own + self.chance * (self.turned.likely_rates - own))
 
     @functools.cached_property
     def contradiction(self) -> str | None:
@@ -132,7 +154,22 @@ class LabelModel:
             return f"chains from different starts disagree (R-hat {r_hat:.2f})"
         rng = np.random.Generator(np.random.PCG64([*self.seed, 5]))
         seen = labels_by_cell(self.table, self.history, Domain())
-        return misfit(self.table, seen, self.rates, rng)
+        if self.turned is None:
+            return misfit(self.table, seen, self.rates, rng)
+        # A curve that labels contradict is not saved by another that they do not confirm.
+        own = misfit(self.table, seen, _rates_of_classes(self.curves), rng)
+        return own or self.turned.contradiction
+
+    def weights(self, share: float) -> FloatArray:
+        """Return importance weights of the draws under another prior share, shape (draws,).
+
+        The share of all weights that draws of `turned` have is their share of the draws.
+        """
+        own = np.prod([curve.weights(share) for curve in self.curves], axis=0)
+        if self.turned is None:
+            return np.asarray(own)
+        other = self.turned.weights(share)
+        return np.concatenate([own / own.mean(), other / other.mean()])
 
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another prior share of hidden positives, given the same labels.
@@ -147,7 +184,8 @@ class LabelModel:
                 rng = np.random.Generator(np.random.PCG64([*self.seed, 4]))
                 curves = tuple(curve.with_share(share, rng) for curve in self.curves)
                 modes = tuple(curve.with_share(share, rng) for curve in self.modes)
-                model = dataclasses.replace(self, curves=curves, modes=modes)
+                turned = self.turned and self.turned.with_share(share)
+                model = dataclasses.replace(self, curves=curves, modes=modes, turned=turned)
             else:
                 hidden = dataclasses.replace(self.hidden, share=share)
                 model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
@@ -162,7 +200,8 @@ class LabelModel:
     @functools.cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first cell of each group of equal rates in every draw, and the group of each cell."""
-        return distinct_rows(np.stack([curve.curve.group for curve in self.curves], axis=1))
+        curves = self.curves if self.turned is None else (*self.curves, *self.turned.curves)
+        return distinct_rows(np.stack([curve.curve.group for curve in curves], axis=1))
 
     @functools.cached_property
     def everywhere(self) -> "Predictive":
@@ -353,9 +392,28 @@ def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
 
 
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
-    """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
-    fits = fit_curves(table, history, hidden).values()
-    return np.asarray(_rates_of_classes([fitted.at_mode for fitted in fits])[0])
+    """Return the rate of each class in each cell at the mode of the model: (cells, classes).
+
+    If labels leave open which way curves go, it is the mean over both directions.
+    """
+    direction = fit_curves(table, history, hidden)
+    own, *turned = (
+        _rates_of_classes([fit.at_mode for fit in fits.values()])[0]
+        for fits in (direction.curves, direction.turned)
+        if fits is not None
+    )
+    return np.asarray(own + direction.chance * sum(other - own for other in turned))
+
+
+def _drawn(
+    fits: dict[int, CurveFit], seed: Sequence[int], schedule: Schedule
+) -> tuple[tuple[CurveDraws, ...], tuple[CurveDraws, ...]]:
+    """Return draws of the curve of each class, and their modes."""
+    draws = (
+        fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule)
+        for y, fit in fits.items()
+    )
+    return tuple(draws), tuple(fit.at_mode for fit in fits.values())
 
 
 def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:

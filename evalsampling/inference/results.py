@@ -100,8 +100,8 @@ class Estimate:
         statement: what the estimate says, in plain sentences; empty before an evaluation sets it.
         light: the assumption-light interval and what it rests on, or why there is none; None if it
             was not requested or would add nothing.
-        of_value: the warnings that are about the value, whatever interval is the default.
-        notes: departures from the usual method, with reasons; none speaks against the interval.
+        notes: departures from the usual method, with reasons, and how far to go by the value; none
+            speaks against the interval.
         bias: second-order bias; None if it is unknown, or zero by design.
         significance: significance of a comparison of two systems, else None.
     """
@@ -123,7 +123,6 @@ class Estimate:
     outlook: Outlook | None = None
     statement: str = ""
     light: AssumptionLight | None = None
-    of_value: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     bias: Bias | None = None
     significance: Significance | None = None
@@ -185,7 +184,6 @@ class Estimate:
             value=value,
             intervals=(held, *self.intervals[1:]),
             warnings=(*self.warnings, warning),
-            of_value=(*self.of_value, warning),
         )
 
     def with_interval(self, interval: Interval) -> "Estimate":

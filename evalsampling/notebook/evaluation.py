@@ -310,14 +310,14 @@ class Evaluation:
 
         None if the sampler gives none, or before there are labels enough for any.
         """
-        return self.analysis.curve()
+        return self.analysis.curve
 
     def label_likelihood(self) -> float | None:
         """Return how good the scores' probabilities are by the labels so far, in (0, 1].
 
         None if there are too few labels, or they are no classes of rows.
         """
-        return self.analysis.label_likelihood()
+        return self.analysis.label_likelihood
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return, for each leaf, what the scores said and what the labels say."""

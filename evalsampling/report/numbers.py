@@ -193,10 +193,13 @@ def called(measure: str) -> str:
 
 
 def decimals(low: float | None, high: float | None) -> int:
-    """Return how many decimals to show of a number: two significant figures of its interval."""
-    width = None if low is None or high is None else high - low
-    if width is None or low is None or width < 0:
+    """Return how many decimals to show of a number: two significant figures of its interval.
+
+    An end is None or infinite where the interval has none.
+    """
+    if low is None or high is None or not low <= high or math.isinf(high - low):
         return 3
+    width = high - low
     if width == 0:
         # An exact number, which may be a small difference.
         return 3 if abs(low) >= _SMALL or not low else MOST_DIGITS

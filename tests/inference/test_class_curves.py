@@ -7,10 +7,10 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.inference.class_curves import fit_curves, obstacle
-from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
 from tests.samplers.pools import make_pool
-from tests.stats.histories import labelled_at_random
+from tests.stats.histories import labelled_at_random, labelled_rows
 
 POOL = make_pool(300, 6, seed=3, positive=0.2)
 
@@ -27,6 +27,55 @@ def test_falling_prior_is_found() -> None:
     assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
 
 
+def test_direction_that_few_bands_show_stays_open() -> None:
+    """Positives were met in the lowest leaf alone, negatives in the highest, nothing between.
+
+    Rates are those of the rising curve in half of the draws, and those of the falling one in the
+    other half.
+    """
+    pool = make_pool(2000, 8, seed=7, positive=0.3, strength=4)
+    upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
+    ends = [np.flatnonzero(pool.leaf == leaf)[:60] for leaf in (0, 7)]
+    history = labelled_rows(upside_down, np.concatenate(ends))
+    assert fit_curves(pool.table, history, HiddenPrior()).turned is None, "the prior is right"
+    found = fit_curves(upside_down.table, history, HiddenPrior())
+    assert found.turned is not None
+    assert found.turned[1].log_evidence > found.curves[1].log_evidence + np.log(20)
+    assert found.chance == 0.5
+    model = LabelModel.fit(upside_down.table, history, (1,))
+    assert model.turned is not None
+    assert model.turned.turned is None
+    draws = len(model.curves[0].z)
+    between = upside_down.table.leaf == 6
+    assert model.rates[:draws, between, 1].mean() > 0.9, "as all predicted rows"
+    assert model.rates[draws:, between, 1].mean() < 0.6
+    modes = [fits[1].at_mode.rates()[0] for fits in (found.curves, found.turned)]
+    assert model.likely_rates[:, 1] == pytest.approx(np.mean(modes, axis=0))
+    assert likely_rates(upside_down.table, history, HiddenPrior()) == pytest.approx(
+        model.likely_rates
+    )
+    weights = model.weights(0.2)
+    assert weights[:draws].sum() == pytest.approx(weights[draws:].sum())
+    hidden = model.everywhere.unlabelled[:, :, 1].sum(axis=1)
+    low, high = np.quantile(hidden, [0.025, 0.975])
+    assert low < np.sum(pool.label == 1) - 60 < high
+
+
+def test_curve_that_labels_contradict_is_not_saved_by_its_reverse() -> None:
+    """Each direction's draws are checked alone: half of all draws would pass."""
+    pool = make_pool(2000, 8, seed=7, positive=0.3, strength=4)
+    upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
+    ends = [np.flatnonzero(pool.leaf == leaf)[:60] for leaf in (0, 7)]
+    model = LabelModel.fit(
+        upside_down.table, labelled_rows(upside_down, np.concatenate(ends)), (1,)
+    )
+    assert model.contradiction is None
+    assert model.turned is not None
+    opposite = dataclasses.replace(upside_down, label=1 - pool.label)
+    wrong = LabelModel.fit(opposite.table, labelled_at_random(opposite, 300, seed=9), (1,))
+    assert dataclasses.replace(model, curves=wrong.curves, modes=wrong.modes).contradiction
+
+
 @pytest.mark.parametrize("spam", [20, 60])
 def test_spam_at_the_top_does_not_turn_the_scores_round(spam: int) -> None:
     """Negatives above all positives, which are well apart from 60,000 others."""
@@ -41,7 +90,7 @@ def test_spam_at_the_top_does_not_turn_the_scores_round(spam: int) -> None:
     for size in (50, 65, 85, 100, 100):
         ids = evaluation.sample(size)
         evaluation.label(ids, match[ids])
-    curve = fit_curves(evaluation.table, evaluation.history, HiddenPrior())[1].curve
+    curve = fit_curves(evaluation.table, evaluation.history, HiddenPrior()).curves[1].curve
     highest = np.argmax(evaluation.table.prior[:, 1])
     assert curve.corner[highest] == 0
     (one,) = evaluation.estimate()

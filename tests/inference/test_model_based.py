@@ -1,6 +1,7 @@
 """Model-based intervals: what they hold, and other shares of hidden positives."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -102,9 +103,11 @@ def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatc
 def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
     """No false negative was met, so recall comes out as 1, whatever the scores say."""
     drawn = drawn_of(*np.linspace(0.2, 0.9, 2000))
-    (words,) = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 1.0).warnings
+    far = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 1.0)
+    assert not far.warnings  # the interval is right
+    (words,) = far.notes
     assert words.startswith("f1: 1 is the value of the rows that were met")
-    assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 0.6).warnings
+    assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 0.6).notes
 
 
 def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
@@ -191,13 +194,27 @@ def test_interval_is_the_mean_of_those_of_draws_and_design() -> None:
 
 @pytest.mark.parametrize(
     ("error", "expected", "wanted"),
-    [(0.1, 0.4, 0.2), (0.4, 0.1, 0.2), (0.1, 0.0, 0.1), (0.1, np.nan, 0.1), (0.0, 0.4, 0.0)],
+    [
+        (0.1, 0.4, 0.2),
+        (0.4, 0.1, 0.2),
+        (0.1, 0.0, 0.1),
+        (0.1, np.nan, 0.1),
+        (0.0, 0.4, 0.0),
+        (0.14, np.inf, np.inf),
+    ],
 )
 def test_intervals_go_by_an_error_between_the_two(
     error: float, expected: float, wanted: float
 ) -> None:
     assert between(error, expected) == pytest.approx(wanted)
     assert between(None, expected) is None
+
+
+def test_error_far_below_the_predicted_one_counts_for_nothing() -> None:
+    assert between(0.16, 1.0, 0.15) == pytest.approx(0.4)
+    assert between(0.14, 1.0, 0.15) == 1.0
+    assert between(0.14, 1.0) == pytest.approx(math.sqrt(0.14))
+    assert between(0.0, 1.0, 0.15) == 0.0, "no labelled row contradicts the value"
 
 
 def test_expected_error_weighs_the_interval_and_not_the_value() -> None:
@@ -329,12 +346,10 @@ def test_words_about_the_value_stay() -> None:
     """Words about the design-based interval go with it; that the value was cut is still true."""
     model = model_of()
     words = "f1: the weighted estimate 1.2 lies outside its range and was cut"
-    one = dataclasses.replace(
-        found(1.0, 0.7, 1.0), warnings=(words, "f1: few rows"), of_value=(words,)
-    )
+    one = dataclasses.replace(found(1.0, 0.7, 1.0), warnings=("f1: few rows",), notes=(words,))
     (combined,) = combine_with_model([one], FBeta(), model, model.everywhere)
     assert combined.intervals[0].kind == "model-based"
-    assert combined.warnings[0] == words
+    assert combined.notes[0] == words
     assert "f1: few rows" not in combined.warnings
 
 

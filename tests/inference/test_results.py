@@ -243,12 +243,11 @@ def test_whole_range_is_that_of_the_measure() -> None:
 
 
 @pytest.mark.parametrize(("value", "cut"), [(1.25, 1), (-0.5, 0)])
-def test_value_out_of_range_is_cut_with_a_warning(value: float, cut: float) -> None:
+def test_value_out_of_range_is_cut_with_a_note(value: float, cut: float) -> None:
     found = estimate_one(value=value)
     assert found.value == cut
-    assert len(found.warnings) == 1
-    assert f"{value:.4g} lies outside its range" in found.warnings[0]
-    assert found.of_value == found.warnings
+    (words,) = found.notes
+    assert f"{value:.4g} lies outside its range" in words
     assert 0 <= found.intervals[0].low <= found.intervals[0].high <= 1
 
 
@@ -415,7 +414,6 @@ def test_every_kind_of_warning_is_a_kind_of_its_own() -> None:
     """Undefined, out of range, zero variance, few, dominated: five lines, however many points."""
     kinds = (
         {"value": math.nan},
-        {"value": 1.5},
         {"influence": np.zeros(100)},
         {"evidence": lacking(1)},
         {"evidence": Evidence("positives", expected_error=1e9)},
@@ -426,7 +424,7 @@ def test_every_kind_of_warning_is_a_kind_of_its_own() -> None:
         for kind in kinds
     ]
     found = brief(estimates)
-    assert len(found) == 5
+    assert len(found) == 4
     assert all(line.endswith("(and 8 more of its kind)") for line in found)
 
 
@@ -552,6 +550,5 @@ def test_value_is_moved_into_an_interval_that_is_sure_to_hold_it() -> None:
     assert (moved.value, moved.low, moved.high) == (0.6, 0.2, 0.6)
     (words,) = moved.warnings
     assert words.startswith("recall: the estimate was 0.4, which the labels exclude")
-    assert moved.of_value == (words,)
     for inside in (Interval(0.4 + 1e-12, 0.9, "", ""), Interval(0.1, 0.9, "", "")):
         assert one.moved_into(inside) is one
