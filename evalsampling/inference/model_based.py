@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 
 from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.census import value_among
@@ -273,7 +274,7 @@ def _with_model(
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return estimate
-    estimate = _with_chance(estimate, drawn) if drawn.is_informative else estimate
+    estimate = _with_chance(estimate, drawn, weight) if drawn.is_informative else estimate
     share = share_held(estimate.confidence, evidence)
     low, high = drawn.interval(share)
     interval = _up_to_bound(
@@ -294,21 +295,51 @@ def _with_model(
     )
 
 
-def _with_chance(estimate: Estimate, drawn: DrawnRange) -> Estimate:
+def _with_chance(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estimate:
     """Return an estimate with the chance that the first of two compared systems is greater.
 
     It is the share of draws in which the first is greater, and half of those that are tied or
-    undecided by the cells. An estimate that is no comparison is returned as it is.
+    undecided by the cells. Like the interval, draws are averaged with the design, quantile by
+    quantile, so that chance and interval agree. An estimate that is no comparison is returned as it
+    is.
+
+    Args:
+        estimate: the design-based estimate.
+        drawn: draws of the same number.
+        weight: weight of the draws beside the design.
     """
     null = estimate.target.null
     if null is None:
         return estimate
-    low, high = drawn.low[drawn.defined] - null, drawn.high[drawn.defined] - null
+    low, high = (
+        _averaged(estimate, ends[drawn.defined], weight) - null for ends in (drawn.low, drawn.high)
+    )
     chance = float((1 + np.mean(low > TIE) - np.mean(high < -TIE)) / 2)
     tested = estimate.significance or Significance(None)
     return dataclasses.replace(
         estimate, significance=dataclasses.replace(tested, chance_above=chance)
     )
+
+
+def _averaged(estimate: Estimate, drawn: FloatArray, weight: float) -> FloatArray:
+    """Return draws in order, averaged with as many quantiles of a normal distribution.
+
+    It is the one that has the design-based interval as its central interval.
+
+    Args:
+        estimate: the design-based estimate; if it claims nothing, only the draws count.
+        drawn: draws of the same number, shape (draws,).
+        weight: weight of the draws.
+    """
+    ordered = np.sort(drawn)
+    if not estimate.claims:
+        return ordered
+    design = estimate.intervals[0]
+    reach = float(scipy.special.ndtri((1 + estimate.confidence) / 2))
+    middle, deviation = (design.low + design.high) / 2, (design.high - design.low) / 2 / reach
+    level = (np.arange(len(ordered)) + 0.5) / len(ordered)
+    of_design = middle + deviation * scipy.special.ndtri(level)
+    return np.asarray((1 - weight) * of_design + weight * ordered)
 
 
 def _interval(

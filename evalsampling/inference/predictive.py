@@ -64,8 +64,8 @@ class LabelModel:
         modes: the mode of each curve in place of its draws; a model made by `with_share` may keep
             the modes' rates of the original model.
         seed: seed of what is drawn from the curves.
-        turned: the model with falling curves, if labels leave open which way a curve goes.
-        chance: probability of `turned`, and its share of the draws.
+        turned: the model with falling curves, if labels leave open which way a curve goes. Its
+            share of the draws is its probability.
     """
 
     table: CellTable
@@ -74,7 +74,6 @@ class LabelModel:
     modes: tuple[CurveDraws, ...]
     seed: tuple[int, ...]
     turned: "LabelModel | None" = None
-    chance: float = 0.0
 
     @classmethod
     def fit(
@@ -114,7 +113,7 @@ class LabelModel:
         curves, modes = _drawn(direction.turned, (*seed, 6), schedule)
         curves = tuple(of_class.thinned(most) for of_class in curves)
         turned = cls(table, history, curves, modes, seed)
-        return dataclasses.replace(model, turned=turned, chance=direction.chance)
+        return dataclasses.replace(model, turned=turned)
 
     @property
     def hidden(self) -> HiddenPrior:
@@ -141,14 +140,8 @@ class LabelModel:
 
     @functools.cached_property
     def likely_rates(self) -> FloatArray:
-        """The rate of each class in each cell at the mode of the curves, shape (cells, classes).
-
-        If labels leave open which way they go, it is the mean over both directions.
-        """
-        own = _rates_of_classes(self.modes)[0]
-        if self.turned is None:
-            return np.asarray(own)
-        return np.asarray(own + self.chance * (self.turned.likely_rates - own))
+        """The rate of each class in each cell at the mode of `curves`, shape (cells, classes)."""
+        return np.asarray(_rates_of_classes(self.modes)[0])
 
     @functools.cached_property
     def contradiction(self) -> str | None:
@@ -399,17 +392,9 @@ def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
 
 
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
-    """Return the rate of each class in each cell at the mode of the model: (cells, classes).
-
-    If labels leave open which way curves go, it is the mean over both directions.
-    """
-    direction = fit_curves(table, history, hidden)
-    own, *turned = (
-        _rates_of_classes([fit.at_mode for fit in fits.values()])[0]
-        for fits in (direction.curves, direction.turned)
-        if fits is not None
-    )
-    return np.asarray(own + direction.chance * sum(other - own for other in turned))
+    """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
+    fits = fit_curves(table, history, hidden).curves.values()
+    return np.asarray(_rates_of_classes([fit.at_mode for fit in fits])[0])
 
 
 def _drawn(

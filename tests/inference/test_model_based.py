@@ -290,9 +290,31 @@ def test_draws_that_tie_but_for_rounding_count_for_half() -> None:
     target = Target("f1", (-1.0, 1.0), against="old")
     one = dataclasses.replace(found(0.1, -0.2, 0.4), target=target)
     drawn = drawn_of(0.2, 0.1, -0.1, 1e-17, -1e-17, 0.0, -1e-17, -1e-17)
-    significance = _with_chance(one, drawn).significance
+    significance = _with_chance(one, drawn, 1.0).significance
     assert significance is not None
     assert significance.chance_above == (2 + 5 / 2) / 8
+
+
+def test_chance_of_a_comparison_agrees_with_its_interval() -> None:
+    """All draws are below 0, but half of the interval is the design's, which is not."""
+    target = Target("f1", (-1.0, 1.0), against="old")
+    one = dataclasses.replace(found(0.05, -0.3, 0.4), target=target)
+    drawn = drawn_of(*np.linspace(-0.12, -0.04, 400))
+
+    def chance(weight: float) -> float:
+        significance = _with_chance(one, drawn, weight).significance
+        assert significance is not None
+        assert significance.chance_above is not None
+        return significance.chance_above
+
+    assert chance(1.0) == 0.0
+    # Quantiles average to a normal-like distribution: mean -.015, spread (.179 + .023) / 2.
+    assert chance(0.5) == pytest.approx(0.44, abs=0.02)
+    assert chance(0.0) == pytest.approx(stats.norm.cdf(0.05 / (0.35 / 1.96)), abs=0.01)
+    nothing = dataclasses.replace(one, intervals=(whole_range((-1.0, 1.0), "no labels"),))
+    significance = _with_chance(nothing, drawn, 0.5).significance
+    assert significance is not None
+    assert significance.chance_above == 0.0
 
 
 def test_assisted_interval_stands_before_the_others() -> None:
