@@ -40,7 +40,7 @@ docs: $(VENV)/.docs ## the site, in build/site; a warning or a link that leads n
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
 pages: $(VENV)/.test ## run the examples of the pages and put in what they print (look at the difference)
-	$(BIN)/python -m tests.docs.examples README.md
+	$(BIN)/python -m tests.docs.examples README.md docs/index.md
 	$(BIN)/python -m tests.docs.examples docs/start.md docs/cli.md docs/report.md docs/python.md
 	for page in docs/guides/*.md; do $(BIN)/python -m tests.docs.examples $$page || exit 1; done
 

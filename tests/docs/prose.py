@@ -29,29 +29,31 @@ USERS_PAGES = sorted(
 )
 """Pages that people read who evaluate something; not methods, studies or the design."""
 
-_NO_PROSE = (
-    r"^(?P<fence>```|:::).*?^(?P=fence)$",  # Code and directives.
-    r"^#.*$",  # Headings.
-    r"^\|.*$",  # Tables.
-    r"^!\[.*\]\(.*\)$",  # Pictures.
-    r"^\(.*\)=$",  # Targets of links.
-)
+_FENCE = re.compile(r"^(?P<fence>```|:::).*?^(?P=fence)$", re.M | re.S)
+_TABLE = re.compile(r"^\|.*$", re.M)
+_ASIDE = re.compile(r"^(?:#.*|!\[.*\]\(.*\)|\(.*\)=)$", re.M)
+"""Headings, pictures and targets of links."""
+
 _WORD = re.compile(r"[^\W_]")
 _ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.M)
 _END = re.compile(r"(?<=[.!?])[)\"*]*\s+(?=[(\"*]*[A-Z±\d])")
 
 
-def prose_of(page: str) -> str:
-    """The prose of a page: no code, tables, headings, pictures or targets of links.
+def plain_text(text: str, tables: bool = True) -> str:
+    """The text of a page without code, headings, pictures and targets of links.
 
     A piece of code within a sentence counts as a word of a syllable.
     """
-    text = (ROOT / page).read_text("utf-8")
-    for pattern in _NO_PROSE:
-        text = re.sub(pattern, "\n", text, flags=re.M | re.S if "fence" in pattern else re.M)
+    text = _ASIDE.sub("\n", _FENCE.sub("\n", text))
+    text = text if tables else _TABLE.sub("\n", text)
     text = re.sub(r"`[^`]+`", "Code", text)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"^> ?", "", text, flags=re.M)
+
+
+def prose_of(page: str) -> str:
+    """The prose of a page, without its tables."""
+    return plain_text((ROOT / page).read_text("utf-8"), tables=False)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -79,7 +81,9 @@ def grade(found: Sequence[str]) -> float:
 
     0.39 words a sentence + 11.8 syllables a word - 15.59.
     """
-    spoken = [word for sentence in found for word in re.findall(r"[^\W_]+(?:['.,][^\W_]+)*", sentence)]
+    spoken = [
+        word for sentence in found for word in re.findall(r"[^\W_]+(?:['.,][^\W_]+)*", sentence)
+    ]
     heard = sum(_syllables(word.lower()) for word in spoken)
     return 0.39 * len(spoken) / len(found) + 11.8 * heard / len(spoken) - 15.59
 
