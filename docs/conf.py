@@ -59,6 +59,7 @@ ACCESSIBLE = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    '<div id="search-results">': '<h1>Search</h1>\n<div id="search-results">',
     "<pre>": '<pre tabindex="0">',  # It may scroll.
     '<dl>\n<dd><em class="sig-param">': '<dl role="presentation">\n<dd><em class="sig-param">',
 }
