@@ -154,7 +154,7 @@ def test_search_finds_guides_first_and_studies_last(site: Path) -> None:
     node = shutil.which("node")
     if not node:
         pytest.skip("no node")
-    queries = ["coverage", "compare models", "how many labels", "calibrated"]
+    queries = ["coverage", "compare models", "how many labels", "calibrated", "interval"]
     script = ROOT / "tests" / "docs" / "search.cjs"
     done = subprocess.run([node, script, site, *queries], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
