@@ -76,8 +76,8 @@ error of {none}.
 _PICTURE = """
 ![Coverage and error of F1, a dot for each pool](figures/real-pools.svg)
 
-A dot is a pool. Left: coverage of the default interval of F1. Right: its error over that of `ais`;
-left of the line it is smaller.
+A dot is a pool. Left: coverage of the default interval of F1. Right: its error divided by that of
+`ais`; left of the line it is smaller.
 
 ## Where it goes wrong
 """
