@@ -295,9 +295,12 @@ class Predictive:
         unsearched = below_all_met(self.table, 1, met)
         if not unsearched.any():
             return None
-        unlabelled = self.unlabelled.copy()
-        unlabelled[:, unsearched, 0] += unlabelled[:, unsearched, 1]
-        unlabelled[:, unsearched, 1] = 0
+        negative, positive = np.moveaxis(self.unlabelled, 2, 0)
+        by_class = np.empty((2, *positive.shape), positive.dtype)
+        np.multiply(positive, ~unsearched, out=by_class[1])
+        np.add(negative, positive, out=by_class[0])
+        by_class[0] -= by_class[1]
+        unlabelled = np.moveaxis(by_class, 0, 2)
         return dataclasses.replace(self, unlabelled=unlabelled)
 
     @functools.cached_property
