@@ -60,6 +60,8 @@ ACCESSIBLE = {
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
     '<div id="search-results">': '<h1>Search</h1>\n<div id="search-results">',
+    '<th class="head"><p></p></th>': '<td class="head"><p></p></td>',
+    '<div class="table-wrapper ': '<div tabindex="0" class="table-wrapper ',  # It may scroll.
     "<pre>": '<pre tabindex="0">',  # It may scroll.
     '<dl>\n<dd><em class="sig-param">': '<dl role="presentation">\n<dd><em class="sig-param">',
 }

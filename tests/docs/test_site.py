@@ -17,7 +17,7 @@ from tests.browser import LOOKS, look, needs_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-SEEN = ("index", "concepts", "cli", "guides/how-many-labels", "reference/api", "search")
+SEEN = ("index", "concepts", "cli", "guides/spreadsheets", "reference/api", "design", "search")
 """Pages that are looked at in a browser."""
 
 WIDTHS = (1400, 400)
