@@ -97,7 +97,14 @@ def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any
         if moment.round == estimated.round:
             wanted = {_key(entry) for entry in estimates}
             estimates = [entry for entry in latest if _key(entry) in wanted]
-        rounds.append({"round": moment.round, "labels": moment.labels, "measures": estimates})
+        rounds.append(
+            {
+                "round": moment.round,
+                "labels": moment.labels,
+                "measures": estimates,
+                "widened": moment.widened,
+            }
+        )
     return rounds
 
 

@@ -90,7 +90,8 @@ class LabelModel:
         Args:
             table: the cells.
             history: rounds and labels of a deterministic oracle.
-            seed: seed of the draws; the number of labels is appended to it.
+            seed: seed of the draws. It stays the same from round to round, so that intervals change
+                by what labels say and not by the noise of the draws.
             hidden: prior of the positives that the score does not separate from negatives.
             schedule: length and number of the chains.
 
@@ -100,7 +101,6 @@ class LabelModel:
         reason = obstacle(table)
         if reason:
             raise ValueError(reason)
-        seed = (*seed, len(history.labelled))
         direction = fit_curves(table, history, hidden)
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
         curves, modes = _drawn(direction.curves, seed, schedule)
@@ -188,7 +188,7 @@ class LabelModel:
                 model = dataclasses.replace(self, curves=curves, modes=modes, turned=turned)
             else:
                 hidden = dataclasses.replace(self.hidden, share=share)
-                model = LabelModel.fit(self.table, self.history, self.seed[:-1], hidden)
+                model = LabelModel.fit(self.table, self.history, self.seed, hidden)
             self._with_share[share] = model
         return self._with_share[share]
 

@@ -9,6 +9,7 @@ from evalsampling.report.facts import Facts, SlicePart
 from evalsampling.report.interval_rows import IntervalRow, interval_rows, small_interval
 from evalsampling.report.markup import (
     Section,
+    bullets,
     data,
     escape,
     figure,
@@ -309,5 +310,6 @@ def convergence(facts: Facts) -> Section | None:
     listed = table("Estimates after each round", ["round", "labels", *names], rows,
                    range(1, 2 + len(names)))  # fmt: skip
     caption = "Line: estimate. Area: its interval. With the labels that are known by now."
-    body = figure(picture, caption) + folded("The numbers", listed)
+    wider = bullets([escape(words) for after in facts.rounds for words in after.widened])
+    body = figure(picture, caption) + wider + folded("The numbers", listed)
     return Section("convergence", "As labels came in", body)

@@ -1,0 +1,53 @@
+"""Why an interval became wider although there are more labels."""
+
+import numpy as np
+
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.inference.results import Estimate
+from evalsampling.report.numbers import called, decimals, shown, title
+
+WIDER = 1.1
+"""Ratio of the widths of two intervals from which the later one is said to be wider."""
+
+
+def why_wider(
+    before: Analysis, now: Analysis, earlier: Estimate, later: Estimate, round: int
+) -> str:
+    """Return in a sentence that an interval became wider, and why; empty if it did not.
+
+    Args:
+        before: the evaluation after some round.
+        now: the evaluation after a later round.
+        earlier: an estimate of ``before``.
+        later: the same number, estimated from ``now``.
+        round: number of the later round.
+    """
+    widths = earlier.high - earlier.low, later.high - later.low
+    if not (earlier.claims and later.claims and widths[1] > WIDER * widths[0] > 0):
+        return ""
+    target = later.target
+    digits = decimals(0.0, widths[1])
+    wide = [shown(width, digits) for width in widths]
+    return (
+        f"With round {round} the interval of {title(called(target.measure), target.system)} became "
+        f"wider, {wide[1]} after {wide[0]}: {_reason(before, now, earlier, later)}."
+    )
+
+
+def _reason(before: Analysis, now: Analysis, earlier: Estimate, later: Estimate) -> str:
+    kinds = earlier.intervals[0].kind, later.intervals[0].kind
+    if kinds[0] != kinds[1]:
+        return f"it is {kinds[1]} now and was {kinds[0]}"
+    if _lowest_positive(now) < _lowest_positive(before):
+        return "a positive scores lower than all that were labelled before, so more may hide there"
+    return "its labels fit the scores and the earlier labels less well than was to be expected"
+
+
+def _lowest_positive(analysis: Analysis) -> float:
+    """Return the least prior probability of a labelled positive; infinite without one."""
+    table, history = analysis.table, analysis.history
+    if table.classes != 2:
+        return np.inf
+    labelled = history.labelled
+    positive = history.cell[labelled[history.label[labelled] == 1]]
+    return float(table.prior[positive, 1].min(initial=np.inf))
