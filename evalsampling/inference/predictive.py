@@ -124,11 +124,15 @@ class LabelModel:
     @functools.cached_property
     def rates(self) -> FloatArray:
         """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
-        own = _rates_of_classes(self.curves)
         if self.turned is None:
-            return own
-        by_class = [np.moveaxis(rates, 2, 0) for rates in (own, self.turned.rates)]
+            return self._own_rates
+        by_class = [np.moveaxis(rates, 2, 0) for rates in (self._own_rates, self.turned.rates)]
         return np.moveaxis(np.concatenate(by_class, axis=1), 0, 2)
+
+    @functools.cached_property
+    def _own_rates(self) -> FloatArray:
+        """The rates by `curves`, shape (draws of the curves, cells, classes)."""
+        return _rates_of_classes(self.curves)
 
     @functools.cached_property
     def mean_rates(self) -> FloatArray:
@@ -148,17 +152,17 @@ class LabelModel:
 
     @functools.cached_property
     def contradiction(self) -> str | None:
-        """Why the model should not be used, in words; None if labels and chains agree with it."""
+        """Why the model should not be used, in words; None if labels and chains agree with it.
+
+        Only `curves` are looked at: if labels contradict them, `turned` does not save the model, as
+        too few bands of scores confirm it.
+        """
         r_hat = max(curve.r_hat for curve in self.curves)
         if r_hat > MOST_R_HAT:
             return f"chains from different starts disagree (R-hat {r_hat:.2f})"
         rng = np.random.Generator(np.random.PCG64([*self.seed, 5]))
         seen = labels_by_cell(self.table, self.history, Domain())
-        if self.turned is None:
-            return misfit(self.table, seen, self.rates, rng)
-        # A curve that labels contradict is not saved by another that they do not confirm.
-        own = misfit(self.table, seen, _rates_of_classes(self.curves), rng)
-        return own or self.turned.contradiction
+        return misfit(self.table, seen, self._own_rates, rng)
 
     def weights(self, share: float) -> FloatArray:
         """Return importance weights of the draws under another prior share, shape (draws,).
