@@ -17,7 +17,7 @@ demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
 	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio"
 
-test-slow: $(VENV)/.examples $(VENV)/.docs $(VENV)/.test ## larger pools, longer simulations, the demonstration, the pages and a newcomer's first hour
+test-slow: $(VENV)/.examples $(VENV)/.guides $(VENV)/.docs $(VENV)/.test ## larger pools, longer simulations, the demonstration, the pages and a newcomer's first hour
 	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests
 
 test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skipped if Go cannot build it
@@ -42,7 +42,7 @@ test-site: $(VENV)/.docs $(VENV)/.test $(VENV)/report/.done ## the site: its lin
 docs: $(VENV)/.docs ## the site, in build/site; a warning or a link that leads nowhere ends it
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
-pages: $(VENV)/.test ## run the examples of the pages and put in what they print (look at the difference)
+pages: $(VENV)/.guides $(VENV)/.test ## run the examples of the pages and put in what they print (look at the difference)
 	$(BIN)/python -m tests.docs.examples README.md docs/index.md
 	$(BIN)/python -m tests.docs.examples docs/start.md docs/cli.md docs/report.md docs/python.md
 	for page in docs/guides/*.md; do $(BIN)/python -m tests.docs.examples $$page || exit 1; done
@@ -84,6 +84,10 @@ $(BIN)/python:
 
 $(VENV)/.examples: setup.py | $(BIN)/python
 	$(BIN)/pip install --quiet --editable ".[examples]"
+	touch $@
+
+$(VENV)/.guides: setup.py | $(BIN)/python
+	$(BIN)/pip install --quiet --editable ".[guides]"
 	touch $@
 
 $(VENV)/.studies: setup.py | $(BIN)/python

@@ -90,12 +90,26 @@ def blocks_of(page: str) -> list[dict[str, str]]:
 
 
 def page_outputs(page: str, folder: Path, by: Installation = HERE) -> list[tuple[str, str]]:
-    """Saves what a page says to save, then runs it: pairs of what it shows and what was printed."""
+    """Saves what a page says to save, then runs it: pairs of what it shows and what was printed.
+
+    The shell comes before Python, but for what stands behind the last block of Python.
+    """
     blocks = blocks_of(page)
     for block in blocks:
         if name := SAVE.search(block["prose"]):
             (folder / name[1]).write_text(block["text"], "utf-8")
-    return shell_outputs(blocks, folder, by) + python_outputs(blocks, folder, by)
+    scripts = [place for place, block in enumerate(blocks) if is_script(block)]
+    behind = scripts[-1] + 1 if scripts else len(blocks)
+    return [
+        *shell_outputs(blocks[:behind], folder, by),
+        *python_outputs(blocks, folder, by),
+        *shell_outputs(blocks[behind:], folder, by),
+    ]
+
+
+def is_script(block: dict[str, str]) -> bool:
+    """Tells whether a block is Python to run, and not to be saved."""
+    return block["language"] == "python" and not SAVE.search(block["prose"])
 
 
 def shell_outputs(
@@ -128,7 +142,7 @@ def python_outputs(
     found = [
         (block["text"], after["text"] if after["language"] == "" else "")
         for block, after in itertools.pairwise(blocks)
-        if block["language"] == "python" and not SAVE.search(block["prose"])
+        if is_script(block)
     ]
     script = "\nprint('\\f', end='')\n".join(code for code, _ in found if GUARD not in code)
     printed = iter(by.script(script, folder).split("\f"))

@@ -3,6 +3,7 @@
 The walk of docs/start.md comes first. The others go on in its folder.
 """
 
+import importlib.util
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +25,9 @@ from tests.docs.examples import (
     shell_outputs,
     with_values,
 )
+
+NEEDS = {"docs/guides/linkage-with-splink.md": "splink"}
+"""Packages of the extra `guides` that no other extra of the tests brings, by page."""
 
 GUIDES = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs/guides").glob("*.md"))
 
@@ -96,6 +100,8 @@ def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", GUIDES)
 def test_guides_print_what_they_show(page: str, tmp_path: Path) -> None:
+    if page in NEEDS and not importlib.util.find_spec(NEEDS[page]):
+        pytest.skip("the extra `guides` is not installed")
     pairs = page_outputs(page, tmp_path)
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
 
@@ -139,3 +145,17 @@ def test_lines_that_a_page_leaves_out_are_left_out_of_what_is_put_in() -> None:
     assert pair(shown, printed)[1] == "head\n1 0.2\n...\n9 0.8\n"
     assert pair("1\n...\n", "2\n3\n")[1] == "2\n...\n"
     assert pair("1\n", "2\n3\n")[1] == "2\n3\n"
+
+
+def test_shell_runs_before_python_or_behind_the_last_of_it_as_the_page_has_it(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```\n$ echo 3 > number\n```\n\n"
+        '```python\nnumber = int(open("number").read())\nprint(number)\n```\n\n```\n3\n```\n\n'
+        '```python\nopen("number", "w").write(str(number + 1))\n```\n\n'
+        "```\n$ cat number\n4\n```\n"
+    )
+    pairs = page_outputs(str(page), tmp_path)
+    assert [printed.strip() for _, printed in pairs] == ["", "3", "", "4"]
