@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-report check-airflow check format reference-points bench study coverage clean
+.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-report test-site check-airflow check format reference-points bench study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -36,11 +36,14 @@ test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real 
 test-report: $(VENV)/.test $(VENV)/report/.done ## pages of reports in Chromium, looked at by axe-core; skipped if either cannot be had
 	$(BIN)/python -m pytest -rs -m slow tests/report
 
+test-site: $(VENV)/.docs $(VENV)/.test $(VENV)/report/.done ## the site: its links, its search, and its pages in Chromium, looked at by axe-core
+	$(BIN)/python -m pytest -rs tests/docs/test_site.py
+
 docs: $(VENV)/.docs ## the site, in build/site; a warning or a link that leads nowhere ends it
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
 pages: $(VENV)/.guides $(VENV)/.test ## run the examples of the pages and put in what they print (look at the difference)
-	$(BIN)/python -m tests.docs.examples README.md
+	$(BIN)/python -m tests.docs.examples README.md docs/index.md
 	$(BIN)/python -m tests.docs.examples docs/start.md docs/cli.md docs/report.md docs/python.md
 	for page in docs/guides/*.md; do $(BIN)/python -m tests.docs.examples $$page || exit 1; done
 

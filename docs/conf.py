@@ -59,6 +59,9 @@ ACCESSIBLE = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    '<div id="search-results">': '<h1>Search</h1>\n<div id="search-results">',
+    '<th class="head"><p></p></th>': '<td class="head"><p></p></td>',
+    '<div class="table-wrapper ': '<div tabindex="0" class="table-wrapper ',  # It may scroll.
     "<pre>": '<pre tabindex="0">',  # It may scroll.
     '<dl>\n<dd><em class="sig-param">': '<dl role="presentation">\n<dd><em class="sig-param">',
 }
@@ -84,9 +87,18 @@ def _without_fields(app: object, what: str, *others: object) -> tuple[str, str] 
     return ("", "") if what == "class" else None
 
 
+def _as_written(
+    app: object, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Undo that napoleon takes a property's first words for its type if a colon follows them."""
+    if what == "property" and lines and lines[-1].startswith(":type: "):
+        lines[:] = [f"{lines[-1].removeprefix(':type: ')}: {' '.join(lines[:-1]).strip()}"]
+
+
 def setup(app):
     """Write the pages that are made from the code, then read all pages."""
     app.connect("builder-inited", lambda app: write_pages(HERE / "reference"))
     app.connect("source-read", _stay_on_the_site)
     app.connect("build-finished", _make_accessible)
     app.connect("autodoc-process-signature", _without_fields)
+    app.connect("autodoc-process-docstring", _as_written, priority=600)  # After napoleon's, 500.

@@ -70,7 +70,7 @@ def method(known: Labelled) -> Picture:
         words(16, 22, f"1  The pool: {ROWS:,} rows by score", "t-ink t-bold"),
         words(16, 39, "hardly any is positive (height: logarithm of the number)", "t-soft small"),
         *_bars(x, ends, np.log10(1 + rows), 140, 80, "f-grey"),
-        words(16, 188, f"2  {BUDGET} labels, drawn where they tell most", "t-ink t-bold"),
+        words(16, 188, f"2  {BUDGET} labels, drawn where they say most", "t-ink t-bold"),
         words(16, 205, "with known chances; full colour: labelled positive", "t-soft small"),
         *_bars(x, ends, labels, 310, 84, "f-tint edge"),
         *_bars(x, ends, met, 310, 84, "f-accent", top=labels.max()),

@@ -217,7 +217,7 @@ def check_payload(path: str, size: float, rows: int) -> None:
     if size > MOST_PAYLOAD_BYTES:
         raise InputError(
             f"{path}: the payload of the {rows:,} rows kept of it is about {size / 1e9:,.1f} GB, "
-            f"{size / rows:,.0f} bytes a row, and a worker keeps at most "
+            f"{size / rows:,.0f} bytes a row. A worker keeps at most "
             f"{MOST_PAYLOAD_BYTES / 1e9:,.1f} GB: name shorter columns in pool.payload (a link, "
             "say), or lower budget or strata.leaves"
         )

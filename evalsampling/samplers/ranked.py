@@ -168,7 +168,7 @@ class RankedSampler(Sampler):
             rank = int(wave.ranked.rank[wave.head])
             raise InputError(
                 f"sampler {self.name}: the first {rank:,} ranks are labelled throughout, which "
-                f"takes {head:,} answers, and the budget leaves {budget:,}: raise it, or lower m "
+                f"takes {head:,} answers. The budget leaves {budget:,}: raise it, or lower m "
                 "or first (rows that share a bin of the score share a rank)"
             )
         share = (budget - head) / (total - head)

@@ -10,6 +10,7 @@ window.window = window;
 const nothing = { childNodes: [], hasChildNodes: () => false };
 window.document = { addEventListener() {}, querySelector: () => null, getElementById: () => nothing };
 window._ready = () => {};
+window._ = (text) => text; // Of doctools.js: translates.
 window.localStorage = { setItem() {}, getItem: () => null };
 vm.createContext(window);
 for (const name of ["searchtools.js", "language_data.js"]) {

@@ -13,11 +13,15 @@ import pytest
 import yaml
 
 import evalsampling
+from tests.browser import LOOKS, look, needs_browser
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-MODULES = ROOT / ".venv" / "report"
-"""Where the driver of the browser is, and axe-core."""
+SEEN = ("index", "concepts", "cli", "guides/spreadsheets", "reference/api", "design", "search")
+"""Pages that are looked at in a browser."""
+
+WIDTHS = (1400, 400)
+"""Of its window, in pixels, on a desk and on a phone."""
 
 MADE = "reference/"
 """Where pages are that are made when the site is built."""
@@ -150,7 +154,7 @@ def test_search_finds_guides_first_and_studies_last(site: Path) -> None:
     node = shutil.which("node")
     if not node:
         pytest.skip("no node")
-    queries = ["coverage", "compare models", "how many labels", "calibrated"]
+    queries = ["coverage", "compare models", "how many labels", "calibrated", "interval"]
     script = ROOT / "tests" / "docs" / "search.cjs"
     done = subprocess.run([node, script, site, *queries], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -163,25 +167,16 @@ def test_search_finds_guides_first_and_studies_last(site: Path) -> None:
 
 
 @pytest.mark.slow
+@needs_browser
 def test_site_in_a_browser_is_quiet_and_loads_nothing_from_elsewhere(
     site: Path, tmp_path: Path
 ) -> None:
     """Light, dark, phone and print; SITE_PICTURES names a folder to keep the pictures in."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if not (browser and shutil.which("node") and (MODULES / "node_modules").exists()):
-        pytest.skip("no Chromium, node or its driver: `make test-report` installs that")
     pictures = Path(os.environ.get("SITE_PICTURES", tmp_path))
-    pages = [site / f"{name}.html" for name in ("index", "concepts", "cli", "reference/api")]
-    # Node looks for packages beside the script.
-    script = shutil.copy(ROOT / "tests/report/browser/look.mjs", MODULES / "look-at-site.mjs")
-    done = subprocess.run(
-        ["node", script, browser, pictures, *pages], capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
-    assert set(seen) == {page.stem for page in pages}
-    for name, one in seen.items():
+    pages = [site / f"{name}.html" for name in SEEN]
+    for name, one in look(pages, pictures, WIDTHS).items():
         assert one["console"] == [], name
         assert {url.partition(":")[0] for url in one["requests"]} <= {"file", "data"}, name
         assert set(one["wide"].values()) == {0}, f"{name} scrolls sideways"
-        assert one["violations"] == {look: [] for look in one["wide"]}, name
+        assert one["violations"] == {key: [] for key in LOOKS}, name
+        assert one["checked"] > 20, name

@@ -1,6 +1,9 @@
 // Opens pages in a browser without a screen, in light, dark and print, and tells what it saw.
 //
-//   node look.mjs CHROMIUM FOLDER PAGE...    pictures go to FOLDER; prints one JSON object
+//   node look.mjs CHROMIUM FOLDER WIDE NARROW PAGE...
+//
+// WIDE and NARROW are widths of the window in pixels; the narrow one is a phone's. Pictures go to
+// FOLDER; prints one JSON object.
 import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
@@ -8,7 +11,8 @@ import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const [chromium, folder, ...pages] = process.argv.slice(2);
+const [chromium, folder, wide, narrow, ...pages] = process.argv.slice(2);
+const [desk, phone] = [Number(wide), Number(narrow)];
 const told = {};
 
 // The browser keeps one of the two: the later call.
@@ -25,10 +29,10 @@ for (const file of pages) {
   const name = path.basename(file, ".html");
   const seen = { console: [], requests: [], violations: {}, wide: {}, focus: [], checked: 0 };
   for (const [look, media, scheme, width] of [
-    ["light", "screen", "light", 900],
-    ["dark", "screen", "dark", 900],
-    ["phone", "screen", "light", 360],
-    ["print", "print", "light", 900],
+    ["light", "screen", "light", desk],
+    ["dark", "screen", "dark", desk],
+    ["phone", "screen", "light", phone],
+    ["print", "print", "light", desk],
   ]) {
     const page = await browser.newPage();
     page.on("console", (one) => seen.console.push(`${look}: ${one.text()}`));
