@@ -44,6 +44,7 @@ ELSEWHERE = {
     "errors.py": "pipelines/test_prepare_bad_pools.py",
     "evaluation/analysis.py": "evaluation/test_evaluation.py",
     "evaluation/missing_labels.py": "commands/test_votes.py",
+    "evaluation/widening.py": "evaluation/test_convergence.py",
     "inference/delta_method.py": "inference/test_results.py",
     "inference/domains.py": "inference/test_estimates.py",
     "inference/estimand.py": "inference/test_estimates.py",
