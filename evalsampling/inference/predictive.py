@@ -25,7 +25,12 @@ from evalsampling.inference.model_check import MOST_R_HAT, misfit
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
-from evalsampling.measures.on_cells import LARGEST_MATRIX, bounding_outputs, extreme_outputs
+from evalsampling.measures.on_cells import (
+    LARGEST_MATRIX,
+    bounding_outputs,
+    each_label,
+    extreme_outputs,
+)
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
@@ -317,7 +322,8 @@ class Predictive:
         They differ if cells do not determine which of their rows reach a threshold: then the rows
         of a class are placed where the measure is least, or greatest. In a comparison the two
         systems may rank rows differently, so the least value of one system is compared with the
-        greatest of the other.
+        greatest of the other. They differ too if cells pool several combinations of predictions:
+        see `_slack`.
         """
         is_exact = len(bounding_outputs(measure, self.table)) == 1
         if isinstance(measure, Comparison) and not is_exact:
@@ -326,7 +332,37 @@ class Predictive:
             measure.values(self._risks(measure, [[outputs] for outputs in way]))
             for way in extreme_outputs(measure, self.table)
         ]
-        return np.fmin.reduce(ways), np.fmax.reduce(ways)
+        low, high = np.fmin.reduce(ways), np.fmax.reduce(ways)
+        if not self.table.is_mixed.any():
+            return low, high
+        slack = self._slack(measure)
+        least, greatest = np.transpose([component.bounds for component in measure.components])
+        return np.maximum(low - slack, least), np.minimum(high + slack, greatest)
+
+    def _slack(self, measure: Measure) -> FloatArray:
+        """Return how far labels that depend on a row's kind may move a measure, shape (m,).
+
+        The model gives all rows of a cell the same rate. If a cell pools kinds of rows with
+        different predictions, their rates may differ. By the inequality of Cauchy and Schwarz that
+        moves the mean influence of the cell's rows by at most the standard deviation of a label
+        times that of the influence over the kinds.
+        """
+        table, expected = self.table, self.expected
+        risk = self.risks(measure)
+        risk = risk[np.isfinite(risk).all(axis=1)].mean(axis=0)
+        left = expected.sum(axis=1)
+        rate = expected / np.maximum(left, 1)[:, None]
+        outputs = bounding_outputs(measure, table)[0]
+        influence = [np.nan_to_num(measure.influence(outputs, y, risk)) for y in each_label(table)]
+        slack = np.zeros(len(measure.components))
+        for y in range(1, table.classes):
+            further = influence[y] - influence[0]
+            variance = table.mean_by_cell(further**2) - table.mean_by_cell(further) ** 2
+            deviation = np.sqrt(
+                np.maximum(variance, 0.0) * (rate[:, y] * (1 - rate[:, y]))[:, None]
+            )
+            slack += left @ deviation
+        return slack / max(int(self.domain.rows(table).sum()), 1)
 
     def risks(self, measure: Measure) -> FloatArray:
         """Return the mean losses of the rows in each draw, shape (draws, d).

@@ -319,6 +319,33 @@ def test_scores_of_two_systems_that_are_compared_need_not_be_great_for_the_same_
     assert low[3] == pytest.approx(worst - best if compared is Difference else worst / best)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bounds_hold_whichever_of_the_pooled_rows_of_a_cell_have_a_label(classes: int) -> None:
+    """Labels go with what one of two systems says, as far as the numbers of a draw allow."""
+    pool = make_pool(400, 4, seed=3, classes=classes, positive=0.4)
+    pool = with_second_system(pool, seed=2, slots=2)
+    assert pool.table.is_mixed.any()
+    rows = np.random.default_rng(5).permutation(400)[:40]
+    drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
+    first, other = Accuracy(system=0), Accuracy(system=1)
+    measures = {"first": first, "other": other, "difference": Difference(first, other)}
+    ends = {name: drawn.bounds(measure) for name, measure in measures.items()}
+    for system in (0, 1):
+        for draw in range(0, len(drawn.unlabelled), 16):
+            label = completed(pool, rows, drawn, draw)
+            for cell, by_class in enumerate(drawn.unlabelled[draw]):
+                free = np.setdiff1d(np.flatnonzero(pool.cell == cell), rows)
+                said = pool.prediction[free, system]
+                label[free[np.argsort(said, kind="stable")]] = np.repeat(
+                    np.arange(classes), by_class.astype(int)
+                )
+            for name, measure in measures.items():
+                value = measure.value(measure.loss(pool.outputs, label).mean(axis=0))[0]
+                low, high = (end[draw, 0] for end in ends[name])
+                # The bound is that of the mean draw: draws of few rows differ from it.
+                assert low - 0.02 <= value <= high + 0.02
+
+
 def test_bounds_of_what_cells_tell_are_its_values() -> None:
     drawn = model_of(POOL, HISTORY).everywhere
     for measure in (FBeta(), PRCurve(thresholds=(0.5, 2.5))):
