@@ -101,9 +101,7 @@ def test_budget_is_kept_and_the_curve_has_the_factor_it_supports() -> None:
 
 def test_a_budget_below_the_head_is_refused() -> None:
     head = ada().first_wave(LIST.known.table)[0]
-    with pytest.raises(
-        InputError, match=rf"takes {head} answers\. The budget leaves {head - 1}"
-    ):
+    with pytest.raises(InputError, match=rf"takes {head} answers\. The budget leaves {head - 1}"):
         next_round(ada(), LIST.known, History.start(), budget=head - 1)
 
 
