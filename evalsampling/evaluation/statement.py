@@ -44,7 +44,7 @@ def statement(estimate: Estimate) -> str:
     All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
     interval's width.
     """
-    target, name = estimate.target, _name(estimate)
+    target, name = estimate.target, display_name(estimate)
     digits = decimals(estimate.low, estimate.high)
     if estimate.value is None:
         return f"{name} cannot be estimated: {estimate.reason or 'it is undefined'}."
@@ -64,7 +64,7 @@ def statement(estimate: Estimate) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _name(estimate: Estimate) -> str:
+def display_name(estimate: Estimate) -> str:
     """Return the display name of the number: ``F1 of new where country=DE``."""
     target = estimate.target
     measure = target.measure

@@ -3,8 +3,9 @@
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.statement import display_name
 from evalsampling.inference.results import Estimate
-from evalsampling.report.numbers import called, decimals, shown, title
+from evalsampling.report.numbers import decimals, shown
 
 WIDER = 1.1
 """Ratio of the widths of two intervals from which the later one is said to be wider."""
@@ -25,12 +26,11 @@ def why_wider(
     widths = earlier.high - earlier.low, later.high - later.low
     if not (earlier.claims and later.claims and widths[1] > WIDER * widths[0] > 0):
         return ""
-    target = later.target
     digits = decimals(0.0, widths[1])
     wide = [shown(width, digits) for width in widths]
     return (
-        f"With round {round} the interval of {title(called(target.measure), target.system)} became "
-        f"wider, {wide[1]} after {wide[0]}: {_reason(before, now, earlier, later)}."
+        f"With round {round} the interval of {display_name(later)} became wider, {wide[1]} after "
+        f"{wide[0]}: {_reason(before, now, earlier, later)}."
     )
 
 

@@ -107,18 +107,14 @@ class LabelModel:
             raise ValueError(reason)
         direction = fit_curves(table, history, hidden)
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
-        curves, modes = _drawn(direction.curves, seed, schedule)
-        most = round(most * (1 - direction.chance))
-        curves = tuple(of_class.thinned(most) for of_class in curves)
-        model = cls(table, history, curves, modes, seed)
+        rising = round(most * (1 - direction.chance))
+        model = cls(table, history, *_drawn(direction.curves, seed, schedule, rising), seed)
         if direction.turned is None:
             return model
         odds = direction.chance / (1 - direction.chance)
-        most = max(round(odds * len(curves[0].z)), 1)
-        curves, modes = _drawn(direction.turned, (*seed, 6), schedule)
-        curves = tuple(of_class.thinned(most) for of_class in curves)
-        turned = cls(table, history, curves, modes, seed)
-        return dataclasses.replace(model, turned=turned)
+        falling = max(round(odds * len(model.curves[0].z)), 1)
+        drawn = _drawn(direction.turned, (*seed, 6), schedule, falling)
+        return dataclasses.replace(model, turned=cls(table, history, *drawn, seed))
 
     @property
     def hidden(self) -> HiddenPrior:
@@ -434,11 +430,11 @@ def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDE
 
 
 def _drawn(
-    fits: dict[int, CurveFit], seed: Sequence[int], schedule: Schedule
+    fits: dict[int, CurveFit], seed: Sequence[int], schedule: Schedule, most: int
 ) -> tuple[tuple[CurveDraws, ...], tuple[CurveDraws, ...]]:
-    """Return draws of the curve of each class, and their modes."""
+    """Return draws of the curve of each class, at most so many, and their modes."""
     draws = (
-        fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule)
+        fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule).thinned(most)
         for y, fit in fits.items()
     )
     return tuple(draws), tuple(fit.at_mode for fit in fits.values())
