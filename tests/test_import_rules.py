@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "evalsampling"
 
 ORDER = (
-    {"arrays", "errors", "version"},
+    {"errors", "version"},
     {"stats", "parts", "telemetry"},
     {"label_spaces"},
     {"storage"},
@@ -29,20 +29,20 @@ ORDER = (
 )
 """The rooms. Each may import those of the rows above it, and none of its own row."""
 
-STATISTICS = {"arrays", "errors", "parts", "stats", "label_spaces", "spec", "measures"}
-ROWS = {"arrays", "errors", "parts", "stats", "label_spaces", "storage", "telemetry", "spec"}
+STATISTICS = {"errors", "parts", "stats", "label_spaces", "spec", "measures"}
+ROWS = {"errors", "parts", "stats", "label_spaces", "storage", "telemetry", "spec"}
 NARROWER = {
-    "stats": {"arrays"},
-    "label_spaces": {"arrays", "errors", "stats"},
+    "stats": set(),
+    "label_spaces": {"errors", "stats"},
     "storage": {"errors", "parts"},
-    "spec": {"arrays", "errors", "parts", "label_spaces", "storage"},
-    "measures": {"arrays", "errors", "parts", "stats", "label_spaces", "spec"},
+    "spec": {"errors", "parts", "label_spaces", "storage"},
+    "measures": {"errors", "parts", "stats", "label_spaces", "spec"},
     "pool": ROWS,
     # The two wings, which meet in `evaluation`.
     "inference": STATISTICS,
     "samplers": STATISTICS | {"inference"},
     # What a reader is shown knows results, and nothing of where they come from.
-    "report": {"arrays", "errors", "parts", "stats", "inference"},
+    "report": {"errors", "parts", "stats", "inference"},
     "preparation": ROWS | STATISTICS | {"pool"},
     "transforms": ROWS | STATISTICS | {"pool", "preparation"},
 }
@@ -51,7 +51,7 @@ NARROWER = {
 JOBS = "evalsampling.pipelines"
 """The Beam jobs: a link to the folder `pipelines`, so that the wheel has one top-level name."""
 
-AT_THE_ROOT = {"__init__", "__main__", "arrays", "errors", "version"}
+AT_THE_ROOT = {"__init__", "__main__", "errors", "version"}
 
 MOST_FOR_A_FORMAT = 20
 """Modules of ours that a reader of one pool format may depend on, with those that find stores."""

@@ -8,9 +8,9 @@ after. Scores that are calibrated by the labels so far predict how many such row
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.log_odds import expit, logit
 

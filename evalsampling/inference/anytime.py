@@ -16,7 +16,6 @@ import math
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate
@@ -24,6 +23,7 @@ from evalsampling.inference.significance import Significance
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import MeanDifference
 from evalsampling.measures.on_cells import cells_adding_to
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.history import NO_LABEL
 
 KIND = "anytime-valid"

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.breakdown import Breakdown, below_all_met, breakdown
 from evalsampling.inference.exposure import Exposure, RoundOfTrials
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.undetected import Rules, Undetected
 from evalsampling.measures.base import Measure
 from evalsampling.measures.tallies import Tally
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.votes import Votes
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, IntArray
 from evalsampling.inference.undetected import Undetected
+from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.stats.cells import CellTable
 
 SHARE = 0.1

@@ -13,9 +13,9 @@ import functools
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.curve_coordinates import STEPS, Coordinates, fallen
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.chains import nested_r_hat
 from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 

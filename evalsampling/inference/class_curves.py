@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
 from evalsampling.inference.curve_coordinates import STEPS
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray
 
 STEPS = 24
 """Steps of the curve from the top score to the bottom."""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import IntArray
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
 from evalsampling.inference.precision_curve import Bounded, PrecisionCurve
@@ -20,6 +19,7 @@ from evalsampling.measures.binary import (
 )
 from evalsampling.measures.curves import AveragePrecision, PRCurve, ROCArea, ROCCurve, Thresholded
 from evalsampling.measures.f_alpha import FAlpha
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.ranked_list import RankedList
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference import policy
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.interval_methods import SampledNumber
@@ -14,6 +13,7 @@ from evalsampling.inference.results import Estimate, Target, undefined
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.inference.weights import design_effect, effective_size, largest_share
+from evalsampling.stats.arrays import FloatArray
 
 _ROUNDING = 1e-7
 """A standard error below this share of the terms it is the difference of is rounding error: the

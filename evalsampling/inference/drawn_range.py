@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 _ROUNDING = 1e-9
 """Numbers that differ by less than this share of their range differ by rounding only."""

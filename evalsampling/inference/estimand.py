@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
 from evalsampling.inference.delta_method import Evidence
 from evalsampling.inference.domains import Domain
@@ -19,6 +18,7 @@ from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.on_cells import cells_adding_to, numbers_of_rows, rows_of_cells
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray
 from evalsampling.inference.anytime import add_anytime
 from evalsampling.inference.assumption_light import Searched, assumption_light
 from evalsampling.inference.census import known_value
@@ -28,6 +27,7 @@ from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.on_cells import cells_adding_to, known_exactly
+from evalsampling.stats.arrays import BoolArray, FloatArray
 
 BANDS = "approximate-multiplier-bootstrap"
 """Method of the bands: their simultaneous coverage is below nominal (see docs/methods.md)."""

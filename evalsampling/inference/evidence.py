@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Share
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.

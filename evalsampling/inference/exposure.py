@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.evidence import find_gaps
 from evalsampling.inference.ratio_bias import biases, less_bias
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
 

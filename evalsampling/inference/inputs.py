@@ -5,13 +5,13 @@ import functools
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.inference.census import is_census
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History

@@ -13,7 +13,6 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.inference.intervals import (
     Interval,
@@ -28,6 +27,7 @@ from evalsampling.inference.intervals import (
 )
 from evalsampling.inference.results import Target
 from evalsampling.parts.registry import Registry
+from evalsampling.stats.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ import math
 
 import scipy
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.proportions import clopper_pearson
 
 SIMULTANEOUS = "simultaneous"

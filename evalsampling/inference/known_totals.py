@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 _COLLINEAR = 1e-9
 """Least variation of the auxiliaries in a direction, as a share of the largest, to be used."""

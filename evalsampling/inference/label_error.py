@@ -19,7 +19,6 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.own_probabilities import OwnProbabilities
@@ -27,6 +26,7 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import each_label, known_exactly, model_risk
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 _DRAWS = 2000
 """Number of draws of P and of the sampling error that a band is computed from."""

@@ -8,9 +8,9 @@ References:
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.deviation import anticipate
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
@@ -17,6 +16,7 @@ from evalsampling.measures.on_cells import (
     each_label,
     model_risk,
 )
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 
 

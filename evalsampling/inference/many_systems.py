@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.results import Estimate
+from evalsampling.stats.arrays import FloatArray
 
 _MANY_DEGREES = 1e5
 """Degrees of freedom above which Student's distribution is replaced by the normal."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.census import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
@@ -19,6 +18,7 @@ from evalsampling.inference.results import TIE, Estimate, Sensitivity
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 KIND = "model-based"
 METHOD = "calibration-curve"

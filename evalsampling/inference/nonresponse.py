@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History

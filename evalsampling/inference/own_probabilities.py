@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import sampled_risk
 from evalsampling.measures.base import Measure
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
 
 

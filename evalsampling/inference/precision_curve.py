@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.ranked_list import RankedList
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.breakdown import below_all_met
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
@@ -32,6 +31,7 @@ from evalsampling.measures.on_cells import (
     extreme_outputs,
 )
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule

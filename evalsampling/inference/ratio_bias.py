@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.mean_and_ratio import Ratio
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
 

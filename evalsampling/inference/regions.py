@@ -14,7 +14,7 @@ import math
 import numpy as np
 import scipy
 
-from evalsampling.arrays import BoolArray, FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-7
 """Share of the value below which a standard error is rounding error and taken for 0.

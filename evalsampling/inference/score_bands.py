@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.predictive import LabelModel
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.proportions import clopper_pearson

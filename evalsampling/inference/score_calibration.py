@@ -12,8 +12,8 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.anticipation import calibrated_prior
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 

@@ -38,8 +38,8 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.inference.exposure import Exposure
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 BETS = np.array([0.98, 0.85, 0.6, 0.35, 0.15, 0.05])
 """s of the rules about the hits."""

@@ -4,7 +4,7 @@ References:
     L. Kish, *Survey Sampling*, Wiley 1965, sections 8.2 (design effect) and 11.7 (weights).
 """
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 def effective_size(weight: FloatArray) -> float:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
 """Rules: where the probabilities of a system, or the prior ones, come from."""

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     EVEN,
@@ -22,6 +21,7 @@ from evalsampling.label_spaces.base import (
     Scores,
     System,
 )
+from evalsampling.stats.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)

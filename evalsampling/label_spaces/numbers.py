@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     LABEL,
@@ -32,6 +31,7 @@ from evalsampling.label_spaces.base import (
     UnlistedCodes,
 )
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha_of_numbers
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 EXPECTED = ("far below", "below", "above", "far above")
 """The errors that a model expects; their codes are 0 to 3."""

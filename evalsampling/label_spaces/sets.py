@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     EVEN,
@@ -24,6 +23,7 @@ from evalsampling.label_spaces.base import (
     System,
     column_of_each,
 )
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 MOST_LABELS = 8
 """Most labels of a row: their sets are the classes, 2^8 of them."""

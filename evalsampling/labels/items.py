@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.arrays import IntArray
 from evalsampling.pool.lists import list_names
 from evalsampling.pool.stored_columns import COST, ID, PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.gains import NO_ITEM
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.stats.outputs import Outputs

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.measures.tallies import Tally
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
 

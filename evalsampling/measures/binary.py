@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import PREDICTION, Measure, Share, takes_columns
 from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
 from evalsampling.measures.tallies import Tally, errors, false_negatives, positives, true_positives
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 ROUNDING = 1e-12

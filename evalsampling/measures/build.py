@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.base import Measure
@@ -21,6 +20,7 @@ from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.measures import COMPARISONS, JOINT
 from evalsampling.spec.parameters import check_name, construct
+from evalsampling.stats.arrays import FloatArray
 
 Range = tuple[float, float]
 """Least and greatest score of a system."""

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import PREDICTION, Component, Measure, Share
 from evalsampling.measures.joint import Joint, is_part_of, parts_of
 from evalsampling.measures.mean_and_ratio import divide
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 GUARD = 0.1

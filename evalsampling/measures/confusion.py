@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.measures.base import PREDICTION, Component, Measure, Share
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 

@@ -7,8 +7,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.measures.curves import Area
+from evalsampling.stats.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)

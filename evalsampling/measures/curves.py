@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import Component, Measure, Share, takes_columns
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.measures.mean_and_ratio import divide
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 

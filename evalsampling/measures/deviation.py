@@ -9,9 +9,9 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import bounding_outputs, model_risk
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 

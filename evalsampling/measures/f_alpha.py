@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.measures.base import Component, Share
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged, MicroF1
 from evalsampling.measures.tallies import Tally
 from evalsampling.spec.parameters import check_share
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 

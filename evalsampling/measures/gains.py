@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.gains import ExpectedLists, dcg, discounts, err
 from evalsampling.stats.outputs import Outputs

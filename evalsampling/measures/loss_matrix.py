@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
 from evalsampling.measures.tallies import Tally, errors
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 ZERO_ONE = "zero_one"

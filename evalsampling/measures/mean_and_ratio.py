@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.measures.base import Measure, takes_columns
+from evalsampling.stats.arrays import FloatArray
 
 
 def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:

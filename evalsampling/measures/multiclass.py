@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class, takes_columns
 from evalsampling.measures.binary import FBeta, four_kinds
 from evalsampling.measures.mean_and_ratio import Ratio, divide
@@ -20,6 +19,7 @@ from evalsampling.measures.tallies import (
     true_positives,
     wrongly_predicted,
 )
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.measures.base import Measure
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 

@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.label_spaces.numbers import ERRORS, FIRST, Numbers
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 

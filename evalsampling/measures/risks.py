@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.measures.base import Share, rows_of_class
 from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalsampling.arrays import BoolArray, IntArray
+from evalsampling.stats.arrays import BoolArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.label_spaces.sets import labels_of_text
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 
 class LabelColumns(PoolBatch):

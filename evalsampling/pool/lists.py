@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec, SystemSpec
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
 from evalsampling.storage.filesystems import one_line
 

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
@@ -19,6 +18,7 @@ from evalsampling.pool.stored_columns import output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import SliceCounts

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evalsampling.arrays import UInt64Array
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import hash_ids
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.stats.arrays import UInt64Array
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.arrays import UInt64Array
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
@@ -23,6 +22,7 @@ from evalsampling.pool.stored_columns import FILE, HASH, ID, ROW
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.reserve import check_unique, repeated_values
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import UInt64Array
 
 _SHARE_BITS = 8
 

@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver, build_gains
 from evalsampling.measures.gains import Gain, GainMoments
@@ -13,6 +12,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_costs
 from evalsampling.pool.lists import QueryBatch, read_queries
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
 
 _DIGITS = 9

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evalsampling.arrays import UInt64Array
 from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import (
     CELL,
@@ -22,6 +21,7 @@ from evalsampling.pool.stored_columns import (
     PAYLOAD_PREFIX,
     ROW,
 )
+from evalsampling.stats.arrays import UInt64Array
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evalsampling.arrays import UInt64Array
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, PAYLOAD_PREFIX, ROW, SLICE_PREFIX
@@ -15,6 +14,7 @@ from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import COMPACT_ABOVE, Reserve, check_payload
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import UInt64Array
 
 _ROWS_AT_A_TIME = 1 << 15
 """Rows compared at a time with the thresholds of their cells: these stay in the cache."""

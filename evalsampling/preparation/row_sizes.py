@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.deviation import Deviation
@@ -12,6 +11,7 @@ from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.parameters import check_share
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.costs import per_root_cost
 

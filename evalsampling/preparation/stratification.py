@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
@@ -15,6 +14,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.kdtree import KdTree

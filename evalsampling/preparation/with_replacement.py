@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
@@ -30,6 +29,7 @@ from evalsampling.preparation.stages import Engine, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import NO_BUDGET
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.arrivals import first_arrivals
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.costs import draws_within

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.comparisons import systems_of
@@ -20,6 +19,7 @@ from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
 from evalsampling.samplers.optimal import DeviationSampler
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
@@ -27,6 +26,7 @@ from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History

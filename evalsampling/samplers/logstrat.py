@@ -9,9 +9,9 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import IntArray
 from evalsampling.samplers.ranked import RankedSampler
 from evalsampling.samplers.wave import Wave
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.precision_queries import logarithmic_ranks, most_m
 from evalsampling.stats.ranked_list import RankedList

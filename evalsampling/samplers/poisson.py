@@ -12,7 +12,6 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import (
     response_by_leaf,
@@ -24,6 +23,7 @@ from evalsampling.inference.score_calibration import check_calibration, recalibr
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.parameters import check_share
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.distinct import distinct_rows

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
@@ -27,6 +26,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
 from evalsampling.samplers.wave import Wave
 from evalsampling.spec.parameters import number
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.history import NO_LABEL, History

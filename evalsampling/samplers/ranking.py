@@ -11,7 +11,6 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.measures.base import Measure
@@ -21,6 +20,7 @@ from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.spec.parameters import check_share
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History

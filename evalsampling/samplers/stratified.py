@@ -10,9 +10,9 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import IntArray
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.samplers.base import Sampler
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.equal_strata import with_labels

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from evalsampling.arrays import IntArray
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList

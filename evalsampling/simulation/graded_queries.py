@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evalsampling.arrays import IntArray
 from evalsampling.errors import InputError
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.build import build_gains
@@ -20,6 +19,7 @@ from evalsampling.preparation.plan import SUM_CELLS
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import unreadable

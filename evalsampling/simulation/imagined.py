@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 

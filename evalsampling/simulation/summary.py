@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.assumption_light import METHOD
 from evalsampling.inference.intervals import Interval, covers, interval_score
 from evalsampling.inference.results import Estimate
+from evalsampling.stats.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
@@ -26,6 +25,7 @@ from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
 from evalsampling.storage.filesystems import one_line, unreadable

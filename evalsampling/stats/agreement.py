@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.proportions import clopper_pearson
 
 

@@ -10,7 +10,7 @@ parts of a pool are those of the pool, however it is divided.
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 
 _AT_A_TIME = 1 << 10
 """Arrivals computed at a time, after the first one of each row."""

@@ -8,7 +8,7 @@ References:
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 def nested_r_hat(values: FloatArray) -> float:

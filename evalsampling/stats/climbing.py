@@ -5,7 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.hamiltonian import Density
 
 _MOST_STEPS = 60

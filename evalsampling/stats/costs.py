@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 MOST_CLASSES = 16
 """Most classes of costs: they multiply the number of cells."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 Function = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 

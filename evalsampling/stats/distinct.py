@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import IntArray
+from evalsampling.stats.arrays import IntArray
 
 
 def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:

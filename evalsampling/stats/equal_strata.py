@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 
 def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:

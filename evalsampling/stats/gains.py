@@ -17,7 +17,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 NO_ITEM = -1
 """Grade, or item, at a rank where a list has ended."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import UInt64Array
+from evalsampling.stats.arrays import UInt64Array
 
 _P1 = np.uint64(0x9E3779B185EBCA87)
 _P2 = np.uint64(0xC2B2AE3D27D4EB4F)

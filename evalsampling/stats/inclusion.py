@@ -10,7 +10,7 @@ References:
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.pivotal import round_sizes

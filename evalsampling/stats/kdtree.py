@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.bottom_k import bottom_k
 
 _LEAF = -1

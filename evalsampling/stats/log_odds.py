@@ -6,7 +6,7 @@ They equal scipy's bit for bit, whose special functions take as long to load as 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 def logit(probability: npt.ArrayLike) -> FloatArray:

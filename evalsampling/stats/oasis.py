@@ -24,7 +24,7 @@ References:
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 def instrumental(

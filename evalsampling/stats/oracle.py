@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.tree import LeafTree
 from evalsampling.stats.tree_mode import TreeMode
 

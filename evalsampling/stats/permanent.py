@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 
 
 def permanent_numbers(hashes: UInt64Array) -> FloatArray:

@@ -9,7 +9,7 @@ References:
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 _ROUNDING = 1e-9
 """A fraction this close to 0 or 1 differs from it by rounding only."""

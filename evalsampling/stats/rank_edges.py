@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 def log_rank_edges(

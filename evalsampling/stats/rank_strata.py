@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import History
 from evalsampling.stats.ranked_list import RankedList
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_exponent, dyadic_floor
 
 EXTREMES = 32

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.bottom_k import bottom_k
 
 _TABLE_SIZE = 1 << 20

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import IntArray
+from evalsampling.stats.arrays import IntArray
 
 
 @dataclasses.dataclass(frozen=True)

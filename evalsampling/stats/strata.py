@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
 from evalsampling.stats.rank_edges import log_rank_edges
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts

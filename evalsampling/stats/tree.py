@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 
 
 class LeafTree:

@@ -14,7 +14,7 @@ import functools
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.tree import LeafTree
 
 _SMALLEST = 1e-300

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.arrays import UInt64Array
 from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
 from evalsampling.preparation.reserve import Reserve
+from evalsampling.stats.arrays import UInt64Array
 from evalsampling.storage import Store
 from evalsampling.storage.checksums import Checksum
 

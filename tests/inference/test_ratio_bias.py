@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.inference.ratio_bias import biases, ratio_bias
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, MacroF1, Measure, Recall
 from evalsampling.measures.base import Component
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
 

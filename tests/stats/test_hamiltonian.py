@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.hamiltonian import Schedule, hamiltonian
 
 LONG = Schedule(chains=100, burn_in=20, kept=100)

@@ -7,12 +7,12 @@ References:
 
 import dataclasses
 
-from evalsampling.arrays import FloatArray
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.optimal import DeviationSampler
 from evalsampling.spec.parameters import check_share
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly

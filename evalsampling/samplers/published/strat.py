@@ -10,8 +10,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.arrays import FloatArray, IntArray
 from evalsampling.samplers.equal_count import EqualCountStrata
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
