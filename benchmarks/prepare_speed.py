@@ -12,12 +12,13 @@ those of the work, imports apart; the peak is the process's.
   ratios are to it.
 - `statistics`: the library's pass with edges given, on its default runner, without the reserve.
 - `prepare`: the whole command: two passes, ids and the reserve with its payload.
+- `in-process`: the same without Beam, by threads of the command.
 - `duckdb`: one grouping query; the leaf is a binary search spelt as nested `case`, which is the
   fastest exact way found for edges anywhere.
 - `duckdb-asof`: the same by an `asof join` with the edges, which is how one would write it.
 - `duckdb-bins`: equal widths by arithmetic. Not the same leaves; for scale only.
 
-All but the last and `prepare`, which cuts edges of its own, must agree to the last digit.
+All but the last, and those that prepare and cut edges of their own, must agree to the last digit.
 """
 
 import argparse
@@ -34,7 +35,10 @@ from typing import Any
 import preparations
 from measured import Measurement, interleave, measure
 
-WAYS = ("plain", "statistics", "prepare", "duckdb", "duckdb-asof", "duckdb-bins")
+WAYS = ("plain", "statistics", "prepare", "in-process", "duckdb", "duckdb-asof", "duckdb-bins")
+PREPARING = {"prepare": (), "in-process": ("--in-process",)}
+"""Options of the command, by way."""
+
 EXACT = ("plain", "statistics", "duckdb", "duckdb-asof")
 LIMITS = {"statistics": 1.7, "prepare": 4.0}
 """Most seconds, by those of `plain`."""
@@ -89,8 +93,8 @@ def compare(pool: Path, directory: Path, ways: Sequence[str], repeats: int) -> l
         edges = Path(folder) / "edges.json"
         edges.write_text(json.dumps(measure("cell_passes.py", "edges", pool)[1]))
         runs = {
-            way: functools.partial(preparations.prepare, pool, directory)
-            if way == "prepare"
+            way: functools.partial(preparations.prepare, pool, directory, *PREPARING[way])
+            if way in PREPARING
             else functools.partial(measure, "cell_passes.py", way, pool, "--edges", edges)
             for way in ways
         }
@@ -137,7 +141,7 @@ def _check_agreement(results: dict[str, Any]) -> int:
     for way in EXACT:
         assert results.get(way, results["plain"]) == results["plain"], f"{way} differs from plain"
     rows = {
-        way: result["rows"] if way == "prepare" else sum(result["count"])
+        way: result["rows"] if way in PREPARING else sum(result["count"])
         for way, result in results.items()
     }
     assert len(set(rows.values())) == 1, f"numbers of rows differ: {rows}"

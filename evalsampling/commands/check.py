@@ -27,8 +27,9 @@ from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_items, stratify
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
-from evalsampling.preparation.shares import LOCAL, Rows
+from evalsampling.preparation.shares import Rows
 from evalsampling.preparation.stratification import what_scores_say
+from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sections import nearest, unknown_keys
 from evalsampling.telemetry import logs

@@ -16,10 +16,11 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
-from evalsampling.preparation.shares import LOCAL, Shares
+from evalsampling.preparation.shares import Shares
 from evalsampling.preparation.stages import Engine, Stage, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
+from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
@@ -135,14 +136,14 @@ class InProcessOptions:
     """Whether `prepare` does without Beam."""
 
     in_process: bool = flag(
-        "read the pool in this process, without Beam: begins at once, uses one core"
+        "read the pool in this process, without Beam: begins at once, uses up to eight cores"
     )
 
 
 def prepare_in_process(spec: EvaluationSpec) -> PrepareResult:
     """Prepare a pool in this process, unless that is done, and return what was prepared.
 
-    The workspace is the one that Beam makes. For pools that one core reads in bearable time.
+    The workspace is the one that Beam makes. On one machine this is the faster way.
 
     Args:
         spec: of the evaluation.

@@ -11,9 +11,10 @@ from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.shares import LOCAL, Rows
+from evalsampling.preparation.shares import Rows
 from evalsampling.preparation.stages import Step
 from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 

@@ -1,11 +1,10 @@
-"""An engine that goes over a pool share by share: in this process, or wherever PySpark runs it.
+"""An engine that goes over a pool share by share: by threads here, or wherever PySpark runs it.
 
 What stages make of a share are `Piece`s. All that is left to do is to call `share_pieces` for each
 share, to bring the pieces of one kind and part together, and to call `merged_piece` for each such
 group: that is a `Gather`.
 """
 
-import collections
 import dataclasses
 import functools
 import itertools
@@ -170,18 +169,6 @@ def _inspected(files: list[StoredFile]) -> list[PoolFile]:
 
 
 _INSPECT_POOL = Total("InspectPool", Step("InspectFiles", _inspected), "AddFiles")
-
-
-def _gather_here(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
-    """Do the work in this process, on one share that has everything."""
-    states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
-    for piece in work(rows.source, 0):
-        states[piece.kind, piece.part].append(piece.state)
-    return [merge(*key, of_key) for key, of_key in states.items()]
-
-
-LOCAL = Shares(_gather_here)
-"""The engine of this process."""
 
 
 def deal(items: Sequence[Item], most: int) -> list[list[Item]]:

@@ -24,9 +24,9 @@ from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
 from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
-from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step, Total
 from evalsampling.preparation.stratification import Stratification
+from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import NO_BUDGET
 from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
