@@ -68,7 +68,8 @@ folder of pools with truth will do.
 (*claims*). *Warned* is the share of runs with a warning, *width* the mean width of the default
 interval. *Error* is the root mean squared error. *Score* is the interval score: the width, and 40
 times what the interval misses by. Both are divided by those of the sampler `ais` as it was before
-this page was first made (`benchmarks/{baseline}`). Their means over the pools are geometric.
+this page was first made (`benchmarks/{baseline}`). Their means over the pools are geometric. In
+brackets are 95 % intervals of the error's, by the bootstrap over runs, seeds paired.
 Errors below {error} count as that, mean scores of a pool below {score} too, and no value is an
 error of {none}.
 """
@@ -248,20 +249,21 @@ def _ratio(mine: float, other: float, least: float) -> float:
     return max(mine, least) / max(other, least)
 
 
-def least_ratio(mine: FloatArray, others: FloatArray) -> float:
-    """Return the lower end of a 95 % interval of the ratio of two root mean squared errors.
+def resampled_ratios(mine: Setting, others: Setting, rng: np.random.Generator) -> FloatArray:
+    """Return bootstrap resamples of the ratio of two root mean squared errors, shape (resamples,).
 
-    By the bootstrap over runs that both have, errors below `LEAST_RMSE` counting as that.
+    Runs that both have are drawn in pairs; errors below `LEAST_RMSE` count as that.
 
     Args:
-        mine: shape (n,): error of each run, in the order of their seeds.
-        others: shape (m,): the same of what it is compared with.
+        mine: errors of runs in the order of their seeds.
+        others: the same of what it is compared with.
+        rng: draws runs.
     """
-    runs = min(len(mine), len(others))
-    chosen = np.random.default_rng(1).integers(0, runs, (RESAMPLES, runs))
-    errors = (np.sqrt(np.mean(one[:runs][chosen] ** 2, axis=1)) for one in (mine, others))
+    runs = min(mine.runs, others.runs)
+    chosen = rng.integers(0, runs, (RESAMPLES, runs))
+    errors = (np.sqrt(np.mean(one.errors[:runs][chosen] ** 2, axis=1)) for one in (mine, others))
     a, b = (np.maximum(error, LEAST_RMSE) for error in errors)
-    return float(np.quantile(a / b, 0.025))
+    return a / b
 
 
 def _summary(
@@ -270,6 +272,7 @@ def _summary(
     pools: Sequence[str],
     budgets: Sequence[int],
 ) -> Iterator[str]:
+    rng = np.random.default_rng(1)
     for measure in COMPARED:
         for budget in budgets:
             keys = [(pool, measure, budget) for pool in pools if (pool, measure, budget) in found]
@@ -288,8 +291,13 @@ def _summary(
                 np.exp(np.mean(np.log(error))),
                 np.exp(np.mean(np.log(score))),
             )
-            told = " | ".join(f"{number:.3f}" for number in numbers)
-            yield f"| {measure} | {budget:,} | {told} |"
+            resampled = [
+                np.log(resampled_ratios(*pair, rng)) for pair in zip(mine, other, strict=True)
+            ]
+            low, high = np.exp(np.quantile(np.mean(resampled, axis=0), (0.025, 0.975)))
+            shown = [f"{number:.3f}" for number in numbers]
+            shown[-2] += f" ({low:.2f} to {high:.2f})"
+            yield f"| {measure} | {budget:,} | {' | '.join(shown)} |"
 
 
 def _wrong(
@@ -308,9 +316,7 @@ def _wrong(
             f"{one.width:.3f} |"
         )
     large = [
-        (end, key)
-        for key in keys
-        if (end := least_ratio(found[key].errors, before[key].errors)) > LARGE_RATIO
+        (end, key) for key in keys if (end := _least_ratio(found[key], before[key])) > LARGE_RATIO
     ]
     yield ""
     yield f"These err more than {LARGE_RATIO:g} times as much as `ais` does, by the lower end of a"
@@ -323,6 +329,11 @@ def _wrong(
             f"| {key[0]} | {key[1]} | {key[2]:,} | {found[key].rmse:.3f} | "
             f"{before[key].rmse:.3f} | {end:.2f} |"
         )
+
+
+def _least_ratio(mine: Setting, others: Setting) -> float:
+    """Return the lower end of a 95 % bootstrap interval of the ratio of two errors."""
+    return float(np.quantile(resampled_ratios(mine, others, np.random.default_rng(1)), 0.025))
 
 
 def _by_pool(

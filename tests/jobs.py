@@ -206,9 +206,9 @@ class Job:
     in_process: bool = False
 
     def prepare(self, *options: Any) -> Result:
-        """Run `prepare --json`, by Beam if options are given."""
-        if self.in_process and not options:
-            options = ("--in-process",)
+        """Run `prepare --json`, by Beam if options are given or its runner is asked for."""
+        if not self.in_process and not options:
+            options = ("--direct_num_workers=2",)
         return call("prepare", self.spec, "--json", *options)
 
     def sample(self, *options: Any) -> Result:

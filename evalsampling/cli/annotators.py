@@ -23,7 +23,7 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
     lines = [f"rows: {rows or 'none'}; {result.votes} votes wanted for each"]
     agreement = result.agreement
     if agreement.alpha is None:
-        lines.append("agreement: cannot be told")
+        lines.append("agreement: not known")
     else:
         lines.append(
             f"agreement: Krippendorff's alpha {agreement.alpha:.3f}, {level} "
@@ -53,7 +53,7 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
         lines += [f"{name:<{width}}  {one}" for name, one in zip(names, shares[head], strict=True)]
     if result.annotators and not shares:
         lines += wrapped(
-            "who errs cannot be told: no row has two answers, and there are no gold rows and no "
+            "who errs is not known: no row has two answers, and there are no gold rows and no "
             "repeats"
         )
     return "\n".join(line.rstrip() for line in lines)

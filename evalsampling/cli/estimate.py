@@ -130,7 +130,7 @@ def _detail(result: EstimateResult) -> list[str]:
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
-        lines += wrapped(f"half-width not to be told: {result.half_width_reason}", "  ")
+        lines += wrapped(f"half-width not known: {result.half_width_reason}", "  ")
     return lines + _of_sampler(result)
 
 
@@ -153,8 +153,8 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
         of_class = f" of class {hidden.label}" if len(result.hidden) > 1 else ""
         levels = ", ".join(f"{100 * float(level):g}" for level in hidden.prior)
         notes.append(
-            f"hidden positives{of_class}, in % of those that scores tell, quantiles {levels} %: "
-            f"{_percents(hidden.prior)} by the spec's `hidden`, "
+            f"hidden positives{of_class}, in % of those that the scores explain, "
+            f"quantiles {levels} %: {_percents(hidden.prior)} by the spec's `hidden`, "
             f"{_percents(hidden.posterior)} with the labels"
         )
     for number in combined[:_MOST_NOTES]:

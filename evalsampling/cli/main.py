@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     except ModuleNotFoundError as error:
         if error.name != "apache_beam":
             raise
-        reason = "this is a job of Apache Beam, which is not installed; prepare has --in-process"
+        reason = "this is a job of Apache Beam, which is not installed"
         print(f"evalsampling {name}: {reason}", file=sys.stderr)
         sys.exit(1)
     except logs.reported_errors() as error:

@@ -45,7 +45,7 @@ class CommandParser(argparse.ArgumentParser):
             "--quiet", action="store_true", help="no progress, messages and warnings on stderr"
         )
         loudness.add_argument(
-            "--verbose", action="store_true", help="tell each step, and where an error comes from"
+            "--verbose", action="store_true", help="say each step, and where an error comes from"
         )
         command.add_options(self)
         if command.beam is not Beam.NEVER:

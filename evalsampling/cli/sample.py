@@ -16,7 +16,7 @@ _REASONS = {
     "`evalsampling status` tells how many rows still wait for answers.",
     "half-width": "the intervals are as narrow as the spec's `stop` wants them",
     "significance": "the difference is as significant as the spec's `stop` wants it",
-    "no-new-rows": "the draws of this round met labelled rows only; sample again",
+    "no-new-rows": "all rows that this round drew have labels already; sample again",
 }
 
 

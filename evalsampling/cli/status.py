@@ -15,7 +15,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
         action="store_true",
-        help="also tell its jobs, with rows, time and memory of their steps (`--json` tells more)",
+        help="also list its jobs, with rows, time and memory of their steps (`--json` has more)",
     )
 
 

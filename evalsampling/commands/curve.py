@@ -16,7 +16,7 @@ from evalsampling.workspace.workspace import Workspace
 class CurveOptions(WorkspaceOptions):
     """What a call of `curve` asks for."""
 
-    at: tuple[int, ...] | None = numbers("ranks (default: all that the cells tell apart)")
+    at: tuple[int, ...] | None = numbers("ranks (default: all that the cells distinguish)")
 
 
 @dataclasses.dataclass(frozen=True)

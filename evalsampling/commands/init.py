@@ -87,7 +87,7 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     lines += _prediction(guess)
-    lines += _list("slices", guess.slices, "measures are told for each value of these too")
+    lines += _list("slices", guess.slices, "measures are estimated for each value of these too")
     lines += _list("payload", guess.payload, "what annotators see of a row, and nothing else")
     classes = ", ".join(map(_quoted, guess.classes))
     lines += [
@@ -97,7 +97,7 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
         f"  positive: {_quoted(guess.classes[-1])}  # the class that measures are about",
         "",
         "measure: [f1, precision, recall]  # the first one drives the sampling",
-        "budget: 1000  # labels in all; `evalsampling plan` tells what to expect of it",
+        "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
         "round_size: 100  # labels asked for at a time",
         "seed: 0",
         "workspace: run  # made by `evalsampling prepare`",

@@ -163,7 +163,7 @@ def label_warnings(found: LabelError | None) -> list[str]:
     for one in found.measures if found else ():
         of = "" if one.system is None else f" of {one.system}"
         if one.dominates and one.value is None:
-            lines.append(f"{one.measure}{of}: by the gold rows, labels tell too little to say it")
+            lines.append(f"{one.measure}{of}: not known, so many labels are wrong by the gold rows")
         elif one.dominates:
             lines.append(
                 f"{one.measure}{of}: label error, not sampling, dominates: by the gold rows it is "

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.options import flag
-from evalsampling.commands.prepare import Preparation, PrepareResult
+from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
@@ -24,6 +24,7 @@ from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
+from evalsampling.telemetry import logs, progress
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 
@@ -136,7 +137,7 @@ class InProcessOptions:
     """Whether `prepare` does without Beam."""
 
     in_process: bool = flag(
-        "read the pool in this process, without Beam: begins at once, uses up to eight cores"
+        "read the pool in this process, on up to eight cores: what is done without options of Beam"
     )
 
 
@@ -151,4 +152,8 @@ def prepare_in_process(spec: EvaluationSpec) -> PrepareResult:
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    return prepare_by_shares(Preparation.from_spec(spec, ExecutionContext("this process")), LOCAL)
+    context = ExecutionContext("this process")
+    preparation = Preparation.from_spec(spec, context)
+    logs.tell(workspace=preparation.workspace.path, runner=context.runner)
+    with progress.watch(JOB, "rows", stream=logs.stream()):
+        return prepare_by_shares(preparation, LOCAL)

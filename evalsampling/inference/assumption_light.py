@@ -58,8 +58,8 @@ class CountBounds:
     def words(self) -> str:
         """The largest possible number of undetected rows, in words."""
         return (
-            f"up to {self.high:,.0f} {self.name} could be among {self.rows:,} {self.among}, "
-            f"of which {self.labelled:,} have a label and {self.met:,} were met"
+            f"up to {self.high:,.0f} {self.name} could be among {self.rows:,} {self.among}; "
+            f"the {self.labelled:,} of these that have a label show {self.met:,}"
         )
 
 
@@ -137,7 +137,7 @@ def assumption_light(measure: Measure, searched: Searched, confidence: float) ->
     """
     table, tallies = searched.table, measure.tallies
     if not tallies:
-        reason = f"{measure.name} is not a function of numbers of rows told by prediction and label"
+        reason = f"{measure.name} is not a function of numbers of rows by prediction and label"
         return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
     if searched.rounds is None:
         reason = "rounds were drawn before the chances of all cells were kept"

@@ -7,7 +7,8 @@ from evalsampling.inference import assumption_light, model_based
 ASSUMES: Mapping[str, str] = {
     model_based.KIND: "holds if the rate of positives rises with the score and no more "
     "positives hide from it than the spec's `hidden` makes probable",
-    "design-based": "rests on how rows were drawn; it does not see positives that no label has met",
+    "design-based": "rests on how rows were drawn; it knows nothing of positives of a kind that "
+    "has no label",
     assumption_light.KIND: assumption_light.ASSUMES,
 }
 """Kinds of intervals, in the order of reports, each with its assumptions in words."""

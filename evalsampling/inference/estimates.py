@@ -68,7 +68,7 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
         needed = measure.undefined_without
         return [census(*pair, confidence, needed) for pair in zip(targets, exact, strict=True)]
     if estimand.calibrates and not known_exactly(measure, table):
-        reason = f"{estimand.requested.name}: its known totals cannot be told from the cells"
+        reason = f"{estimand.requested.name}: the cells do not say its known totals"
         return [undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets]
     if not estimand.is_pool and not estimand.inside.any():
         reason = inputs.sample.empty_because or f"no labelled row where {domain.title}"

@@ -127,7 +127,7 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
         return None
     words = (
         f"the weights of its rows sum to {total / share:.2f} and not to 1, further off than their "
-        "variance allows: most rows had next to no chance to be met"
+        "variance allows: most rows had next to no chance to be drawn"
     )
     return Gap("missing weight", words)
 

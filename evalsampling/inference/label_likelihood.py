@@ -73,6 +73,6 @@ def doubts(likelihood: float | None, what: str) -> list[str]:
         return []
     return [
         f"the label likelihood {what} is {likelihood:.2f}, below {WORTH_CHOOSING}: rows chosen by "
-        "such probabilities may tell less than even draws (sampler: passive) or an adaptive "
+        "such probabilities may bring less than even draws (sampler: passive) or an adaptive "
         "sampler (calibrated, ais)"
     ]

@@ -157,8 +157,9 @@ def doubt_about(interval: Interval, number: SampledNumber) -> str | None:
     if width >= (NARROW_AND_SYMMETRIC if is_one_row else NARROW) * expected:
         return None
     return (
-        f"its interval is {width:.2g} wide, scores and labels make expect {expected:.2g}: rows "
-        "that weigh much are hardly ever drawn, and none or few were met, so do not rely on it"
+        f"its interval is {width:.2g} wide, where scores and labels make {expected:.2g} likely. "
+        "Rows that weigh much are hardly ever drawn, and few or none have a label: do not rely on "
+        "it"
     )
 
 
@@ -199,8 +200,8 @@ def with_model_based(
     )
     if is_far:
         notes.append(
-            f"{title}: {estimate.value:.4g} is the value of the rows that were met, and too "
-            f"few of a kind were; scores and labels make about {drawn.median:.4g} likely: go by "
+            f"{title}: {estimate.value:.4g} is the value of the labelled rows, and too few of "
+            f"a kind are among them. Scores and labels make about {drawn.median:.4g} likely: go by "
             "the interval"
         )
     return dataclasses.replace(

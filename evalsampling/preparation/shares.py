@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import StoredFile, find_files
 from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
+from evalsampling.telemetry import progress
 
 Item = TypeVar("Item")
 
@@ -157,7 +158,9 @@ class Shares:
 
 
 def _read(items: Iterable[Any], _: Sequence[str] | None, step: Step) -> Iterator[Any]:
-    return itertools.chain.from_iterable(map(step, items))
+    for batch in itertools.chain.from_iterable(map(step, items)):
+        yield batch
+        progress.advance(len(batch))
 
 
 def _as_one(files: list[StoredFile], _: Sequence[str] | None) -> list[list[StoredFile]]:

@@ -87,7 +87,7 @@ def differences(facts: Facts) -> Section | None:
     for neutral in sorted({number.neutral for number in numbers}):
         alike = [number for number in numbers if number.neutral == neutral]
         rows = [IntervalRow.of(number, _compared(number)) for number in alike]
-        caption = f"Systems whose interval does not hold {neutral:g} can be told apart."
+        caption = f"Systems whose interval does not hold {neutral:g} can be distinguished."
         name = "Ratios of systems" if neutral else "Differences of systems"
         body.append(figure(interval_rows(rows, name, neutral), caption))
     lines = []
@@ -139,12 +139,12 @@ def _pair(pair: Mapping[str, Any] | None) -> str:
 def verdict(number: Number) -> str:
     """Return in words which system of a comparison is higher, if that can be said."""
     if number.value is None or not number.claims:
-        return "cannot be told yet"
+        return "is not known yet"
     if number.low is not None and number.low > number.neutral:
         return f"{number.system} is higher"
     if number.high is not None and number.high < number.neutral:
         return f"{number.against} is higher"
-    return "cannot be told apart"
+    return "cannot be distinguished"
 
 
 def curves(facts: Facts) -> Section | None:

@@ -36,7 +36,7 @@ def effort(facts: Facts) -> Section | None:
     words = (
         "Rows were drawn at random, all with the same chance."
         if facts.sampler == "passive"
-        else "Rows were drawn where a label tells most, with known chances, and are weighted so "
+        else "Rows were drawn where a label says most, with known chances, and are weighted so "
         "that the estimates hold for the whole pool."
     )
     caption = "Bands are narrower where more labels are."
@@ -60,7 +60,7 @@ def calibration(facts: Facts) -> Section | None:
             f"The share of rows labelled {escape(labelled.label)}. "
             f"Dots: among the labels, with {level} intervals; "
             "ticks: what the score says; areas: what a model of both believes. On the right: "
-            "labels met."
+            "labels."
         )
         body.append(figure(calibration_chart(labelled), caption))
         rows = [
@@ -105,7 +105,7 @@ def _share(share: Mapping[str, Any]) -> str:
 
 def _agreement(agreement: Mapping[str, Any]) -> str:
     if agreement["alpha"] is None:
-        return "How far annotators agree cannot be told: no two of them answered the same row."
+        return "How far annotators agree is not known: no two of them answered the same row."
     return (
         f"Krippendorff's alpha is <b>{data(agreement['alpha'], 2)}</b>, "
         f"{interval(agreement['low'], agreement['high'], 2)}, over {agreement['rows']:,} rows: "

@@ -143,7 +143,7 @@ def read_space(
         return maker.read(section), None
     for key in ("classes", "positive", "multilabel", "range"):
         if section.get(key) is not None:
-            raise InputError(f"labels.{key}: with labels.space, that tells what labels there are")
+            raise InputError(f"labels.{key}: with labels.space, which says what labels there are")
     name, parameters = name_and_parameters("labels.space", section.get("space"))
     if name in LABEL_SPACES.own:
         raise InputError(

@@ -110,20 +110,21 @@ class ScoreSummary:
 
     @property
     def words(self) -> str:
-        """The summary as a sentence."""
+        """The summary in sentences."""
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
         text = (
             f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
-            f"{self.greatest:.3g} in {steps}; if it is right {self.expected:,.4g} rows are "
-            f"positive, {self.predicted:,.0f} are predicted so"
+            f"{self.greatest:.3g} in {steps}. If it is right, {self.expected:,.4g} rows are "
+            f"positive; {self.predicted:,.0f} are predicted so"
         )
         if self.tied > _MOSTLY:
-            text += f"; {100 * self.tied:.0f} % of the rows have the same one"
+            text += f". {100 * self.tied:.0f} % of the rows have the same probability"
         elif self.values <= _FEW:
-            text += "; rows with the same one are drawn alike"
+            text += ". Rows with the same probability are drawn alike"
         if self.nearly_never:
             text += (
-                f"; {100 * self.nearly_never:.0f} % have one below {LEAST_OF_POOL / self.rows:.1g},"
-                " which is too little to matter here, so they are taken alike"
+                f". {100 * self.nearly_never:.0f} % have one below "
+                f"{LEAST_OF_POOL / self.rows:.1g}: too little to matter here, so they are treated "
+                "alike"
             )
         return text

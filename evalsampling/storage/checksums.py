@@ -89,7 +89,7 @@ def unsealed(content: dict[str, Any], url: str) -> dict[str, Any]:
     """
     plain = {key: value for key, value in content.items() if key != SHA256}
     if SHA256 in content and content[SHA256] != _digest(plain):
-        raise InputError(f"{url}: damaged, its content does not have the SHA-256 it tells")
+        raise InputError(f"{url}: damaged, its content does not have the SHA-256 it names")
     return plain
 
 

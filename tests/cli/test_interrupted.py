@@ -55,7 +55,7 @@ def test_while_beam_is_imported(
 ) -> None:
     one = job()
     during_import_of("evalsampling.pipelines.prepare")
-    result = call("prepare", one.spec)
+    result = call("prepare", one.spec, "--runner=FnApiRunner")
     assert (result.status, result.out) == (130, "")
     assert result.err == "evalsampling prepare: interrupted\n"
     assert not one.workspace.exists()

@@ -189,7 +189,7 @@ def test_the_half_width_or_why_there_is_none(job: Any) -> None:
     one: Job = job(measure=["f1", "recall"])
     one.prepare()
     empty = call("estimate", one.workspace, "--detail").out
-    assert "half-width not to be told: the interval of f1 claims nothing (no labels yet" in empty
+    assert "half-width not known: the interval of f1 claims nothing (no labels yet" in empty
     assert one.estimate().json["half_width_reason"].startswith("the interval of f1 claims")
     for number in (1, 2, 3):
         one.sample("--size", 60)
@@ -205,7 +205,7 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     one: Job = job()
     prepared = call("prepare", one.spec)
     assert "2,000 rows in" in prepared.out
-    assert "on FnApiRunner" in prepared.out
+    assert "on this process" in prepared.out
     sampled = call("sample", one.workspace)
     assert sampled.out.startswith("round 1: 20 rows to label in\n")
     estimated = call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))

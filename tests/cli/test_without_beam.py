@@ -95,9 +95,8 @@ def test_everything_but_jobs_runs(program: str, folder: Path) -> None:
 
 
 def test_a_job_says_what_it_needs(folder: Path) -> None:
-    done = ends_well("assert run('prepare spec.yaml --quiet') == 1", folder)
+    done = ends_well("assert run('prepare spec.yaml --quiet --check-ids') == 1", folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
-        "evalsampling prepare: this is a job of Apache Beam, which is not installed; prepare has "
-        "--in-process"
+        "evalsampling prepare: this is a job of Apache Beam, which is not installed"
     ]

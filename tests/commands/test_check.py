@@ -25,7 +25,7 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
     result = call("check", one.spec, "--json")
     told = result.json
     scores = told.pop("scores")
-    assert scores.startswith("2,000 rows, probability of a positive 0.0148 to 0.937 in 17 steps; ")
+    assert scores.startswith("2,000 rows, probability of a positive 0.0148 to 0.937 in 17 steps. ")
     assert told == {"problems": [], "files": 3, "rows": 2000, "looked_at": 2000, "warnings": []}
     assert f"scores of these: {scores}" in call("check", one.spec).out
     assert files_below(one.directory) == before

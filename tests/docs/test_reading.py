@@ -31,12 +31,6 @@ OUR_OWN_WORDS = re.compile(r"\b(?:met|told|tell|tells|telling)\b", re.I)
 NO_SENTENCES = {"report/svg.py"}
 """Modules whose long texts are styles."""
 
-STILL_LONG = (
-    "its interval is",  # inference/policy.py
-    "rows, probability of a positive",  # stats/score_summary.py; tests/golden has it
-)
-"""Parts of printed sentences that are longer than `MOST_WORDS` until their files may change."""
-
 
 @pytest.mark.parametrize("page", USERS_PAGES)
 def test_page_is_easy_to_read(page: str) -> None:
@@ -91,8 +85,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 def too_long(texts: Iterator[str]) -> set[str]:
     found = {sentence for text in texts for sentence in sentences(text)}
-    known = {one for one in found for part in STILL_LONG if part in one}
-    return {one for one in found - known if words(one) > MOST_WORDS}
+    return {one for one in found if words(one) > MOST_WORDS}
 
 
 def test_sentences_that_the_package_may_print_are_short() -> None:

@@ -456,7 +456,7 @@ def test_known_totals_are_used_only_where_cells_tell_them() -> None:
         assert told
         for estimate in told:
             assert (estimate.value is not None) == known
-            assert known or "known totals cannot be told from the cells" in str(estimate.reason)
+            assert known or "the cells do not say its known totals" in str(estimate.reason)
     arguments, truth = rich(
         measure=["accuracy", {"name": "precision", "calibrate": True}],
         strata={"leaves": 2000},
@@ -470,7 +470,7 @@ def test_known_totals_are_used_only_where_cells_tell_them() -> None:
     # In this slice all predicted positives have labels, or there are none: its value is known.
     of_slice = [e for e in told if e.target.slice == "city=Zürich"]
     assert [e.value for e in of_slice] == [None, 1.0, None]
-    untold = [e for e in told if "known totals cannot be told" in str(e.reason)]
+    untold = [e for e in told if "the cells do not say its known totals" in str(e.reason)]
     assert len(untold) == len(told) - len(of_slice)
 
 

@@ -135,7 +135,7 @@ def test_words_tell_what_could_hide() -> None:
     assert found.light is not None
     counts, told = found.light.counts[1], found.light.words
     assert f"up to {counts.high:,.0f} false negatives could be among {counts.rows:,} rows" in told
-    assert f"of which {counts.labelled:,} have a label and {counts.met} were met" in told
+    assert f"the {counts.labelled:,} of these that have a label show {counts.met}" in told
     content = as_json(found)["undetected"]
     assert content["words"] == told
     assert "whatever labels the other rows have" in content["assumes"]
@@ -209,7 +209,7 @@ def test_missing_labels_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("measure", "words"),
     [
-        (Brier(), "brier is not a function of numbers of rows told by prediction and label"),
+        (Brier(), "brier is not a function of numbers of rows by prediction and label"),
         (Precision(), None),
     ],
 )

@@ -477,4 +477,4 @@ def test_thresholds_that_bins_keep_apart_are_known() -> None:
     unknown = sampler.estimate(
         pool.table, history, [other], 0.95, ReportedDomains(systems=("a", "b"))
     )
-    assert all("cannot be told from the cells" in str(one.reason) for one in unknown)
+    assert all("the cells do not say its known totals" in str(one.reason) for one in unknown)

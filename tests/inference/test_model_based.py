@@ -106,7 +106,7 @@ def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
     far = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 1.0)
     assert not far.warnings  # the interval is right
     (words,) = far.notes
-    assert words.startswith("f1: 1 is the value of the rows that were met")
+    assert words.startswith("f1: 1 is the value of the labelled rows")
     assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 0.6).notes
 
 

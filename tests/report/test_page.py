@@ -149,7 +149,7 @@ def test_systems_stand_side_by_side_and_differences_have_a_verdict() -> None:
 
     assert "new is higher" in verdict(0.1, 0.3)
     assert "old is higher" in verdict(-0.3, -0.1)
-    assert "cannot be told apart" in verdict(-0.1, 0.3)
+    assert "cannot be distinguished" in verdict(-0.1, 0.3)
 
 
 def test_ratios_are_compared_with_one() -> None:
@@ -261,7 +261,7 @@ def test_annotators_are_shown_if_they_have_names() -> None:
 
 
 def test_how_rows_were_drawn_is_told() -> None:
-    assert "where a label tells most" in section("effort")
+    assert "where a label says most" in section("effort")
     assert "all with the same chance" in section("effort", evaluation={"sampler": "passive"})
 
 

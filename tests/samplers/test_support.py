@@ -158,7 +158,9 @@ def test_totals_that_cells_do_not_tell_are_not_calibrated_to() -> None:
                {"name": "pr_curve", "thresholds": [0.6]}]  # fmt: skip
     evaluation, _ = evaluate(measure=measure, sampler="passive")
     found = evaluation.estimate()
-    assert "cannot be told from the cells" in str(only(found, "pr_curve.recall, calibrated").reason)
+    assert "the cells do not say its known totals" in str(
+        only(found, "pr_curve.recall, calibrated").reason
+    )
     assert only(found, "pr_curve.recall").value is not None
 
 

@@ -27,11 +27,12 @@ def test_numbers_are_those_of_the_rows() -> None:
 
 def test_sentence_tells_values_ties_and_what_is_taken_alike() -> None:
     assert summary([0.0] * 70 + [0.2] * 20 + [0.9] * 10).words == (
-        "100 rows, probability of a positive 0 to 0.9 in 3 steps; if it is right 13 rows "
-        "are positive, 10 are predicted so; 70 % of the rows have the same one; 70 % have one "
-        "below 0.001, which is too little to matter here, so they are taken alike"
+        "100 rows, probability of a positive 0 to 0.9 in 3 steps. If it is right, 13 rows are "
+        "positive; 10 are predicted so. 70 % of the rows have the same probability. 70 % have one "
+        "below 0.001: too little to matter here, so they are treated alike"
     )
-    assert summary([0.1] * 50 + [0.6] * 50).words.endswith("rows with the same one are drawn alike")
+    tied = summary([0.1] * 50 + [0.6] * 50).words
+    assert tied.endswith("Rows with the same probability are drawn alike")
     many = summary(np.linspace(0.01, 0.99, 5000).tolist()).words
     assert many.endswith("are predicted so")
 

@@ -38,7 +38,7 @@ def as_json(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("as_json")
 def test_logs_of_the_command_line(job: Callable[..., Job]) -> None:
     one = job()
-    prepared = records(call("prepare", one.spec).err)
+    prepared = records(call("prepare", one.spec, "--runner=FnApiRunner").err)
     assert [record["message"] for record in prepared] == ["prepare started", "prepare done"]
     last = prepared[-1]
     assert (last["job"], last["runner"], last["rows"]) == ("prepare", "FnApiRunner", 2000)
