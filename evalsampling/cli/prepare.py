@@ -19,11 +19,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> PrepareResult:
     options, rows = read_options(PrepareOptions, arguments), read_options(TopUpOptions, arguments)
+    here = read_options(InProcessOptions, arguments)
     by_beam = options.check_ids or rows.top_up is not None or arguments.beam
-    if by_beam and read_options(InProcessOptions, arguments).in_process:
-        raise UsageError("--in-process takes no --check-ids, --top-up or options of Beam")
+    if by_beam and (here.in_process or here.threads is not None):
+        given = "--in-process" if here.in_process else "--threads"
+        raise UsageError(f"{given} takes no --check-ids, --top-up or options of Beam")
     if not by_beam:
-        return prepare_in_process(load_spec(options.spec))
+        return prepare_in_process(load_spec(options.spec), here.threads)
     if rows.top_up is not None and options.check_ids:
         raise UsageError("--top-up and --check-ids are two calls, not one")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.commands.check_ids import ids_were_checked
-from evalsampling.commands.options import flag
+from evalsampling.commands.options import flag, option, positive
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
@@ -20,7 +20,7 @@ from evalsampling.preparation.shares import Shares
 from evalsampling.preparation.stages import Engine, Stage, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
-from evalsampling.preparation.threads import LOCAL
+from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
@@ -134,20 +134,23 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
 
 @dataclasses.dataclass(frozen=True)
 class InProcessOptions:
-    """Whether `prepare` does without Beam."""
+    """How `prepare` does without Beam."""
 
-    in_process: bool = flag(
-        "read the pool in this process, on up to eight cores: what is done without options of Beam"
-    )
+    in_process: bool = flag("read the pool in this process: what is done without options of Beam")
+    threads: int | None = option(
+        "that read the pool in this process (default: one for each core, at most 8)",
+        type=positive, metavar="N",
+    )  # fmt: skip
 
 
-def prepare_in_process(spec: EvaluationSpec) -> PrepareResult:
+def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> PrepareResult:
     """Prepare a pool in this process, unless that is done, and return what was prepared.
 
     The workspace is the one that Beam makes. On one machine this is the faster way.
 
     Args:
         spec: of the evaluation.
+        threads: at least 1; None for one for each core, at most 8.
 
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
@@ -156,4 +159,4 @@ def prepare_in_process(spec: EvaluationSpec) -> PrepareResult:
     preparation = Preparation.from_spec(spec, context)
     logs.tell(workspace=preparation.workspace.path, runner=context.runner)
     with progress.watch(JOB, "rows", stream=logs.stream()):
-        return prepare_by_shares(preparation, LOCAL)
+        return prepare_by_shares(preparation, by_threads(threads))

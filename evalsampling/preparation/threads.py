@@ -19,13 +19,28 @@ MOST_THREADS = 8
 """Each holds a batch of up to 2^20 rows, and the rows it keeps."""
 
 
-def gather_by_threads(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
+def by_threads(threads: int | None = None) -> Shares:
+    """Return the engine of this process with a number of threads.
+
+    Args:
+        threads: at least 1; None for one for each core, at most `MOST_THREADS`.
+    """
+    most = min(os.cpu_count() or 1, MOST_THREADS)
+    return Shares(functools.partial(gather_by_threads, most if threads is None else threads))
+
+
+def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
     """Return the merged pieces of rows that threads of this process go over, each a share.
 
     A thread takes the next item when it is done with one. Pieces are merged in the order of the
     items, and of several errors the one is raised that a single thread would have come upon.
+
+    Args:
+        threads: how many.
+        rows: their source is a list.
+        work: yields the pieces of a share.
+        merge: merges those of one kind and part.
     """
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
     with concurrent.futures.ThreadPoolExecutor(threads) as pool, _Queue(rows.source) as queue:
         shares = pool.map(functools.partial(_placed_pieces, work), [queue] * threads)
@@ -35,10 +50,6 @@ def gather_by_threads(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piec
             states[piece.kind, piece.part].append(piece.state)
         merging = [pool.submit(merge, *key, of_key) for key, of_key in states.items()]
         return [piece.result() for piece in merging]
-
-
-LOCAL = Shares(gather_by_threads)
-"""The engine of this process."""
 
 
 class _Queue:
@@ -115,3 +126,7 @@ def _placed_pieces(work: Work, queue: _Queue) -> list[tuple[int, Piece]]:
     except Exception as error:  # raised again by who waits for all threads
         queue.fail(share.place, error)
         return []
+
+
+LOCAL = by_threads()
+"""The engine of this process, with as many threads as there are cores."""
