@@ -34,6 +34,7 @@ from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.freed_memory import keep_freed_memory
 from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill
@@ -105,6 +106,7 @@ class LabelModel:
         reason = obstacle(table)
         if reason:
             raise ValueError(reason)
+        keep_freed_memory()
         direction = fit_curves(table, history, hidden)
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
         rising = round(most * (1 - direction.chance))
