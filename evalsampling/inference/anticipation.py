@@ -21,6 +21,9 @@ _PRECISION = 1 / np.array([5.0, 1.0, 2.0]) ** 2
 Without labels the coefficients are at their prior mean, which leaves the probabilities as they are.
 """
 
+_INFORMATION = np.diag(_PRECISION)
+"""What that prior adds to the information on the coefficients."""
+
 MOST_COMPONENTS = 256
 """Most components of a measure for which an error is predicted: it takes one number a cell each."""
 
@@ -44,31 +47,28 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
     Returns:
         Shape (cells, classes), rows summing to 1.
     """
-    predicted = table.outputs.prediction[table.first_kind, system]
-    chance = np.stack(
-        [
-            _regress(table.prior[:, c], predicted == c, seen[:, c], seen.sum(axis=1))
-            for c in range(table.classes)
-        ],
-        axis=1,
-    )
+    predicted, rows = table.outputs.prediction[table.first_kind, system], seen.sum(axis=1)
+    slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))
+    by_class = [
+        _regress(slope[:, c], predicted == c, seen[:, c], rows) for c in range(table.classes)
+    ]
+    chance = np.stack(by_class, axis=1)
     return chance / chance.sum(axis=1, keepdims=True)
 
 
 def _regress(
-    prior: FloatArray, predicted: npt.NDArray[np.bool_], hits: FloatArray, rows: FloatArray
+    slope: FloatArray, predicted: npt.NDArray[np.bool_], hits: FloatArray, rows: FloatArray
 ) -> FloatArray:
     """Return the calibrated probability of one class in each cell, by Newton's method: (cells,)."""
-    slope = logit(np.clip(prior, _CLIP, 1 - _CLIP))
     design = np.stack([np.ones_like(slope), slope, predicted.astype(np.float64)], axis=1)
     coefficient = _CENTRE.copy()
     for _ in range(_STEPS):
         chance = expit(design @ coefficient)
         gradient = design.T @ (hits - rows * chance) - _PRECISION * (coefficient - _CENTRE)
         weighted = design * (rows * chance * (1 - chance))[:, None]
-        step = np.linalg.solve(design.T @ weighted + np.diag(_PRECISION), gradient)
+        step = np.linalg.solve(design.T @ weighted + _INFORMATION, gradient)
         # Steps are kept short: far from the mode the quadratic approximation overshoots.
-        coefficient += np.clip(step, -1, 1)
+        coefficient += np.minimum(np.maximum(step, -1), 1)
         if np.abs(step).max() < 1e-6:
             break
     return np.clip(expit(design @ coefficient), _CLIP, 1 - _CLIP)

@@ -400,7 +400,7 @@ class PosteriorAt:
         slope *= (up * weight)[:, :, None]
         slope += weight[:, :, None] * (of_background / odds)[:, None]
         information = np.swapaxes(slope, 1, 2) @ slope
-        np.einsum("nii->ni", information)[...] += 1  # that of the prior
+        information += np.eye(information.shape[2])  # that of the prior
         return information
 
     @functools.cached_property

@@ -31,6 +31,14 @@ _FEWEST_BANDS = 3
 
 def obstacle(table: CellTable) -> str | None:
     """Return in words why the labels of a pool cannot be modelled; None if they can."""
+    if "obstacle" not in table.memory:
+        table.memory["obstacle"] = _find_obstacle(table)
+    found: str | None = table.memory["obstacle"]
+    return found
+
+
+def _find_obstacle(table: CellTable) -> str | None:
+    """Return `obstacle`, worked out from the cells."""
     if table.classes == 1:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:
@@ -90,21 +98,34 @@ def fit_either_way(
         positive: shape (cells,): number of these that are of the class.
         hidden: prior of the background.
     """
-
-    def curve_over(probability: FloatArray) -> CalibrationCurve:
-        effect = unexplained_predictions(table, y, probability)
-        return CalibrationCurve.from_cells(probability, table.count, effect, hidden)
-
-    rising = curve_over(table.prior[:, y]).fit(labelled, positive)
+    rising = _curve(table, y, False, hidden).fit(labelled, positive)
     if not _lie_lower(rising.curve.corner, labelled, positive):
         return rising, rising, 0.0
-    falling = curve_over(1 - table.prior[:, y]).fit(labelled, positive)
+    falling = _curve(table, y, True, hidden).fit(labelled, positive)
     gain = falling.log_evidence - rising.log_evidence
     if gain <= 0:
         return rising, rising, 0.0
     if _is_clear(rising, falling, labelled, positive):
         return falling, falling, 0.0
     return rising, falling, 1 / (1 + max(_ODDS_AGAINST_FALLING * np.exp(-gain), 1.0))
+
+
+def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> CalibrationCurve:
+    """Return the model of the curve of a class before any label; the cells keep it.
+
+    Args:
+        table: the cells.
+        y: the class.
+        falls: whether the rate of the class falls with its prior probability.
+        hidden: prior of the background.
+    """
+    key = "curve", y, falls, hidden
+    if key not in table.memory:
+        probability = 1 - table.prior[:, y] if falls else table.prior[:, y]
+        effect = unexplained_predictions(table, y, probability)
+        table.memory[key] = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
+    curve: CalibrationCurve = table.memory[key]
+    return curve
 
 
 def _is_clear(rising: CurveFit, falling: CurveFit, labelled: IntArray, positive: IntArray) -> bool:

@@ -223,7 +223,7 @@ def influences_by_cell(
         for y in each_label(table)
     ]
     for risks in parts:
-        slopes = np.concatenate([measure.jacobian(risk) for risk in risks])
+        slopes = measure.jacobians(risks).reshape(-1, d)
         influences = [_as_numbers(slopes @ loss.T) for loss in losses]
         yield [influence.reshape(len(risks), m, len(table)) for influence in influences]
 

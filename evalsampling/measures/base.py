@@ -174,6 +174,10 @@ class Measure(abc.ABC):
         """
         return jacobian(self.value, risk)
 
+    def jacobians(self, risks: FloatArray) -> FloatArray:
+        """Return Dg at each of n ``risks``, at least one, shape (n, d): shape (n, m, d)."""
+        return np.stack([self.jacobian(risk) for risk in risks])
+
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows carry the estimate, shape (n,); all by default.
 

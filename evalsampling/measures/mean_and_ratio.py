@@ -40,3 +40,9 @@ class Ratio(Measure):
         if risk[1] == 0:
             return np.full((1, 2), np.nan)
         return np.array([[1.0, -risk[0] / risk[1]]]) / risk[1]
+
+    def jacobians(self, risks: FloatArray) -> FloatArray:
+        """Return `jacobian` at each of n ``risks``, shape (n, 2): shape (n, 1, 2)."""
+        above, below = risks[:, 0], np.where(risks[:, 1] == 0, np.nan, risks[:, 1])
+        slopes = np.stack([np.ones(len(risks)), -above / below], axis=1) / below[:, None]
+        return slopes[:, None]

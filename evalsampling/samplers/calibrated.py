@@ -277,13 +277,16 @@ def _counted_variance(
         influences: influences of each class, shape (draws, m, cells).
         labels: number of labels after the round.
     """
-    mean, square = np.zeros_like(influences[0]), np.zeros_like(influences[0])
-    for y, influence in enumerate(influences):
+    mean = rates[:, None, :, 0] * influences[0]
+    square = mean * influences[0]
+    for y, influence in enumerate(influences[1:], 1):
         weighted = rates[:, None, :, y] * influence
         mean += weighted
         weighted *= influence
         square += weighted
-    variance = np.maximum(square - mean**2, 0.0)
+    mean *= mean
+    square -= mean
+    variance = np.maximum(square, 0.0, out=square)
     left = (np.sqrt(variance) @ (table.count / table.rows)) ** 2 / max(labels, 1)
     variance /= np.maximum(left / variance_of_any(measure), 1.0)[:, :, None]
     return np.asarray(variance.sum(axis=1))

@@ -8,6 +8,7 @@ enters as the integer round(p 2^32).
 
 import dataclasses
 import functools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +80,11 @@ class CellTable:
     def rows(self) -> int:
         """M, the rows of the pool."""
         return int(self.count.sum())
+
+    @functools.cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What was worked out from these very cells and is asked for again; no part of them."""
+        return {}
 
     @functools.cached_property
     def cost(self) -> FloatArray | None:

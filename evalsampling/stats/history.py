@@ -115,7 +115,7 @@ class History:
         """
         return {}
 
-    @property
+    @functools.cached_property
     def labelled(self) -> IntArray:
         """Indices of the questions that have an answer."""
         return np.flatnonzero(self.label != NO_LABEL)

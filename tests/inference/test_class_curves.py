@@ -27,6 +27,18 @@ def test_falling_prior_is_found() -> None:
     assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
 
 
+def test_cells_keep_the_curve_of_a_prior() -> None:
+    """It is the same object for other labels, and another one for another prior."""
+    fits = [
+        fit_curves(POOL.table, labelled_at_random(POOL, labels, seed=2), hidden).curves[1]
+        for labels in (20, 40)
+        for hidden in (HiddenPrior(), HiddenPrior(0.2))
+    ]
+    assert fits[0].curve is fits[2].curve
+    assert fits[1].curve is fits[3].curve
+    assert fits[0].curve.hidden.share != fits[1].curve.hidden.share
+
+
 def test_direction_that_few_bands_show_stays_open() -> None:
     """Positives were met in the lowest leaf alone, negatives in the highest, nothing between.
 

@@ -38,6 +38,16 @@ def test_jacobian_equals_complex_steps(measure: Measure, seed: int) -> None:
 @every_measure
 @given(seed=seeds)
 @few
+def test_jacobians_are_those_at_each_risk(measure: Measure, seed: int) -> None:
+    """Also where the measure is undefined: at a risk of 0."""
+    risks = np.stack([random_risk(measure, seed), np.zeros(measure.size)])
+    expected = [measure.jacobian(risk) for risk in risks]
+    np.testing.assert_array_equal(measure.jacobians(risks), expected)
+
+
+@every_measure
+@given(seed=seeds)
+@few
 def test_jacobian_equals_central_differences(measure: Measure, seed: int) -> None:
     """Relative to the largest slope: the curvature of ratios of small risks goes with it."""
     risk = random_risk(measure, seed)
