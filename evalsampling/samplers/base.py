@@ -392,3 +392,8 @@ def _requested_parts(requested: Requested) -> tuple[Requested, ...]:
 def no_atoms() -> IntArray:
     """Return the atoms of a proposal that has none."""
     return np.zeros(0, dtype=np.int64)
+
+
+def no_rounds(table: CellTable) -> History:
+    """Return the history of a pool before the first round, without slices."""
+    return History.start(table.outputs.prediction.shape[1], table.classes)

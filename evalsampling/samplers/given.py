@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -66,5 +66,4 @@ class Given(ReplacementSampler):
 
     def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
         """Return which cells have a positive weight before any label, shape (cells,)."""
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self._checked(table, start) > 0
+        return self._checked(table, no_rounds(table)) > 0

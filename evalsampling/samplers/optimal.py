@@ -7,7 +7,7 @@ import numpy as np
 
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -37,8 +37,7 @@ class DeviationSampler(ReplacementSampler):
 
         No label changes the answer, since every class is possible in every cell.
         """
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self.probability(table, start) > 0
+        return self.probability(table, no_rounds(table)) > 0
 
 
 def loss_norms(

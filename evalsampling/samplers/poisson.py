@@ -21,7 +21,7 @@ from evalsampling.inference.nonresponse import (
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -219,8 +219,7 @@ class Poisson(Sampler):
         """Return which cells have rows that can be drawn, shape (cells,)."""
         if self.delta > 0:
             return np.ones(len(table), dtype=np.bool_)
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self.size(table, start) > 0
+        return self.size(table, no_rounds(table)) > 0
 
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every row that can be drawn has been; a stochastic oracle may be asked again."""
