@@ -168,11 +168,13 @@ class MemoryPool:
 
     def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""
-        return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
+        return self.stored(cell, rank)[ID].to_numpy(zero_copy_only=False)
 
     def stored(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
         """Return rows given by cell and rank, as they are stored."""
-        return self._rows(cell, rank)
+        assert self.reserve.rows is not None
+        first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
+        return self.reserve.rows.take(pa.array(first + rank))
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers of all rows."""
@@ -183,7 +185,7 @@ class MemoryPool:
 
     def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:
         """Return outputs and slice codes of the rows of all questions of a history."""
-        rows = self._rows(history.cell, history.rank)
+        rows = self.stored(history.cell, history.rank)
         if self.spec.pool.lists is None:
             systems = len(self.spec.pool.systems)
             outputs = outputs_of_columns(rows, systems, self.table.classes)
@@ -191,11 +193,6 @@ class MemoryPool:
             outputs = known_outputs(rows, history, self.spec, self.table)
         columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]
         return outputs, self.slices.codes(columns, len(rows))
-
-    def _rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
-        assert self.reserve.rows is not None
-        first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
-        return self.reserve.rows.take(pa.array(first + rank))
 
 
 def _is_matrix(values: Any) -> bool:
