@@ -18,6 +18,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
+from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
@@ -266,7 +267,7 @@ def _id(row: dict[str, Any], place: int, own: str) -> str:
 def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Array:
     """Return the values of a column in the type that the pool's column has."""
     try:
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if is_text(kind):
             texts = [None if value is None else str(value) for value in values]
             return pa.array(texts, pa.string()).cast(kind)
         if all(value is None or isinstance(value, str) for value in values):
