@@ -17,7 +17,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
-from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
+from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -156,15 +156,6 @@ def gold_rows(
     return pa.table(columns)
 
 
-def check_gold(spec: EvaluationSpec) -> None:
-    """Check the gold rows of a spec, if it names any.
-
-    Raises:
-        InputError: as `Gold.read` says.
-    """
-    Gold.read(spec)
-
-
 def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
     """Return control tasks as they are stored, in the order of a batch.
 
@@ -209,12 +200,6 @@ def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
         range(questions), key=lambda question: opaque_name(key, REPEAT, number, question)
     )
     return sorted(order[:wanted])
-
-
-def control_name(key: bytes, kind: str, number: int, id: Any) -> str:
-    """Return the name of a control task, which looks like any other."""
-    assert kind in (GOLD, REPEAT)
-    return opaque_name(key, kind, number, id)
 
 
 def _read(path: str) -> list[dict[str, Any]]:
