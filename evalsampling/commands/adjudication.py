@@ -101,10 +101,10 @@ def _write(
         options={},
         counts={"rows": len(tasks)},
     )
-    with pool.workspace.new_adjudication(number, design, manifest, snapshot.forgotten) as directory:
+    folder = adjudication_folder(number)
+    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as directory:
         path = directory / str(design["exported"])
         write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
         write_parquet(tasks, directory / LINKED, "snappy")
-    folder = adjudication_folder(number)
     exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
     return AdjudicationBatch(number, len(tasks), exported)

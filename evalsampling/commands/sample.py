@@ -29,7 +29,7 @@ from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import CLOSES, RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace, round_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,7 +238,9 @@ def write_round(
         options={"size": request.options.size, "next": request.options.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
-    with pool.workspace.new_round(number, design, manifest, snapshot.forgotten) as directory:
+    with pool.workspace.new_batch(
+        round_folder(number), design, manifest, snapshot.forgotten
+    ) as directory:
         if len(new):
             shown = blind(batch, controls)
             path = directory / design["exported"]
