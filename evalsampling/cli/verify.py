@@ -23,9 +23,4 @@ def _text(_: argparse.Namespace, result: VerifyResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command.of(
-    WorkspaceOptions,
-    verify,
-    _text,
-    failed=lambda result: not result.ok,
-)
+COMMAND = Command.of(WorkspaceOptions, verify, _text, failed=lambda result: not result.ok)
