@@ -5,6 +5,7 @@ import dataclasses
 
 import numpy as np
 
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
 from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
@@ -38,6 +39,13 @@ class DeviationSampler(ReplacementSampler):
         No label changes the answer, since every class is possible in every cell.
         """
         return self.probability(table, no_rounds(table)) > 0
+
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return the input of the estimates, with self-normalised weights.
+
+        [AE] eq. 3.31, the ratio estimator of [Y] eq. 4: see `active_risk`, `optimal_importance`.
+        """
+        return dataclasses.replace(inputs, self_normalised=True)
 
 
 def loss_norms(
