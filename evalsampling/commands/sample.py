@@ -5,7 +5,6 @@ import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.commands.adjudication import adjudicate
@@ -22,6 +21,7 @@ from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import History
 from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
@@ -265,9 +265,7 @@ def _subjects_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
         raise InputError(f"{spec.pool.path}: {error}") from error
 
 
-def _check_ids(
-    snapshot: Snapshot, rows: pa.Table, code: npt.NDArray[np.int64], history: History
-) -> None:
+def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
     """Check that no two rows asked about have the same id.
 
     Raises:
@@ -283,7 +281,7 @@ def _check_ids(
 
 
 def _draws_to_store(
-    snapshot: Snapshot, rows: pa.Table, code: npt.NDArray[np.int64], history: History
+    snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History
 ) -> pa.Table:
     """Return the contents of draws.parquet: the draws of the last round, with what is known.
 

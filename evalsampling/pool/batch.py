@@ -14,7 +14,7 @@ from evalsampling.pool.arrow import first_unreadable, is_text, plain
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.splits import WorkItem
-from evalsampling.stats.arrays import BoolArray
+from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.storage.filesystems import one_line
 
 
@@ -80,7 +80,7 @@ class PoolBatch:
             raise self._not_utf8(name, column, np.arange(len(column)))
         return column
 
-    def _not_utf8(self, name: str, column: pa.Array, rows: npt.NDArray[np.int64]) -> InputError:
+    def _not_utf8(self, name: str, column: pa.Array, rows: IntArray) -> InputError:
         """Return the error of the first value that is not UTF-8; values are of these rows."""
         first = first_unreadable(lambda end: column.slice(0, end).validate(full=True), len(column))
         return self.error(name, int(rows[first]), "text that is not UTF-8")
@@ -95,7 +95,7 @@ class PoolBatch:
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         return column.cast(views.get(column.type, column.type))
 
-    def payload(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
+    def payload(self, name: str, rows: IntArray) -> pa.Array:
         """Return some values of a column as annotators are shown them: see `rendering.rendered`.
 
         Only these values are decoded; nulls stay.

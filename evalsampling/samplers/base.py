@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.census import known_value
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
@@ -23,7 +22,7 @@ from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
@@ -129,7 +128,7 @@ class Sampler(abc.ABC):
         """Return the sampling probabilities of the next round, if it draws with replacement."""
         return None
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,): all unless overridden."""
         return np.ones(len(table), dtype=bool)
 
@@ -303,14 +302,14 @@ class ReplacementSampler(Sampler):
             InputError: if the measure is undefined on the pool.
         """
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn before any mixing, shape (cells,).
 
         All unless overridden.
         """
         return np.ones(len(table), dtype=bool)
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,)."""
         return np.ones(len(table), dtype=bool) if self.delta else self.unmixed_support(table)
 
@@ -364,7 +363,7 @@ class ReplacementSampler(Sampler):
 
 def weights_under(
     proposal: Proposal, table: CellTable, answered: History, questions: int
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Return what each question would weigh under a proposal, shape (questions,)."""
     chance = proposal.cell_probability[answered.cell]
     chance[proposal.atom] = proposal.atom_probability

@@ -10,7 +10,6 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import response_by_leaf, rows_represented, share_answered
@@ -19,7 +18,7 @@ from evalsampling.inference.score_calibration import check_calibration, recalibr
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.distinct import distinct_rows
@@ -211,7 +210,7 @@ class Poisson(Sampler):
         size = per_root_cost(deviation.of_cells(table, prior), table.cost)
         return mix_evenly(size, table.count, self.delta)
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,)."""
         if self.delta > 0:
             return np.ones(len(table), dtype=np.bool_)
