@@ -1,20 +1,15 @@
 """`evalsampling annotators`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import wrapped
 from evalsampling.commands.annotators import AnnotatorsResult, annotators
-from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.stats.agreement import Share
 
 _BESIDE = 2
 """Shares that stand beside the counts; a further one has lines of its own."""
-
-
-def _run(arguments: argparse.Namespace) -> AnnotatorsResult:
-    return annotators(read_options(WorkspaceOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
@@ -65,4 +60,4 @@ def _share(share: Share) -> str:
     return f"{share.hits}/{share.trials} ({share.low:.2f} to {share.high:.2f})"
 
 
-COMMAND = Command(functools.partial(add_to_command, options=WorkspaceOptions), _run, _text)
+COMMAND = Command.of(WorkspaceOptions, annotators, _text)

@@ -1,17 +1,16 @@
 """`evalsampling check`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted
 from evalsampling.commands.check import CheckResult, check
-from evalsampling.commands.options import SpecOptions, add_to_command, read_options
+from evalsampling.commands.options import SpecOptions
 from evalsampling.telemetry import logs
 
 
-def _run(arguments: argparse.Namespace) -> CheckResult:
-    result = check(read_options(SpecOptions, arguments))
+def _run(options: SpecOptions) -> CheckResult:
+    result = check(options)
     for warning in result.warnings:
         logs.say(f"warning: {warning}")
     return result
@@ -29,10 +28,6 @@ def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
     return text if result.scores is None else f"{text}\nscores of these: {result.scores}"
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=SpecOptions),
-    _run,
-    _text,
-    failed=lambda result: not result.ok,
-    reads_pools=True,
+COMMAND = Command.of(
+    SpecOptions, _run, _text, failed=lambda result: not result.ok, reads_pools=True
 )

@@ -3,10 +3,12 @@
 import argparse
 import dataclasses
 import enum
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    from evalsampling.commands.options import Options
     from evalsampling.commands.result import Result
 
 
@@ -37,3 +39,26 @@ class Command:
     beam: Beam = Beam.NEVER
     failed: Callable[[Any], bool] = lambda _: False
     reads_pools: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        options: type["Options"],
+        function: "Callable[[Options], Result]",
+        text: Callable[[argparse.Namespace, Any], str],
+        **settings: Any,
+    ) -> Self:
+        """Return the command that calls a function with its options and does nothing beside.
+
+        Args:
+            options: the dataclass of the function's options.
+            function: what the command does.
+            text: see `Command`, as of all other settings.
+            **settings: see `Command`.
+        """
+        from evalsampling.commands.options import add_to_command, read_options  # Help needs none.
+
+        def run(arguments: argparse.Namespace) -> "Result":
+            return function(read_options(options, arguments))
+
+        return cls(functools.partial(add_to_command, options=options), run, text, **settings)

@@ -1,22 +1,16 @@
 """`evalsampling curve`."""
 
 import argparse
-import functools
 
 import numpy as np
 
 from evalsampling.cli.command import Command
 from evalsampling.commands.curve import Bounds, CurveOptions, CurvePoint, CurveResult, curve
-from evalsampling.commands.options import add_to_command, read_options
 
 _MOST_POINTS = 12
 """Most points that are printed unless ranks are asked for; `--json` has them all."""
 
 _SHOWN = ("precision", "recall", "f1")
-
-
-def _run(arguments: argparse.Namespace) -> CurveResult:
-    return curve(read_options(CurveOptions, arguments))
 
 
 def _text(arguments: argparse.Namespace, result: CurveResult) -> str:
@@ -42,4 +36,4 @@ def _shown(bounds: Bounds) -> str:
     return f"{bounds.value:.4f} ({bounds.low:.4f}-{bounds.high:.4f})"
 
 
-COMMAND = Command(functools.partial(add_to_command, options=CurveOptions), _run, _text)
+COMMAND = Command.of(CurveOptions, curve, _text)

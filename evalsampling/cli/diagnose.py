@@ -1,16 +1,11 @@
 """`evalsampling diagnose`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.commands.diagnose import DiagnoseResult, diagnose
-from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
-
-
-def _run(arguments: argparse.Namespace) -> DiagnoseResult:
-    return diagnose(read_options(WorkspaceOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
@@ -34,4 +29,4 @@ def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(functools.partial(add_to_command, options=WorkspaceOptions), _run, _text)
+COMMAND = Command.of(WorkspaceOptions, diagnose, _text)

@@ -17,7 +17,6 @@ from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
-    CLAIM_NOTHING,
     HALF_AND_TWICE,
     MOSTLY_PRIOR,
     Number,
@@ -92,20 +91,17 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
 
 def _is_headline(number: Number) -> bool:
     """Return whether a number is of the whole pool and no point of a curve."""
-    return number.slice is None and number.threshold is None
+    return number.slice is None and not number.is_point
 
 
 def _short_table(numbers: Sequence[Number]) -> list[str]:
     """Return a table of values and default intervals, a row each; no line of no numbers."""
     if not numbers:
         return []
-    rows = [[_title(each), _value(each), _default_interval(each)] for each in numbers]
+    rows = [
+        [_title(each), _value(each), _interval(each, each.intervals[0].kind)] for each in numbers
+    ]
     return table(["others", "value", f"{100 * numbers[0].confidence:g} % interval"], rows)
-
-
-def _default_interval(number: Number) -> str:
-    """Return the cell of the default interval: its ends, ``exact``, or ``no claim``."""
-    return _interval(number, number.intervals[0].kind)
 
 
 def _value(number: Number) -> str:
@@ -116,7 +112,7 @@ def _detail(result: EstimateResult) -> list[str]:
     """Return all numbers with all their intervals, and what they rest on."""
     lines = []
     shown = _thinned(result.measures)
-    kinds = [*assumed(kind for number in shown for kind in _kinds(number))]
+    kinds = [*assumed(each.kind for number in shown for each in number.intervals)]
     lines += estimate_table(shown, kinds, _methods_asked_for(shown))
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += wrapped(MOSTLY_PRIOR, "  ")
@@ -146,7 +142,7 @@ def _of_sampler(result: EstimateResult) -> list[str]:
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
     """Return notes on hidden positives: prior, posterior, and intervals for other shares."""
-    pool = [item for item in result.measures if item.slice is None and item.threshold is None]
+    pool = [number for number in result.measures if _is_headline(number)]
     combined = [number for number in pool if number.sensitivity]
     notes = []
     for hidden in result.hidden[:_MOST_NOTES] if combined else ():
@@ -209,12 +205,12 @@ def _interval(number: Number, kind: str) -> str:
 
     A model-based interval that is not the default is in brackets.
     """
-    interval = _kinds(number).get(kind)
+    interval = number.of_kind(kind)
     if interval is None:
         return "-"
-    if number.intervals[0] == interval and number.method == "census":
+    if number.intervals[0] == interval and number.is_exact:
         return "exact"
-    if number.intervals[0] == interval and number.method.startswith(CLAIM_NOTHING):
+    if number.intervals[0] == interval and not number.claims:
         return "no claim"
     ends = _ends(interval)
     return f"({ends})" if _is_bracketed(number, kind) else ends
@@ -235,7 +231,7 @@ def _by_method(number: Number, method: str) -> str:
 
 
 def _is_bracketed(number: Number, kind: str) -> bool:
-    interval = _kinds(number).get(kind)
+    interval = number.of_kind(kind)
     return interval is not None and is_mostly_prior(interval, number.intervals)
 
 
@@ -281,14 +277,6 @@ _BY_DESIGN = "design-based"
 
 _SHORT = {"assumption-light": "light"}
 """Shorter names of kinds of intervals, for the heads of columns."""
-
-
-def _kinds(number: Number) -> dict[str, ReportedInterval]:
-    """Return the first interval of each kind, by the kind."""
-    kinds: dict[str, ReportedInterval] = {}
-    for interval in number.intervals:
-        kinds.setdefault(interval.kind, interval)
-    return kinds
 
 
 def _tests_table(shown: Sequence[Number]) -> list[str]:

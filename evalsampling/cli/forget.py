@@ -1,15 +1,9 @@
 """`evalsampling forget`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.commands.forget import ForgetOptions, ForgetResult, forget
-from evalsampling.commands.options import add_to_command, read_options
-
-
-def _run(arguments: argparse.Namespace) -> ForgetResult:
-    return forget(read_options(ForgetOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: ForgetResult) -> str:
@@ -18,4 +12,4 @@ def _text(_: argparse.Namespace, result: ForgetResult) -> str:
     return "\n".join([f"payload of {result.id} erased from", *result.files])
 
 
-COMMAND = Command(functools.partial(add_to_command, options=ForgetOptions), _run, _text)
+COMMAND = Command.of(ForgetOptions, forget, _text)

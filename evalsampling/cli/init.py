@@ -1,16 +1,10 @@
 """`evalsampling init`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.init import InitOptions, InitResult, init
-from evalsampling.commands.options import add_to_command, read_options
-
-
-def _run(arguments: argparse.Namespace) -> InitResult:
-    return init(read_options(InitOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: InitResult) -> str:
@@ -21,4 +15,4 @@ def _text(_: argparse.Namespace, result: InitResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(functools.partial(add_to_command, options=InitOptions), _run, _text)
+COMMAND = Command.of(InitOptions, init, _text)

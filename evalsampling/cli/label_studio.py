@@ -1,7 +1,6 @@
 """`evalsampling push` and `evalsampling pull`: batches to Label Studio, and votes back."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted
@@ -13,11 +12,6 @@ from evalsampling.commands.label_studio import (
     pull,
     push,
 )
-from evalsampling.commands.options import add_to_command, read_options
-
-
-def _push(arguments: argparse.Namespace) -> PushResult:
-    return push(read_options(BatchOptions, arguments))
 
 
 def _pushed(_: argparse.Namespace, result: PushResult) -> str:
@@ -27,13 +21,9 @@ def _pushed(_: argparse.Namespace, result: PushResult) -> str:
     )
 
 
-def _pull(arguments: argparse.Namespace) -> PullResult:
-    return pull(read_options(PullOptions, arguments))
-
-
 def _pulled(_: argparse.Namespace, result: PullResult) -> str:
     return f"batch {result.round}: {result.bytes:,} bytes of votes in\n{result.file}"
 
 
-PUSH = Command(functools.partial(add_to_command, options=BatchOptions), _push, _pushed)
-PULL = Command(functools.partial(add_to_command, options=PullOptions), _pull, _pulled)
+PUSH = Command.of(BatchOptions, push, _pushed)
+PULL = Command.of(PullOptions, pull, _pulled)

@@ -1,19 +1,17 @@
 """`evalsampling plan`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import grouped_table, wrapped
-from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.report.numbers import compared
 from evalsampling.telemetry import logs
 
 
-def _run(arguments: argparse.Namespace) -> PlanResult:
-    result = plan(read_options(PlanOptions, arguments))
+def _run(options: PlanOptions) -> PlanResult:
+    result = plan(options)
     for warning in result.warnings:
         logs.say(f"warning: {warning}")
     return result
@@ -94,6 +92,4 @@ def _will_it_pay(result: PlanResult) -> list[str]:
     return [line for sentence in sentences for line in wrapped(sentence, "  ")]
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=PlanOptions), _run, _text, reads_pools=True
-)
+COMMAND = Command.of(PlanOptions, _run, _text, reads_pools=True)

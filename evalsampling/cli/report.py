@@ -1,15 +1,9 @@
 """`evalsampling report`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
-from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.report import ReportOptions, ReportResult, report
-
-
-def _run(arguments: argparse.Namespace) -> ReportResult:
-    return report(read_options(ReportOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: ReportResult) -> str:
@@ -19,4 +13,4 @@ def _text(_: argparse.Namespace, result: ReportResult) -> str:
     )
 
 
-COMMAND = Command(functools.partial(add_to_command, options=ReportOptions), _run, _text)
+COMMAND = Command.of(ReportOptions, report, _text)

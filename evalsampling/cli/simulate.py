@@ -1,16 +1,10 @@
 """`evalsampling simulate`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import grouped_table, wrapped
-from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.simulate import SimulateOptions, SimulateResult, simulate
-
-
-def _run(arguments: argparse.Namespace) -> SimulateResult:
-    return simulate(read_options(SimulateOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: SimulateResult) -> str:
@@ -40,6 +34,4 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     return "\n".join([*lines, *grouped_table(head, groups)])
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=SimulateOptions), _run, _text, reads_pools=True
-)
+COMMAND = Command.of(SimulateOptions, simulate, _text, reads_pools=True)

@@ -1,15 +1,10 @@
 """`evalsampling verify`."""
 
 import argparse
-import functools
 
 from evalsampling.cli.command import Command
-from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import VerifyResult, verify
-
-
-def _run(arguments: argparse.Namespace) -> VerifyResult:
-    return verify(read_options(WorkspaceOptions, arguments))
 
 
 def _text(_: argparse.Namespace, result: VerifyResult) -> str:
@@ -28,9 +23,4 @@ def _text(_: argparse.Namespace, result: VerifyResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=WorkspaceOptions),
-    _run,
-    _text,
-    failed=lambda result: not result.ok,
-)
+COMMAND = Command.of(WorkspaceOptions, verify, _text, failed=lambda result: not result.ok)

@@ -9,15 +9,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
 from evalsampling.labels.task_names import opaque_name, with_check
-from evalsampling.labels.tasks import (
-    ADJUDICATION,
-    KIND,
-    LINKED,
-    TASK,
-    blind,
-    make_batch,
-    mask_key,
-)
+from evalsampling.labels.tasks import ADJUDICATION, KIND, LINKED, TASK, blind, make_batch, mask_key
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.adjudications import Adjudication
 from evalsampling.workspace.manifest import ExecutionContext
@@ -101,10 +93,10 @@ def _write(
         options={},
         counts={"rows": len(tasks)},
     )
-    with pool.workspace.new_adjudication(number, design, manifest, snapshot.forgotten) as directory:
+    folder = adjudication_folder(number)
+    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as directory:
         path = directory / str(design["exported"])
         write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
         write_parquet(tasks, directory / LINKED, "snappy")
-    folder = adjudication_folder(number)
     exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
     return AdjudicationBatch(number, len(tasks), exported)

@@ -11,16 +11,11 @@ from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
-from evalsampling.labels.controls import check_gold
+from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import (
-    missing_column,
-    read_features,
-    read_slices,
-    required_columns,
-)
+from evalsampling.pool.columns import missing_column, read_features, read_slices, required_columns
 from evalsampling.pool.files import find_files
 from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.assignment import check_slices
@@ -96,7 +91,7 @@ def check(options: SpecOptions) -> CheckResult:
     for look in (_check_slices, _check_features, _check_payload, _check_ids):
         with _telling(problems):
             look(spec, batches)
-    for sound in (check_gold, check_rule, _check_workspace):
+    for sound in (Gold.read, check_rule, _check_workspace):
         with _telling(problems):
             sound(spec)
     return CheckResult(

@@ -5,15 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.controls import (
-    QUESTION,
-    Gold,
-    control_name,
-    gold_rows,
-    make_controls,
-    repeated,
-)
-from evalsampling.labels.task_names import with_check
+from evalsampling.labels.controls import QUESTION, Gold, gold_rows, make_controls, repeated
+from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.tasks import GOLD, ID, LABEL, REPEAT, TASK, make_batch, mask_key
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.workspace.snapshot import Snapshot
@@ -64,7 +57,7 @@ def _controls(
 ) -> pa.Table:
     """Return the tasks of one kind: ``known`` are classes of gold rows, questions of repeats."""
     pool = snapshot.pool
-    names = [control_name(pool.task_key, kind, number, id) for id in rows[ID].to_pylist()]
+    names = [opaque_name(pool.task_key, kind, number, id) for id in rows[ID].to_pylist()]
     names = [with_check(name) for name in names] if check else names
     tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, number))
     like = pa.table({TASK: names, LABEL if kind == GOLD else QUESTION: known})

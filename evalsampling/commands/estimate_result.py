@@ -22,16 +22,10 @@ from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
-from evalsampling.inference.results import (
-    as_json,
-    brief,
-    no_width_because,
-    widest_half,
-)
+from evalsampling.inference.results import brief, no_width_because, widest_half
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints
 from evalsampling.measures.calibrated import Requested, measure_of
-from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import Number
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.poisson import PoissonSize
@@ -169,9 +163,7 @@ class EstimateResult(Result):
 
 
 def result_of(
-    snapshot: Snapshot,
-    measures: Sequence[Requested] | None = None,
-    intervals: Sequence[str] = (),
+    snapshot: Snapshot, measures: Sequence[Requested] | None = None, intervals: Sequence[str] = ()
 ) -> EstimateResult:
     """Return the estimates from what a workspace holds.
 
@@ -202,7 +194,7 @@ def result_of(
         rejects=snapshot.rejects,
         warnings=(*(one.words for one in rejected), *told),
         done=is_spent or exhausted or enough,
-        measures=tuple(read_record(Number, as_json(one)) for one in estimates),
+        measures=tuple(Number.of(one) for one in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),

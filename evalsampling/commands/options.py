@@ -68,9 +68,9 @@ def option(
     return _field(description) if required else _field(description, default)
 
 
-def many(help: str, metavar: str, choices: Collection[str] | None = None) -> Any:
+def many(help: str, metavar: str) -> Any:
     """Return the field of an option with any number of values: a tuple of texts."""
-    return _field(Description(help, metavar, choices=choices, many=True), ())
+    return _field(Description(help, metavar, many=True), ())
 
 
 def listed(help: str, metavar: str, choices: Collection[str]) -> Any:

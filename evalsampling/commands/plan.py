@@ -10,7 +10,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
-from evalsampling.measures.build import Range, build_measures
+from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.files import unchanged
@@ -117,7 +117,7 @@ def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> li
 
 def _compares(spec: EvaluationSpec) -> bool:
     """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
-    measures = build_measures(spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    measures = build_measures(spec, assumed_ranges(spec))
     return any(isinstance(measure_of(one), Comparison) for one in measures)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from evalsampling.commands.options import SpecOptions, flag
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.labels.controls import check_gold
+from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.files import find_files
@@ -174,7 +174,7 @@ class Preparation:
             InputError: if gold rows cannot be read or are not as rows of the pool are, or a package
                 is not installed.
         """
-        check_gold(self.spec)
+        Gold.read(self.spec)
         check_rule(self.spec)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:

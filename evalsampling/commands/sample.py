@@ -5,7 +5,6 @@ import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.commands.adjudication import adjudicate
@@ -22,6 +21,7 @@ from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import History
 from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
@@ -29,7 +29,7 @@ from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import CLOSES, RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import Workspace, round_folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,7 +238,9 @@ def write_round(
         options={"size": request.options.size, "next": request.options.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
-    with pool.workspace.new_round(number, design, manifest, snapshot.forgotten) as directory:
+    with pool.workspace.new_batch(
+        round_folder(number), design, manifest, snapshot.forgotten
+    ) as directory:
         if len(new):
             shown = blind(batch, controls)
             path = directory / design["exported"]
@@ -263,9 +265,7 @@ def _subjects_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
         raise InputError(f"{spec.pool.path}: {error}") from error
 
 
-def _check_ids(
-    snapshot: Snapshot, rows: pa.Table, code: npt.NDArray[np.int64], history: History
-) -> None:
+def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
     """Check that no two rows asked about have the same id.
 
     Raises:
@@ -281,7 +281,7 @@ def _check_ids(
 
 
 def _draws_to_store(
-    snapshot: Snapshot, rows: pa.Table, code: npt.NDArray[np.int64], history: History
+    snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History
 ) -> pa.Table:
     """Return the contents of draws.parquet: the draws of the last round, with what is known.
 

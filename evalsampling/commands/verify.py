@@ -1,7 +1,6 @@
 """Verifying a workspace: whether all its files are there and as they were written."""
 
 import dataclasses
-import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -87,26 +86,26 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     markers = {name: contents[name] for name in contents if _is_marker(name)}
     expected: dict[str, Checksum] = {}
     for name, content in markers.items():
-        looked.at(name, functools.partial(_gather, content, expected))
+        looked.at(name, _gather, content, expected)
     protected = FILES in contents.get(MARKER, {})
     for name in names:
         bad_before = len(looked.bad)
         batch = re.fullmatch(r"rounds/(\d+)/batch\.parquet", name)
         if batch is not None:
-            looked.at(name, functools.partial(_read_round, workspace, int(batch[1])))
+            looked.at(name, _read_round, workspace, int(batch[1]))
         elif name in expected:
             looked.at_content(name, expected[name])
         elif name.endswith(".parquet"):
-            looked.at(name, functools.partial(store.check_pages, name))
+            looked.at(name, store.check_pages, name)
         elif name in contents and protected and not looked.sealed[name]:
             looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
         if re.fullmatch(r"labels/[^/]+\.parquet", name) and len(looked.bad) == bad_before:
-            looked.at(name, functools.partial(_read_delivery, store, name, looked.held))
+            looked.at(name, _read_delivery, store, name, looked.held)
     looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
     for name, reason in _missing(names, contents, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
     if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
-        looked.at(RESERVE, functools.partial(_check_top_ups, store, names, contents))
+        looked.at(RESERVE, _check_top_ups, store, names, contents)
     changed, absent = changes_of(contents.get(MARKER, {}).get("pool", ()))
     looked.bad += changed
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
@@ -134,9 +133,9 @@ class _Look:
     def find_drafts(self) -> None:
         self.held = self.store.not_in_place()
 
-    def at(self, name: str, check: Callable[[], Any]) -> None:
+    def at(self, name: str, check: Callable[..., Any], *arguments: Any) -> None:
         try:
-            check()
+            check(*arguments)
         except InputError as error:
             self.bad.append(" ".join(str(error).split()))
         except (OSError, TypeError, AttributeError) as error:

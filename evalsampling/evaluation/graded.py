@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -13,6 +12,7 @@ from evalsampling.evaluation.answers import questions_of
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.build import build_gains
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
@@ -107,9 +107,7 @@ def take_grades(
     return history.with_rows(outputs, history.slice).with_labels(labels)
 
 
-def _graded(
-    rows: pa.Table, label: npt.NDArray[np.int64], spec: EvaluationSpec, table: CellTable
-) -> Outputs:
+def _graded(rows: pa.Table, label: IntArray, spec: EvaluationSpec, table: CellTable) -> Outputs:
     """Return the outputs for queries, given the grades of their items, query by query."""
     systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
     depth = max(gain.cut for gain in build_gains(spec))

@@ -31,6 +31,7 @@ from evalsampling.spec.evaluation import KD
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -166,13 +167,15 @@ class MemoryPool:
         """What stands before the first round."""
         return Analysis.of_pool(self)
 
-    def ids(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    def ids(self, cell: IntArray, rank: IntArray) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""
-        return self._rows(cell, rank)[ID].to_numpy(zero_copy_only=False)
+        return self.stored(cell, rank)[ID].to_numpy(zero_copy_only=False)
 
-    def stored(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
+    def stored(self, cell: IntArray, rank: IntArray) -> pa.Table:
         """Return rows given by cell and rank, as they are stored."""
-        return self._rows(cell, rank)
+        assert self.reserve.rows is not None
+        first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
+        return self.reserve.rows.take(pa.array(first + rank))
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers of all rows."""
@@ -181,9 +184,9 @@ class MemoryPool:
         cell = np.searchsorted(self.table.code, rows[CELL].to_numpy())
         return PermanentNumbers.of_hashes(cell, rows[HASH].to_numpy(), self.table.count)
 
-    def describe(self, history: History) -> tuple[Outputs, npt.NDArray[np.int64]]:
+    def describe(self, history: History) -> tuple[Outputs, IntArray]:
         """Return outputs and slice codes of the rows of all questions of a history."""
-        rows = self._rows(history.cell, history.rank)
+        rows = self.stored(history.cell, history.rank)
         if self.spec.pool.lists is None:
             systems = len(self.spec.pool.systems)
             outputs = outputs_of_columns(rows, systems, self.table.classes)
@@ -191,11 +194,6 @@ class MemoryPool:
             outputs = known_outputs(rows, history, self.spec, self.table)
         columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]
         return outputs, self.slices.codes(columns, len(rows))
-
-    def _rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
-        assert self.reserve.rows is not None
-        first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
-        return self.reserve.rows.take(pa.array(first + rank))
 
 
 def _is_matrix(values: Any) -> bool:

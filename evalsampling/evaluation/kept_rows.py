@@ -42,10 +42,11 @@ def estimate_kept_rows(
     batch = _batch(spec, Table.of(rows, "the rows"))
     inclusion = batch.numbers(INCLUSION).astype(np.float64)
     wrong = ~((inclusion > 0) & (inclusion <= 1))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        words = f"an inclusion probability lies in (0, 1], got {inclusion[row]:g}"
-        raise batch.error(INCLUSION, row, words)
+    batch.refuse(
+        INCLUSION,
+        wrong,
+        lambda row: f"an inclusion probability lies in (0, 1], got {inclusion[row]:g}",
+    )
     labels, parameters = spec.labels, spec.sampler.parameters
     if parameters.get("estimator") == "difference":
         raise InputError("sampler.estimator: the totals of the prior are those of the pool")

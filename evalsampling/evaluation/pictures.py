@@ -6,10 +6,8 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.inference.domains import WHOLE_POOL
-from evalsampling.inference.results import as_json
 from evalsampling.inference.score_bands import score_bands
 from evalsampling.measures.binary import Prevalence
-from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands, calibration_chart, effort_chart
 from evalsampling.report.convergence_chart import convergence_chart
 from evalsampling.report.curve_chart import curve_chart
@@ -46,7 +44,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":
         return _convergence(analysis)
-    numbers = [read_record(Number, as_json(estimate)) for estimate in analysis.estimate()]
+    numbers = [Number.of(estimate) for estimate in analysis.estimate()]
     if what == "curve":
         curves = [curve for curve in curves_of(numbers) if system in (None, curve.system)]
         if not curves:
@@ -80,9 +78,7 @@ def _convergence(analysis: Analysis) -> Picture:
     rounds = convergence(analysis)
     if not rounds:
         raise InputError("all that was estimated are points of curves: draw the curve")
-    numbers = [
-        [read_record(Number, as_json(estimate)) for estimate in after.estimates] for after in rounds
-    ]
+    numbers = [[Number.of(estimate) for estimate in after.estimates] for after in rounds]
     return convergence_chart([after.labels for after in rounds], numbers)
 
 

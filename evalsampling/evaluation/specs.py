@@ -3,7 +3,12 @@
 from pathlib import Path
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import build_measures, build_reported, check_measures
+from evalsampling.measures.build import (
+    assumed_ranges,
+    build_measures,
+    build_reported,
+    check_measures,
+)
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison, MeanDifference
 from evalsampling.samplers.base import Sampler
@@ -39,12 +44,10 @@ def check_buildable(spec: EvaluationSpec) -> None:
     """
     check_measures(spec)
     if spec.sink.format not in SINKS.own:
-        from evalsampling.labels.sinks import (
-            sink_of,
-        )  # Only for sinks of other packages.
+        from evalsampling.labels.sinks import sink_of  # Only for sinks of other packages.
 
         sink_of(spec)
-    sampler = build_sampler(spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    sampler = build_sampler(spec, assumed_ranges(spec))
     if spec.stop_significance is not None:
         _check_test(spec, sampler)
     if spec.stop_interval != STOP_INTERVALS[0]:
@@ -57,7 +60,7 @@ def _check_intervals(spec: EvaluationSpec) -> None:
     Raises:
         InputError: if a measure has several components, as curves do.
     """
-    for measure in build_measures(spec, [(0.0, 1.0) for _ in spec.pool.systems]):
+    for measure in build_measures(spec, assumed_ranges(spec)):
         if len(measure_of(measure).components) > 1:
             raise InputError(
                 f"stop.interval: {measure.name} has no {spec.stop_interval} interval, so its width "
@@ -72,7 +75,7 @@ def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
         InputError: if the first measure compares nothing, or has no test that may be looked at
             often.
     """
-    reported = build_reported(spec.measures[0], spec, [(0.0, 1.0) for _ in spec.pool.systems])
+    reported = build_reported(spec.measures[0], spec, assumed_ranges(spec))
     compared = [measure for measure in reported if isinstance(measure_of(measure), Comparison)]
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")

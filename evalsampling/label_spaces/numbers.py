@@ -31,7 +31,7 @@ from evalsampling.label_spaces.base import (
     UnlistedCodes,
 )
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha_of_numbers
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 EXPECTED = ("far below", "below", "above", "far above")
 """The errors that a model expects; their codes are 0 to 3."""
@@ -163,7 +163,7 @@ class Numbers(LabelSpace):
         """Return the numbers of codes, shape (n,)."""
         return np.asarray(self.low + (codes - FIRST) * self.step, dtype=np.float64)
 
-    def holds(self, values: FloatArray) -> npt.NDArray[np.bool_]:
+    def holds(self, values: FloatArray) -> BoolArray:
         """Return which numbers lie in the range, shape (n,)."""
         return (values >= self.low) & (values <= self.high)
 
@@ -268,7 +268,7 @@ def _check(
     rows: Columns,
     name: str,
     values: npt.NDArray[np.floating],
-    wrong: npt.NDArray[np.bool_],
+    wrong: BoolArray,
     words: str,
 ) -> None:
     """Raise the `InputError` of the first wrong value, if there is one."""

@@ -5,13 +5,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
 from evalsampling.labels.tasks import GOLD, KIND, LABEL
 from evalsampling.stats.agreement import Agreement, Share
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -169,9 +169,7 @@ def agreement(tally: Tally, space: LabelSpace, confidence: float) -> Agreement:
     return space.agreement(row, code, confidence)
 
 
-def gold_table(
-    tally: Tally, controls: Sequence[ControlSubject], classes: int
-) -> npt.NDArray[np.int64]:
+def gold_table(tally: Tally, controls: Sequence[ControlSubject], classes: int) -> IntArray:
     """Return the counts of decided gold rows by true class and by label, shape (classes, classes).
 
     Gold rows are decided by the rule for all rows, so the table is of labels as estimates use them;

@@ -17,7 +17,8 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
-from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, REPEAT, TASK
+from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK
+from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
@@ -155,15 +156,6 @@ def gold_rows(
     return pa.table(columns)
 
 
-def check_gold(spec: EvaluationSpec) -> None:
-    """Check the gold rows of a spec, if it names any.
-
-    Raises:
-        InputError: as `Gold.read` says.
-    """
-    Gold.read(spec)
-
-
 def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
     """Return control tasks as they are stored, in the order of a batch.
 
@@ -208,12 +200,6 @@ def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
         range(questions), key=lambda question: opaque_name(key, REPEAT, number, question)
     )
     return sorted(order[:wanted])
-
-
-def control_name(key: bytes, kind: str, number: int, id: Any) -> str:
-    """Return the name of a control task, which looks like any other."""
-    assert kind in (GOLD, REPEAT)
-    return opaque_name(key, kind, number, id)
 
 
 def _read(path: str) -> list[dict[str, Any]]:
@@ -266,7 +252,7 @@ def _id(row: dict[str, Any], place: int, own: str) -> str:
 def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Array:
     """Return the values of a column in the type that the pool's column has."""
     try:
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if is_text(kind):
             texts = [None if value is None else str(value) for value in values]
             return pa.array(texts, pa.string()).cast(kind)
         if all(value is None or isinstance(value, str) for value in values):

@@ -1,10 +1,9 @@
 """Formats of batches: files of tasks for annotators, and the registry of their names."""
 
-import csv
 import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -135,13 +134,7 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -
 
 
 def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
-    if spec.sink.escape:
-        columns = [[vendor.escaped(value) for value in column] for column in columns]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(table.column_names)
-        rows.writerows(zip(*columns, strict=True))
+    vendor.write_csv(table, path, spec.sink.escape)
 
 
 def _write_json_lines(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.vendor import escaped
+from evalsampling.labels.vendor import write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, is_number
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec.sink import RecordColumns, SinkSpec
@@ -132,22 +132,13 @@ def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
         "unique_id_l": records.left,
         "source_dataset_r": records.right_source,
         "unique_id_r": records.right,
+        "task": "task",
+        SCORE: "label",
     }
     named = {new: old for new, old in named.items() if old is not None}
-    others = [
-        name
-        for name in table.column_names
-        if name not in (*named.values(), *named, "task", "label", SCORE)
-    ]
-    columns = [table[old].to_pylist() for old in named.values()]
-    columns += [table["task"].to_pylist(), [""] * len(table)]
-    columns += [table[name].to_pylist() for name in others]
-    if sink.escape:
-        columns = [[escaped(value) for value in column] for column in columns]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow([*named, "task", SCORE, *others])
-        rows.writerows(zip(*columns, strict=True))
+    others = [name for name in table.column_names if name not in (*named.values(), *named)]
+    shown = table.select([*named.values(), *others]).rename_columns([*named, *others])
+    write_csv(shown, path, sink.escape)
 
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:

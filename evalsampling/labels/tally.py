@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.label_spaces.numbers import MEDIAN
 from evalsampling.spec.labels import MAJORITY
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 
 EACH = "each"
@@ -218,7 +218,7 @@ class Tally:
             return self._counts(subject)
         return {code: 1}
 
-    def shares(self, classes: int) -> npt.NDArray[np.float64] | None:
+    def shares(self, classes: int) -> FloatArray | None:
         """Return the share of each class among the answers to each question, see `stats.history`.
 
         Shape (questions, classes), zeros where all answers agree; None by rules other than `EACH`.
@@ -258,7 +258,7 @@ class Tally:
         return State.UNSURE if UNSURE in codes else State.SKIPPED
 
     @property
-    def codes(self) -> npt.NDArray[np.int64]:
+    def codes(self) -> IntArray:
         """Class code of each question, shape (questions,), `NO_LABEL` where it is not decided."""
         codes = np.full(self.subjects.questions, NO_LABEL, dtype=np.int64)
         for question in {*self.answers, *self._settled}:

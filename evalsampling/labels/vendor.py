@@ -31,6 +31,25 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
+def write_csv(table: pa.Table, path: Path, escape: bool, encoding: str = "utf-8") -> None:
+    """Write a table as CSV.
+
+    Args:
+        table: its columns are numbers, truth values, text and nulls.
+        path: path of the file.
+        escape: whether text is escaped that a spreadsheet might take for a formula.
+        encoding: "utf-8-sig" for spreadsheets: without a byte order mark they take UTF-8 for
+            something else.
+    """
+    columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
+    if escape:
+        columns = [[escaped(value) for value in column] for column in columns]
+    with path.open("w", encoding=encoding, newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(table.column_names)
+        rows.writerows(zip(*columns, strict=True))
+
+
 def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
     """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and the instructions.
 
@@ -40,18 +59,11 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
         sink: the question, and whether formulas are escaped.
         labels: the classes.
     """
-    names = table.column_names
-    added = [name for name in ADDED if name not in names]
-    columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
-    if sink.escape:
-        columns = [[escaped(value) for value in column] for column in columns]
-    columns += [[""] * len(table) for _ in added]
-    # A byte order mark: without it spreadsheets take UTF-8 for something else.
-    with (directory / BATCH).open("w", encoding="utf-8-sig", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow([*names, *added])
-        rows.writerows(zip(*columns, strict=True))
-    shown = [name for name in names if name not in ("task", "label")]
+    shown = [name for name in table.column_names if name not in ("task", "label")]
+    for name in ADDED:
+        if name not in table.column_names:
+            table = table.append_column(name, pa.array([""] * len(table), pa.string()))
+    write_csv(table, directory / BATCH, sink.escape, "utf-8-sig")
     sheet = instructions(BATCH, len(table), shown, sink, labels)
     (directory / SHEET).write_text(sheet, encoding="utf-8")
 

@@ -3,8 +3,6 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
@@ -16,6 +14,7 @@ from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
+from evalsampling.stats.arrays import IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Register:
     questions_of_id: Mapping[str, Sequence[int]]
     ids: Sequence[str]
     tasks: Sequence[str]
-    labels: npt.NDArray[np.int64]
+    labels: IntArray
     space: LabelSpace
     tally: Tally | None = None
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)

@@ -31,9 +31,11 @@ from .curves import ROCArea as ROCArea
 from .curves import ROCCurve as ROCCurve
 from .f_alpha import FAlpha as FAlpha
 from .f_alpha import FEta as FEta
+from .f_alpha import MacroF1 as MacroF1
 from .f_alpha import MacroFAlpha as MacroFAlpha
 from .f_alpha import MacroPrecision as MacroPrecision
 from .f_alpha import MacroRecall as MacroRecall
+from .f_alpha import MicroF1 as MicroF1
 from .f_alpha import MicroFAlpha as MicroFAlpha
 from .f_alpha import MicroPrecision as MicroPrecision
 from .f_alpha import MicroRecall as MicroRecall
@@ -45,8 +47,6 @@ from .joint import Joint as Joint
 from .loss_matrix import GeneralizedRisk as GeneralizedRisk
 from .loss_matrix import TableRisk as TableRisk
 from .multiclass import F1OfMacroAverages as F1OfMacroAverages
-from .multiclass import MacroF1 as MacroF1
-from .multiclass import MicroF1 as MicroF1
 from .multiclass import WeightedF1 as WeightedF1
 from .regression import MeanAbsoluteError as MeanAbsoluteError
 from .regression import MeanError as MeanError

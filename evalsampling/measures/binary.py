@@ -68,7 +68,7 @@ class Accuracy(Measure):
 
 @dataclasses.dataclass(frozen=True)
 class Binary(Measure):
-    """Base of measures for a positive class. The evidence is the positives, by default.
+    """Base of measures for a positive class. The evidence is the rows that its name says.
 
     Attributes:
         positive: code of the positive class.
@@ -84,19 +84,26 @@ class Binary(Measure):
     looks_at = PREDICTION
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the positives, shape (n,)."""
-        return label == self.positive
+        """Return the rows of `evidence_name`, shape (n,): the positives, unless overridden."""
+        return self._kinds(outputs, label)[self.evidence_name]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the shares that the measure is a function of."""
-        f, y = self._predicted(outputs), label == self.positive
-        rows = {"positives": y, "negatives": ~y}
-        rows |= {"predicted positives": f, "predicted negatives": ~f}
-        shares = []
+        rows, shares = self._kinds(outputs, label), []
         for name in self.made_of:
             among, hits, hit, miss = _SHARES[name]
             shares.append(Share(name, among, rows[among], rows[hits], hit, miss))
         return tuple(shares)
+
+    def _kinds(self, outputs: Outputs, label: IntArray) -> dict[str, BoolArray]:
+        """Return which rows are of each kind that `_SHARES` names, shape (n,) each."""
+        f, y = self._predicted(outputs), label == self.positive
+        return {
+            "positives": y,
+            "negatives": ~y,
+            "predicted positives": f,
+            "predicted negatives": ~f,
+        }
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -206,10 +213,6 @@ class Precision(Binary, Ratio):
         f, y = self._flags(outputs, label)
         return np.stack([y * f, f], axis=1)
 
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the predicted positives, shape (n,)."""
-        return self._predicted(outputs)
-
 
 @dataclasses.dataclass(frozen=True)
 class Recall(Binary, Ratio):
@@ -237,10 +240,6 @@ class Specificity(Binary, Ratio):
         f, y = self._flags(outputs, label)
         return np.stack([(1 - y) * (1 - f), 1 - y], axis=1)
 
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the negatives, shape (n,)."""
-        return label != self.positive
-
 
 @dataclasses.dataclass(frozen=True)
 class FalsePositiveRate(Binary, Ratio):
@@ -260,10 +259,6 @@ class FalsePositiveRate(Binary, Ratio):
         f, y = self._flags(outputs, label)
         return np.stack([(1 - y) * f, 1 - y], axis=1)
 
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the negatives, shape (n,)."""
-        return label != self.positive
-
 
 @dataclasses.dataclass(frozen=True)
 class NegativePredictiveValue(Binary, Ratio):
@@ -278,10 +273,6 @@ class NegativePredictiveValue(Binary, Ratio):
         """Return [(1 - y) (1 - f), 1 - f], shape (n, 2)."""
         f, y = self._flags(outputs, label)
         return np.stack([(1 - y) * (1 - f), 1 - f], axis=1)
-
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the predicted negatives, shape (n,)."""
-        return ~self._predicted(outputs)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -148,7 +148,7 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
-    ranges = _assumed_ranges(spec)
+    ranges = assumed_ranges(spec)
     return gains.gains_of([measure_of(item) for item in build_measures(spec, ranges)])
 
 
@@ -361,7 +361,7 @@ def most_bins(spec: EvaluationSpec) -> int:
     """Return how many bins the score, or the features, can be cut into at most."""
     edges = spec.strata.edges
     leaves = spec.strata.leaves if edges is None else len(edges) + 1
-    return leaves + len(driving_thresholds(spec, _assumed_ranges(spec)))
+    return leaves + len(driving_thresholds(spec, assumed_ranges(spec)))
 
 
 def needs_ranges(spec: EvaluationSpec) -> bool:
@@ -386,7 +386,7 @@ def _counts_thresholds(entry: MeasureSpec) -> bool:
     return (is_thresholded and by_number) or any(map(_counts_thresholds, entry.parts))
 
 
-def _assumed_ranges(spec: EvaluationSpec) -> list[Range | None]:
+def assumed_ranges(spec: EvaluationSpec) -> list[Range | None]:
     """Return the ranges of scores that are assumed until the pool has been read."""
     return [(0.0, 1.0) for _ in spec.pool.systems]
 
@@ -397,7 +397,7 @@ def check_measures(spec: EvaluationSpec) -> None:
     Raises:
         InputError: naming the key that is wrong.
     """
-    ranges, bins = _assumed_ranges(spec), most_bins(spec)
+    ranges, bins = assumed_ranges(spec), most_bins(spec)
     if bins > MAX_CELLS // 2:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"

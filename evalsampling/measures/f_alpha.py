@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Share
+from evalsampling.measures.base import Component, Share, rows_of_class, takes_columns
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
-from evalsampling.measures.multiclass import Averaged, MicroF1
-from evalsampling.measures.tallies import Tally
+from evalsampling.measures.multiclass import Averaged
+from evalsampling.measures.tallies import Tally, right_predictions, wrongly_predicted
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
@@ -70,10 +70,11 @@ class FEta(FAlpha):
 
 
 @dataclasses.dataclass(frozen=True)
-class MicroFAlpha(MicroF1):
+class MicroFAlpha(Averaged, Ratio):
     """F_alpha of the pooled counts: l = [sum_c tp_c, sum_c alpha f_c + (1 - alpha) y_c].
 
     ([Y] eq. 90 and 91.) Undefined if none of the averaged classes has what the denominator counts.
+    Over all classes it is the accuracy; over some it is not.
 
     Attributes:
         alpha: weight of precision, in [0, 1].
@@ -92,10 +93,32 @@ class MicroFAlpha(MicroF1):
         """The rows that the denominator counts, in words that follow "no"."""
         return f"{_counted(self.alpha)} of the classes"
 
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return pooled recall and precision, and the rows of each averaged class."""
+        if self.sets:
+            return super().shares(outputs, label)
+        f = outputs.prediction[:, self.system]
+        words = ("right prediction", "wrong prediction")
+        labelled, predicted = np.isin(label, self._codes), np.isin(f, self._codes)
+        return (
+            Share("pooled recall", "labels", labelled, f == label, *words),
+            Share("pooled precision", "predictions", predicted, f == label, *words),
+            *(rows_of_class(label, code, title=self._title(code)) for code in self._codes.tolist()),
+        )
+
     @property
     def known(self) -> tuple[int, ...]:
-        """R2 if it involves no label: over all classes, where it is 1, and of precision."""
-        return (1,) if self.alpha == 1 else super().known
+        """R2 if it involves no label: of precision, and where it is 1: over all classes."""
+        is_one = not self.sets and len(self._codes) == self.classes
+        return (1,) if is_one or self.alpha == 1 else ()
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """Tallies of right predictions and, unless all classes are averaged, of wrong ones."""
+        if self.sets:
+            return ()
+        right, is_all = right_predictions(self._codes), len(self._codes) == self.classes
+        return (right,) if is_all else (right, wrongly_predicted(self._codes))
 
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
         """Return the share of right predictions and the denominator, shape (2,)."""
@@ -162,6 +185,7 @@ class PerClassFAlpha(Averaged):
         f, y = self._flags(outputs, label)
         return np.concatenate([y * f, self.alpha * f + (1 - self.alpha) * y], axis=1)
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return F_alpha of each class, shape (C,), NaN where it is undefined."""
         hit, denominator = np.split(risk, 2)
@@ -202,9 +226,10 @@ class MacroFAlpha(PerClassFAlpha):
         """Tallies of true positives and false negatives of each averaged class; none with sets."""
         return Averaged.tallies.__get__(self)
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the mean F_alpha, shape (1,)."""
-        return super().value(risk).mean(keepdims=True)
+        return super().value(risk).mean(axis=0, keepdims=True)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (1, 2 C): NaN where `value` is."""
@@ -224,6 +249,14 @@ def _show_alpha(measure: Averaged, alpha: float) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
+class MicroF1(MicroFAlpha):
+    """F1 of the pooled counts."""
+
+    alpha: float = dataclasses.field(default=0.5, init=False)
+    _word = "micro_f1"
+
+
+@dataclasses.dataclass(frozen=True)
 class MicroPrecision(MicroFAlpha):
     """Precision of the pooled counts."""
 
@@ -237,6 +270,17 @@ class MicroRecall(MicroFAlpha):
 
     alpha: float = dataclasses.field(default=0.0, init=False)
     _word = "micro_recall"
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroF1(MacroFAlpha):
+    """Mean of the F1s of classes or labels.
+
+    As scikit-learn has it, but undefined if a class has neither label nor prediction.
+    """
+
+    alpha: float = dataclasses.field(default=0.5, init=False)
+    _word = "macro_f1"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""F1 over several classes, averaged in the three usual ways.
+"""The base of averages over several classes, and the two F1s that are no F_alpha.
 
 y_c, f_c and tp_c are 1 if the row is of class c, is predicted c, and both.
 """
@@ -9,16 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class, takes_columns
+from evalsampling.measures.base import PREDICTION, Measure, Share
 from evalsampling.measures.binary import FBeta, four_kinds
-from evalsampling.measures.mean_and_ratio import Ratio, divide
-from evalsampling.measures.tallies import (
-    Tally,
-    false_negatives,
-    right_predictions,
-    true_positives,
-    wrongly_predicted,
-)
+from evalsampling.measures.mean_and_ratio import divide
+from evalsampling.measures.tallies import Tally, false_negatives, true_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -146,35 +140,6 @@ class Averaged(Measure):
 
 
 @dataclasses.dataclass(frozen=True)
-class MacroF1(Averaged):
-    """Mean of the F1s of C classes: l = [tp_c (C), (y_c + f_c) / 2 (C)].
-
-    g(R) = (1/C) sum_c R_c / R_{C+c}. As scikit-learn has it, but undefined if a class has
-    neither label nor prediction.
-    """
-
-    _word = "macro_f1"
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [tp_c (C), (y_c + f_c) / 2 (C)], shape (n, 2 C)."""
-        f, y = self._flags(outputs, label)
-        return np.concatenate([y * f, (y + f) / 2], axis=1)
-
-    @takes_columns
-    def value(self, risk: FloatArray) -> FloatArray:
-        """Return the mean F1, shape (1,): NaN if a class has neither label nor prediction."""
-        hit, half = np.split(risk, 2)
-        return divide(hit, half).mean(axis=0, keepdims=True)
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 C): NaN where `value` is."""
-        hit, half = np.split(risk, 2)
-        if not half.all():
-            return np.full((1, len(risk)), np.nan)
-        return np.concatenate([1 / half, -hit / half**2])[None] / len(hit)
-
-
-@dataclasses.dataclass(frozen=True)
 class WeightedF1(Averaged):
     """Mean of the F1s of C classes, each weighted by its labels.
 
@@ -217,55 +182,6 @@ class WeightedF1(Averaged):
         """Return each class's F1, 0 without labels and predictions, and its weight."""
         hit, half, weight = np.split(risk, 3)
         return np.divide(hit, half, out=np.zeros_like(hit), where=half != 0), weight
-
-
-@dataclasses.dataclass(frozen=True)
-class MicroF1(Averaged, Ratio):
-    """F1 of the pooled counts: l = [sum_c tp_c, sum_c (y_c + f_c) / 2], g(R) = R1 / R2.
-
-    Over all classes it is the accuracy; over some it is not. Undefined if none of the averaged
-    classes has a label or prediction.
-    """
-
-    _word = "micro_f1"
-    undefined_without = "labels and no predictions of the classes"
-
-    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return pooled recall and precision, and the rows of each averaged class."""
-        if self.sets:
-            return super().shares(outputs, label)
-        f = outputs.prediction[:, self.system]
-        words = ("right prediction", "wrong prediction")
-        labelled, predicted = np.isin(label, self._codes), np.isin(f, self._codes)
-        return (
-            Share("pooled recall", "labels", labelled, f == label, *words),
-            Share("pooled precision", "predictions", predicted, f == label, *words),
-            *(rows_of_class(label, code, title=self._title(code)) for code in self._codes.tolist()),
-        )
-
-    @property
-    def known(self) -> tuple[int, ...]:
-        """R2, where it is 1: over all classes, without sets."""
-        return (1,) if not self.sets and len(self._codes) == self.classes else ()
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Tallies of right predictions and, unless all classes are averaged, of wrong ones."""
-        if self.sets:
-            return ()
-        right, is_all = right_predictions(self._codes), len(self._codes) == self.classes
-        return (right,) if is_all else (right, wrongly_predicted(self._codes))
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return R: the share of right predictions, and half that of labels and predictions."""
-        rows = int(predicted.sum())
-        labels = rows if self.known else sum(counts)
-        return np.array([counts[0], (labels + int(predicted[self._codes].sum())) / 2]) / rows
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [sum_c tp_c, sum_c (y_c + f_c) / 2], shape (n, 2)."""
-        f, y = self._flags(outputs, label)
-        return np.stack([(y * f).sum(axis=1), (y + f).sum(axis=1) / 2], axis=1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Rows of a pool as they were read: columns of an Arrow batch, checked as they are asked for."""
 
-import bisect
 import dataclasses
 import reprlib
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import first_unreadable, is_text, plain
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.splits import WorkItem
+from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.storage.filesystems import one_line
 
 
@@ -45,6 +47,18 @@ class PoolBatch:
         """Return the error of one value, ``row`` being its place in this batch."""
         return self._error(f"column {column!r}, row {self.first_row + row}: {problem}")
 
+    def refuse(self, column: str, wrong: BoolArray, problem: Callable[[int], str]) -> None:
+        """Raise the error of the first wrong value of a column, if one is.
+
+        Args:
+            column: its name.
+            wrong: which values are, shape (n,).
+            problem: what is wrong with the value of a row of this batch.
+        """
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.error(column, row, problem(row))
+
     def _error(self, problem: str) -> InputError:
         """Return the error of a problem, or that the file has changed meanwhile if it has."""
         error = InputError(f"{self.path}: {problem}" if self.path else problem)
@@ -61,15 +75,14 @@ class PoolBatch:
         Raises:
             InputError: if it is missing, or holds text that is not UTF-8.
         """
-        column = _plain(self._stored(name))
+        column = plain(self._stored(name))
         if not _is_utf8(column):
             raise self._not_utf8(name, column, np.arange(len(column)))
         return column
 
-    def _not_utf8(self, name: str, column: pa.Array, rows: npt.NDArray[np.int64]) -> InputError:
+    def _not_utf8(self, name: str, column: pa.Array, rows: IntArray) -> InputError:
         """Return the error of the first value that is not UTF-8; values are of these rows."""
-        ends = range(1, len(column) + 1)
-        first = bisect.bisect_left(ends, True, key=lambda end: not _is_utf8(column.slice(0, end)))
+        first = first_unreadable(lambda end: column.slice(0, end).validate(full=True), len(column))
         return self.error(name, int(rows[first]), "text that is not UTF-8")
 
     def _stored(self, name: str) -> pa.Array:
@@ -82,7 +95,7 @@ class PoolBatch:
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         return column.cast(views.get(column.type, column.type))
 
-    def payload(self, name: str, rows: npt.NDArray[np.int64]) -> pa.Array:
+    def payload(self, name: str, rows: IntArray) -> pa.Array:
         """Return some values of a column as annotators are shown them: see `rendering.rendered`.
 
         Only these values are decoded; nulls stay.
@@ -91,20 +104,15 @@ class PoolBatch:
             InputError: if the column is missing, or one of the values cannot be shown: text that
                 is not UTF-8.
         """
-        values = _plain(self._stored(name).take(pa.array(rows)))
+        values = plain(self._stored(name).take(pa.array(rows)))
         if not _is_utf8(values):
             raise self._not_utf8(name, values, rows)
         try:
             return rendered(values)
         except pa.ArrowInvalid as error:
-            first = bisect.bisect_left(
-                range(len(values)),
-                True,
-                key=lambda row: not _can_be_shown(values.slice(0, row + 1)),
-            )
-            raise self.error(
-                name, int(rows[first]), f"cannot be shown: {one_line(error)}"
-            ) from error
+            first = first_unreadable(lambda end: rendered(values.slice(0, end)), len(values))
+            problem = f"cannot be shown: {one_line(error)}"
+            raise self.error(name, int(rows[first]), problem) from error
 
     def column(self, name: str) -> pa.Array:
         """Return a column as plain values, checked to have no null.
@@ -134,10 +142,8 @@ class PoolBatch:
         if not pa.types.is_floating(column.type):
             raise self.error(name, 0, f"must be a number, got type {column.type}")
         values = column.to_numpy(zero_copy_only=False)
-        bad = ~np.isfinite(values)
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise self.error(name, row, f"must be a finite number, got {values[row]}")
+        wrong = ~np.isfinite(values)
+        self.refuse(name, wrong, lambda row: f"must be a finite number, got {values[row]}")
         return values
 
     def _floats(self, name: str, whole: pa.Array) -> pa.Array:
@@ -153,18 +159,10 @@ class PoolBatch:
 
     def _parsed(self, name: str, text: pa.Array) -> pa.Array:
         """Return the numbers that text stands for."""
-
-        def is_bad(rows: int) -> bool:
-            try:
-                text.slice(0, rows).cast(pa.float64())
-            except pa.ArrowInvalid:
-                return True
-            return False
-
         try:
             return text.cast(pa.float64())
         except pa.ArrowInvalid as error:
-            row = bisect.bisect_left(range(len(text)), True, key=lambda row: is_bad(row + 1))
+            row = first_unreadable(lambda end: text.slice(0, end).cast(pa.float64()), len(text))
             shown = reprlib.repr(text[row].as_py())
             raise self.error(name, row, f"must be a number, got {shown}") from error
 
@@ -175,9 +173,7 @@ class PoolBatch:
             InputError: for any other type, or a null.
         """
         column = self.column(name)
-        if pa.types.is_integer(column.type):
-            return column
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if pa.types.is_integer(column.type) or is_text(column.type):
             return column
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
 
@@ -198,23 +194,10 @@ def whole_number_texts(column: pa.Array) -> pa.Array:
 
 def _is_utf8(column: pa.Array) -> bool:
     """Tell whether a column, if it is text, is UTF-8 throughout: Parquet does not make sure."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return True
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _can_be_shown(values: pa.Array) -> bool:
-    try:
-        rendered(values)
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Return the values of a column that may be encoded by a dictionary."""
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.label_spaces.base import NO_PROBABILITY
+from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
 from evalsampling.spec import EvaluationSpec
@@ -65,10 +66,9 @@ def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
     if spec.pool.cost is None:
         return None
     costs = batch.numbers(spec.pool.cost).astype(np.float64, copy=False)
-    wrong = costs <= 0
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise batch.error(spec.pool.cost, row, f"a label costs more than 0, got {costs[row]:g}")
+    batch.refuse(
+        spec.pool.cost, costs <= 0, lambda row: f"a label costs more than 0, got {costs[row]:g}"
+    )
     return costs
 
 
@@ -111,12 +111,7 @@ def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
         column = batch.any_column(name)
         column = whole_numbers(column) if pa.types.is_floating(column.type) else column
         kind = column.type
-        if not (
-            pa.types.is_integer(kind)
-            or pa.types.is_boolean(kind)
-            or pa.types.is_string(kind)
-            or pa.types.is_large_string(kind)
-        ):
+        if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
             row = first_fraction(column) if pa.types.is_floating(kind) else 0
             got = f"{kind}: {column[row].as_py()}" if row else str(kind)
             raise batch.error(name, row, f"slices are whole numbers, booleans or text, got {got}")

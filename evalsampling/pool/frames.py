@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import is_list
 
 
 class Column(Protocol):
@@ -79,7 +80,7 @@ def to_array(values: Any, name: str) -> pa.Array:
 
 def _plain(column: pa.Array) -> pa.Array:
     kind = column.type
-    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and kind.value_type in _VIEWS:
+    if is_list(kind) and kind.value_type in _VIEWS:
         kind = pa.large_list(_VIEWS[kind.value_type])
     return column.cast(_VIEWS.get(kind, kind))
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.label_spaces.spellings import yes_and_no
+from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
@@ -205,7 +206,7 @@ def _kind(kind: pa.DataType) -> str:
         return "whole"
     if pa.types.is_floating(kind):
         return "number"
-    return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else "other"
+    return "text" if is_text(kind) else "other"
 
 
 def _typed(text: pa.Array) -> pa.Array:

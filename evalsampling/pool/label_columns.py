@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.label_spaces.sets import labels_of_text
 from evalsampling.label_spaces.spellings import yes_and_no
+from evalsampling.pool.arrow import is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.stats.arrays import FloatArray, IntArray
 
@@ -36,9 +37,7 @@ class LabelColumns(PoolBatch):
         """Return a column of numbers in [0, 1], shape (n,)."""
         values = self.numbers(name).astype(np.float64, copy=False)
         wrong = (values < 0) | (values > 1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise self.error(name, row, f"a probability lies in [0, 1], got {values[row]}")
+        self.refuse(name, wrong, lambda row: f"a probability lies in [0, 1], got {values[row]}")
         return values
 
     def flags(self, name: str) -> IntArray:
@@ -51,10 +50,11 @@ class LabelColumns(PoolBatch):
             if not held.null_count:
                 return held.to_numpy().astype(np.int64)
         values = self.numbers(name)
-        wrong = (values != 0) & (values != 1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise self.error(name, row, f"a label is there or not, 1 or 0, got {values[row]:g}")
+        self.refuse(
+            name,
+            (values != 0) & (values != 1),
+            lambda row: f"a label is there or not, 1 or 0, got {values[row]:g}",
+        )
         return values.astype(np.int64)
 
     def places(self, name: str, among: Sequence[int | str]) -> npt.NDArray[np.integer]:
@@ -73,18 +73,16 @@ class LabelColumns(PoolBatch):
             if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
                 return values
             beyond = values > np.iinfo(np.int64).max
-            if beyond.any():
-                row = int(np.argmax(beyond))
-                raise self.error(name, row, f"{values[row]} is none of {[*classes]}")
+            self.refuse(name, beyond, lambda row: f"{values[row]} is none of {[*classes]}")
             column = column.cast(pa.int64())
         elif numeric and pa.types.is_floating(column.type):
             row = first_fraction(column)
             raise self.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
-        elif numeric or not _is_text(column):
+        elif numeric or not is_text(column.type):
             codes = _said_in_words(column, classes)
             if codes is None or codes.null_count == len(codes):
                 words = f"type {column.type} holds none of the classes {[*classes]}"
-                if _is_text(column):
+                if is_text(column.type):
                     words += ": labels.classes names others, labels.positive the positive one"
                 raise self.error(name, 0, words)
             return self._whole_codes(name, column, codes, classes)
@@ -118,18 +116,16 @@ class LabelColumns(PoolBatch):
             InputError: naming file, column and row of the first bad value.
         """
         column = self.column(name)
-        if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        if is_list(column.type):
             return self._of_lists(name, column, among)
-        if _is_text(column):
+        if is_text(column.type):
             return self._of_texts(name, column, among)
         raise self.error(name, 0, f"must be a list of labels, got type {column.type}")
 
     def _of_lists(self, name: str, column: pa.Array, among: Sequence[str]) -> IntArray:
         row = pc.list_parent_indices(column).to_numpy()
-        label = pc.list_flatten(column)
-        if pa.types.is_dictionary(label.type):
-            label = label.dictionary_decode()
-        if not (pa.types.is_string(label.type) or pa.types.is_large_string(label.type)):
+        label = plain(pc.list_flatten(column))
+        if not is_text(label.type):
             if not len(label):
                 return np.zeros(len(column), dtype=np.int64)
             raise self.error(name, int(row[0]), f"labels are text, got type {label.type}")
@@ -162,10 +158,10 @@ def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array |
     """
     texts = [str(value) for value in classes]
     words = yes_and_no(texts)
-    if not words or not _is_text(column):
+    if not words or not is_text(column.type):
         return None
-    plain = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.large_string())))
-    place = pc.index_in(plain, value_set=pa.array(list(words), pa.large_string()))
+    word = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.large_string())))
+    place = pc.index_in(word, value_set=pa.array(list(words), pa.large_string()))
     return pa.array([texts.index(name) for name in words.values()], pa.int32()).take(place)
 
 
@@ -188,7 +184,3 @@ def first_fraction(column: pa.Array) -> int:
 def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
     """Tell whether whole numbers lie in [0, end)."""
     return not len(values) or (int(values.min()) >= 0 and int(values.max()) < end)
-
-
-def _is_text(column: pa.Array) -> bool:
-    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))

@@ -3,7 +3,6 @@
 Lists are read as Arrow keeps them, one long column with offsets, and ranked all at once.
 """
 
-import bisect
 import dataclasses
 import json
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.pool.arrow import first_unreadable, is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -20,6 +20,9 @@ from evalsampling.storage.filesystems import one_line
 
 _FAR = 1e-3
 """How far probabilities of grades may be from adding up to 1."""
+
+_NO_ARRAY = (pa.ArrowException, TypeError, OverflowError)
+"""What Arrow raises if it has no type for values."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +156,7 @@ def _list_lengths(batch: PoolBatch, name: str) -> IntArray:
         InputError: if it is no column of lists, or has a null.
     """
     column = batch.column(name)
-    if _is_text(column):
+    if is_text(column.type):
         return np.array([len(values) for values in _spelt(batch, name, column)], dtype=np.int64)
     return pc.list_value_length(list_column(batch, name)).to_numpy().astype(np.int64)
 
@@ -165,15 +168,11 @@ def list_column(batch: PoolBatch, name: str) -> pa.Array:
         InputError: if it is no such column, or has a null.
     """
     column = batch.column(name)
-    if _is_text(column):
+    if is_text(column.type):
         column = _parsed(batch, name, column)
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+    if not is_list(column.type):
         raise batch.error(name, 0, f"must be a list, got type {column.type}")
     return column
-
-
-def _is_text(column: pa.Array) -> bool:
-    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _spelt(batch: PoolBatch, name: str, texts: pa.Array) -> list[list[Any]]:
@@ -195,20 +194,9 @@ def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
     values = _spelt(batch, name, texts)
     try:
         return pa.array(values) if any(values) else pa.array(values, pa.list_(pa.string()))
-    except (pa.ArrowException, TypeError, OverflowError) as error:
-        row = bisect.bisect_left(
-            range(len(values)), True, key=lambda row: not _is_array(values[: row + 1])
-        )
+    except _NO_ARRAY as error:
+        row = first_unreadable(lambda end: pa.array(values[:end]), len(values), _NO_ARRAY)
         raise batch.error(name, row, f"its values do not go together: {one_line(error)}") from error
-
-
-def _is_array(values: list[Any]) -> bool:
-    """Tell whether Arrow has a type for values."""
-    try:
-        pa.array(values)
-    except (pa.ArrowException, TypeError, OverflowError):
-        return False
-    return True
 
 
 def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
@@ -219,18 +207,13 @@ def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
     """
     column = list_column(batch, name)
     lengths = pc.list_value_length(column).to_numpy()
-    values = pc.list_flatten(column)
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    return np.repeat(np.arange(len(column)), lengths), values
+    return np.repeat(np.arange(len(column)), lengths), plain(pc.list_flatten(column))
 
 
 def _check_items(batch: PoolBatch, name: str, query: IntArray, items: pa.Array) -> None:
     """Check that items are whole numbers or text, and no two of a query alike."""
     kind = items.type
-    if not (
-        pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    ):
+    if not (pa.types.is_integer(kind) or is_text(kind)):
         raise batch.error(name, 0, f"items must be integers or strings, got type {kind}")
     if items.null_count:
         at = pc.index(items.is_null(), True).as_py()
@@ -285,9 +268,8 @@ def _grade_model(
     name = str(system.probability)
     query, inner = _flat(batch, name)
     _check_lengths(batch, name, items, np.bincount(query, minlength=len(counts)), counts)
-    kind = inner.type
-    if len(inner) and not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        raise batch.error(name, 0, f"must be a list of lists, got a list of {kind}")
+    if len(inner) and not is_list(inner.type):
+        raise batch.error(name, 0, f"must be a list of lists, got a list of {inner.type}")
     if not len(inner):
         return np.zeros((0, grades))
     sizes = pc.fill_null(pc.list_value_length(inner), -1).to_numpy(zero_copy_only=False)

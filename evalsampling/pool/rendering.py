@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.pool.json_text import json_text
+from evalsampling.stats.arrays import BoolArray
 
 _FIRST, _LAST = np.datetime64("0001-01-02"), np.datetime64("9999-12-30")
 """Days between which Arrow's text is right in any zone."""
@@ -80,9 +81,7 @@ def _days_or_instants(values: pa.Array) -> pa.Array:
     return pc.if_else(values.is_valid(), text, pa.scalar(None, pa.string()))
 
 
-def _far(
-    instants: npt.NDArray[np.datetime64], usual: npt.NDArray[np.bool_], zoned: bool
-) -> pa.Array:
+def _far(instants: npt.NDArray[np.datetime64], usual: BoolArray, zoned: bool) -> pa.Array:
     """Return the text of instants that are not usual, in UTC."""
     days = np.datetime_as_string(instants[~usual])
     text = np.full(len(instants), None, dtype=object)

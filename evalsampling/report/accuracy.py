@@ -18,7 +18,7 @@ from evalsampling.report.markup import (
     paragraph,
     table,
 )
-from evalsampling.report.numbers import Number, called, decimals, pretty, shown
+from evalsampling.report.numbers import Number, called, decimals, pretty, shown, title
 from evalsampling.report.svg import scale_for
 from evalsampling.report.thresholds import (
     CURVES,
@@ -90,17 +90,19 @@ def differences(facts: Facts) -> Section | None:
         caption = f"Systems whose interval does not hold {neutral:g} can be distinguished."
         name = "Ratios of systems" if neutral else "Differences of systems"
         body.append(figure(interval_rows(rows, name, neutral), caption))
-    lines = []
-    for number in numbers:
-        digits = decimals(number.low, number.high)
-        lines.append(
-            [escape(pretty(number)), data(number.value, digits),
-             interval(number.low, number.high, digits), escape(verdict(number))]
-        )  # fmt: skip
+    lines = [
+        [escape(pretty(number)), *_figures(number), escape(verdict(number))] for number in numbers
+    ]
     head = ["comparison", "estimate", "interval", "verdict"]
     body.append(table("Comparisons of systems", head, lines, (1, 2)))
     body += [_contest(contest) for contest in facts.estimate["contests"]]
     return Section("differences", "Which system is better?", "".join(body))
+
+
+def _figures(number: Number) -> tuple[str, str]:
+    """Return value and interval of a number as markup, with as many digits as the interval has."""
+    digits = decimals(number.low, number.high)
+    return data(number.value, digits), interval(number.low, number.high, digits)
 
 
 def _compared(number: Number) -> str:
@@ -153,8 +155,7 @@ def curves(facts: Facts) -> Section | None:
         return None
     body = []
     for curve in curves_of(facts.numbers)[:MOST_CURVES]:
-        if not any(point.along.value is not None and point.up.value is not None
-                   for point in curve.points):  # fmt: skip
+        if not any(point.is_defined for point in curve.points):
             continue
         choices = cheapest(curve, facts.prevalence)
         caption = f"Area: {100 * facts.confidence:g} % interval of each point. "
@@ -178,23 +179,19 @@ def _has_band(curve: ScoreCurve) -> bool:
 
 
 def _choices(choices: Sequence[ThresholdChoice]) -> str:
-    rows = []
     letters = lettered(choices)
-    for choice in choices:
-        shown_first = (choice.point.up, choice.point.along)
-        rows.append(
-            [_cost(choice.miss_in_false_positives), letters[choice.point.threshold],
-             f"{choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
-             *(data(number.value, decimals(number.low, number.high)) + " ("
-               + interval(number.low, number.high, decimals(number.low, number.high)) + ")"
-               for number in shown_first),
-             data(choice.cost, 2)]
-        )  # fmt: skip
-    of_system = "" if choices[0].system is None else f" of {choices[0].system}"
+    rows = [
+        [_cost(choice.miss_in_false_positives), letters[choice.point.threshold],
+         f"{choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
+         *("{} ({})".format(*_figures(number)) for number in (choice.point.up, choice.point.along)),
+         data(choice.cost, 2)]
+        for choice in choices
+    ]  # fmt: skip
     along, up = (name.replace("_", " ") for name in CURVES[choices[0].curve])
     head = ["a miss costs", "ring", "threshold", up, along, "cost for each positive"]
     on = "" if choices[0].curve == PR_CURVE else ", by the ROC curve"
-    return table(f"Cheapest thresholds{of_system}{on}", head, rows, (2, 3, 4, 5))
+    name = title("Cheapest thresholds", choices[0].system)
+    return table(f"{name}{on}", head, rows, (2, 3, 4, 5))
 
 
 def _guaranteed(guarantee: Mapping[str, Any]) -> str:
@@ -227,9 +224,9 @@ def _points(curve: ScoreCurve) -> str:
         number.measure.partition(".")[2].replace("_", " ")
         for number in (curve.points[0].along, curve.points[0].up)
     )
-    of_system = "" if curve.system is None else f" of {curve.system}"
     head = ["threshold", along, "interval", up, "interval"]
-    return table(f"{curve.name.replace('_', ' ')}{of_system} by threshold", head, rows, range(1, 5))
+    name = title(curve.name.replace("_", " "), curve.system)
+    return table(f"{name} by threshold", head, rows, range(1, 5))
 
 
 def slices(facts: Facts) -> Section | None:
@@ -275,17 +272,15 @@ def _slice_table(
     scale = scale_for(ends, 0, 1)
     rows = []
     for part, number in listed:
-        digits = decimals(number.low, number.high)
+        value, span = _figures(number)
         rows.append(
-            [escape(part.value), f"{part.rows:,}", f"{part.labels:,}", data(number.value, digits),
-             interval(number.low, number.high, digits) if number.claims else escape(number.method),
+            [escape(part.value), f"{part.rows:,}", f"{part.labels:,}", value,
+             span if number.claims else escape(number.method),
              small_interval(IntervalRow.of(number), scale.low, scale.high)]
         )  # fmt: skip
     if whole is not None:
-        digits = decimals(whole.low, whole.high)
         rows.append(
-            ["<em>whole pool</em>", "", "", data(whole.value, digits),
-             interval(whole.low, whole.high, digits),
+            ["<em>whole pool</em>", "", "", *_figures(whole),
              small_interval(IntervalRow.of(whole), scale.low, scale.high)]
         )  # fmt: skip
     axis = f"{shown(scale.low, 0)} to {shown(scale.high, 0)}"

@@ -12,15 +12,12 @@ _PANEL, _HEIGHT, _GAP = 352, 234, 16
 _LEFT, _RIGHT, _TOP, _FOOT = 40, 14, 50, 42
 
 
-def convergence_chart(
-    labels: Sequence[int], numbers: Sequence[Sequence[Number]], title: str = "Estimate by labels"
-) -> Picture:
+def convergence_chart(labels: Sequence[int], numbers: Sequence[Sequence[Number]]) -> Picture:
     """Return a small chart for each number: its estimate and interval against labels.
 
     Args:
         labels: how many there are after each round, increasing.
         numbers: the estimates after each round, in the same order each time.
-        title: of the picture.
     """
     drawn = [place for place, number in enumerate(numbers[-1]) if number.value is not None]
     drawn = (drawn or list(range(len(numbers[-1]))))[:MOST_PANELS]
@@ -37,7 +34,8 @@ def convergence_chart(
     )
     width = columns * _PANEL + (columns - 1) * _GAP
     height = -(-count // 2) * _HEIGHT
-    return Picture(title, f"At the end: {description}", width, height, "".join(body))
+    about = f"At the end: {description}"
+    return Picture("Estimate by labels", about, width, height, "".join(body))
 
 
 def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: float) -> str:

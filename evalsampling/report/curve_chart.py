@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from evalsampling.report.numbers import Number, shown
+from evalsampling.report.numbers import Number, shown, title
 from evalsampling.report.svg import Picture, Scale, dot, line, path, tick_text, words
 from evalsampling.report.thresholds import PR_CURVE, CurvePoint, ScoreCurve, ThresholdChoice
 
@@ -37,7 +37,7 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
     """
     x = Scale(0, 1, _LEFT, _WIDTH - _RIGHT)
     y = Scale(0, 1, _HEIGHT - _FOOT, _TOP)
-    points = _thinned([point for point in curve.points if _is_defined(point)])
+    points = _thinned([point for point in curve.points if point.is_defined])
     body = _grid(curve.name, x, y)
     upper = [(_at(x, point.along), _end(y, point.up.high, 1.0)) for point in points]
     lower = [(_at(x, point.along), _end(y, point.up.low, 0.0)) for point in points]
@@ -50,10 +50,10 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
         if len(points) <= _FEW:
             body += [dot(_at(x, point.along), _at(y, point.up), radius=3) for point in points]
     body += _marked(choices, x, y)
-    of_system = "" if curve.system is None else f" of {curve.system}"
-    title = f"{'Precision-recall' if curve.name == PR_CURVE else 'ROC'} curve{of_system}"
+    kind = "Precision-recall" if curve.name == PR_CURVE else "ROC"
     description = "; ".join(_words(point) for point in _thinned(points, 6))
-    return Picture(title, description or "undefined everywhere", _WIDTH, _HEIGHT, "".join(body))
+    name, description = title(f"{kind} curve", curve.system), description or "undefined everywhere"
+    return Picture(name, description, _WIDTH, _HEIGHT, "".join(body))
 
 
 def _band(points: Sequence[CurvePoint], x: Scale, y: Scale) -> list[str]:
@@ -69,10 +69,6 @@ def _band(points: Sequence[CurvePoint], x: Scale, y: Scale) -> list[str]:
         for end in ("high", "low")
     }
     return [path(edge, "s-grey", width=1, dashes="4 3") for edge in spots.values() if edge]
-
-
-def _is_defined(point: CurvePoint) -> bool:
-    return point.along.value is not None and point.up.value is not None
 
 
 def _thinned(points: Sequence[CurvePoint], most: int = MOST_POINTS) -> list[CurvePoint]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
+from evalsampling.inference.results import Estimate, ReportedInterval, ReportedSensitivity, as_json
+from evalsampling.parts.records import read_record
 
 CLAIM_NOTHING = (
     "no ", "few ", "undefined", "unknown totals", "zero variance", "missing weight", "logit at",
@@ -102,6 +103,11 @@ class Number:
     statement: str = ""
     without_unmet: Mapping[str, float | None] | None = None
     outlook: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> "Number":
+        """Return the number of an estimate, as `estimate --json` tells it."""
+        return read_record(cls, as_json(estimate))
 
     @property
     def is_point(self) -> bool:

@@ -93,12 +93,8 @@ def _sentence(number: Number) -> str:
     return f'{sentence} <span class="soft">{escape(meaning)}</span>' if meaning else sentence
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
-
-
 def _level(facts: Facts) -> str:
-    return _percent(facts.confidence)
+    return f"{100 * facts.confidence:g} %"
 
 
 def _rests_on(facts: Facts) -> list[str]:

@@ -32,6 +32,11 @@ class CurvePoint:
     along: Number
     up: Number
 
+    @property
+    def is_defined(self) -> bool:
+        """Whether it has a place on both axes."""
+        return self.along.value is not None and self.up.value is not None
+
 
 @dataclasses.dataclass(frozen=True)
 class ScoreCurve:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.deviation import Deviation
@@ -78,10 +77,6 @@ class ActiveRisk(DeviationSampler):
     def needs_classes(self) -> bool:
         """Whether labels must be classes: to calibrate scores, or for a model of class shares."""
         return self.calibration is not None or self.model != "scores"
-
-    def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates with self-normalised weights ([AE] eq. 3.31)."""
-        return dataclasses.replace(inputs, self_normalised=True)
 
     def labels(self, table: CellTable, history: History) -> FloatArray:
         """Return pi(y|x) of the rows of each cell, shape (cells, classes)."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from evalsampling.samplers.ranked import RankedSampler
 from evalsampling.samplers.wave import Wave
+from evalsampling.spec.parameters import check_count
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.precision_queries import head_rank
@@ -37,8 +38,7 @@ class AdaStrat(RankedSampler):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        if isinstance(self.levels, bool) or not isinstance(self.levels, int) or self.levels < 1:
-            raise ValueError(f"levels must be a whole number of at least 1, got {self.levels!r}")
+        check_count("levels", self.levels)
 
     def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
         """Return the head up to l~ (section 4), and the last group if it is beyond."""

@@ -10,19 +10,13 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
-from evalsampling.measures.on_cells import (
-    adds_to,
-    always_adds_to,
-    cells_adding_to,
-    model_risk,
-)
+from evalsampling.measures.on_cells import adds_to, always_adds_to, cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, atom_norms, cell_norms
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -139,7 +133,7 @@ class AdaptiveImportance(ReplacementSampler):
         total = np.sum(table.count * value)
         return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells can add to the measure sampled for, shape (cells,)."""
         return cells_adding_to(self.measure, table)
 

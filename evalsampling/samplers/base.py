@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.census import known_value
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
-from evalsampling.inference.estimates import (
-    estimate_measure,
-    point_estimate,
-    refuse,
-    take_nil,
-)
+from evalsampling.inference.estimates import estimate_measure, point_estimate, refuse, take_nil
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.inference.precision_curve import PrecisionCurve
@@ -28,7 +22,7 @@ from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
@@ -134,7 +128,7 @@ class Sampler(abc.ABC):
         """Return the sampling probabilities of the next round, if it draws with replacement."""
         return None
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,): all unless overridden."""
         return np.ones(len(table), dtype=bool)
 
@@ -237,17 +231,11 @@ class Sampler(abc.ABC):
             return dataclasses.replace(inputs, chance=np.full(len(table), 1 / table.rows))
         weights = weights_under(proposal, table, answered, len(history))
         return dataclasses.replace(
-            inputs,
-            sample=inputs.sample.with_latest(weights),
-            chance=proposal.cell_probability,
+            inputs, sample=inputs.sample.with_latest(weights), chance=proposal.cell_probability
         )
 
     def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
+        self, table: CellTable, history: History, confidence: float, model: LabelModel | None = None
     ) -> EstimationInput:
         """Return the input of the estimators.
 
@@ -314,14 +302,14 @@ class ReplacementSampler(Sampler):
             InputError: if the measure is undefined on the pool.
         """
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn before any mixing, shape (cells,).
 
         All unless overridden.
         """
         return np.ones(len(table), dtype=bool)
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,)."""
         return np.ones(len(table), dtype=bool) if self.delta else self.unmixed_support(table)
 
@@ -375,7 +363,7 @@ class ReplacementSampler(Sampler):
 
 def weights_under(
     proposal: Proposal, table: CellTable, answered: History, questions: int
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Return what each question would weigh under a proposal, shape (questions,)."""
     chance = proposal.cell_probability[answered.cell]
     chance[proposal.atom] = proposal.atom_probability
@@ -392,3 +380,8 @@ def _requested_parts(requested: Requested) -> tuple[Requested, ...]:
 def no_atoms() -> IntArray:
     """Return the atoms of a proposal that has none."""
     return np.zeros(0, dtype=np.int64)
+
+
+def no_rounds(table: CellTable) -> History:
+    """Return the history of a pool before the first round, without slices."""
+    return History.start(table.outputs.prediction.shape[1], table.classes)

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
@@ -25,7 +24,7 @@ from evalsampling.measures.on_cells import (
 from evalsampling.measures.risks import Brier
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -123,7 +122,7 @@ class Compare(ReplacementSampler):
         """
         return Proposal(self._probability(table), no_atoms(), np.zeros(0))
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,)."""
         return self._probability(table) > 0
 
@@ -164,16 +163,14 @@ class Compare(ReplacementSampler):
         everywhere = np.ones(len(table), dtype=bool)
         return self._floored(_spread(pair, table, probability, centred=True), everywhere, table)
 
-    def _floored(
-        self, size: FloatArray, drawn: npt.NDArray[np.bool_], table: CellTable
-    ) -> FloatArray:
+    def _floored(self, size: FloatArray, drawn: BoolArray, table: CellTable) -> FloatArray:
         """Return a size that is not below the floor, 0 for cells that are not to be drawn."""
         rows = table.count * drawn
         least = self.floor * float(size @ rows) / max(int(rows.sum()), 1)
         return np.where(drawn, np.maximum(size, least), 0.0)
 
 
-def mean_proposal(sizes: Sequence[FloatArray], count: npt.NDArray[np.int64]) -> FloatArray:
+def mean_proposal(sizes: Sequence[FloatArray], count: IntArray) -> FloatArray:
     """Return the mean of proposals, each normalised over the pool first (eq. 5.16).
 
     Args:

@@ -12,6 +12,7 @@ import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.samplers.base import Sampler
+from evalsampling.spec.parameters import check_count
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
@@ -44,8 +45,7 @@ class EqualCountStrata(Sampler):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        if isinstance(self.strata, bool) or not isinstance(self.strata, int) or self.strata < 1:
-            raise ValueError(f"strata must be a whole number of at least 1, got {self.strata!r}")
+        check_count("strata", self.strata)
 
     @property
     def needs_classes(self) -> bool:

@@ -4,11 +4,10 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -64,7 +63,6 @@ class Given(ReplacementSampler):
             )
         return weight
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells have a positive weight before any label, shape (cells,)."""
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self._checked(table, start) > 0
+        return self._checked(table, no_rounds(table)) > 0

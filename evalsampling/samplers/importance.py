@@ -8,12 +8,12 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.score_calibration import check_calibration, recalibrated_table
 from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, cell_norms
+from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -62,6 +62,6 @@ class Importance(ReplacementSampler):
             value = np.ones(len(table))
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells can add to the measure sampled for, shape (cells,)."""
         return cells_adding_to(self.measure, table)

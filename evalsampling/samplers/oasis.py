@@ -8,10 +8,10 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.binary import FBeta, Precision, Recall
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -90,9 +90,9 @@ class Oasis(ReplacementSampler):
         self,
         table: CellTable,
         history: History,
-        weight: npt.NDArray[np.float64],
-        rate: npt.NDArray[np.float64],
-        predicted: npt.NDArray[np.float64],
+        weight: FloatArray,
+        rate: FloatArray,
+        predicted: FloatArray,
     ) -> float:
         """Return the estimated F-measure, or while it is undefined that which the rates imply."""
         sample = self.weigh(table, history)

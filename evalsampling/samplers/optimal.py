@@ -5,9 +5,10 @@ import dataclasses
 
 import numpy as np
 
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import adds_to, always_adds_to, bounding_outputs, each_label
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -37,8 +38,14 @@ class DeviationSampler(ReplacementSampler):
 
         No label changes the answer, since every class is possible in every cell.
         """
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self.probability(table, start) > 0
+        return self.probability(table, no_rounds(table)) > 0
+
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return the input of the estimates, with self-normalised weights.
+
+        [AE] eq. 3.31, the ratio estimator of [Y] eq. 4: see `active_risk`, `optimal_importance`.
+        """
+        return dataclasses.replace(inputs, self_normalised=True)
 
 
 def loss_norms(

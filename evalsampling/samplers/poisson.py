@@ -10,20 +10,15 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.nonresponse import (
-    response_by_leaf,
-    rows_represented,
-    share_answered,
-)
+from evalsampling.inference.nonresponse import response_by_leaf, rows_represented, share_answered
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.distinct import distinct_rows
@@ -215,12 +210,11 @@ class Poisson(Sampler):
         size = per_root_cost(deviation.of_cells(table, prior), table.cost)
         return mix_evenly(size, table.count, self.delta)
 
-    def support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,)."""
         if self.delta > 0:
             return np.ones(len(table), dtype=np.bool_)
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        return self.size(table, start) > 0
+        return self.size(table, no_rounds(table)) > 0
 
     def exhausted(self, table: CellTable, history: History) -> bool:
         """Whether every row that can be drawn has been; a stochastic oracle may be asked again."""
@@ -339,10 +333,7 @@ class Poisson(Sampler):
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         return dataclasses.replace(
-            inputs,
-            response=response,
-            self_normalised=not differs,
-            correct_bias=self.correct_bias,
+            inputs, response=response, self_normalised=not differs, correct_bias=self.correct_bias
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:

@@ -22,10 +22,10 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
 from evalsampling.samplers.wave import Wave
-from evalsampling.spec.parameters import number
+from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
@@ -95,10 +95,8 @@ class RankedSampler(Sampler):
             raise ValueError(
                 f"beta must be above 1 / (1 - eta) = {1 / (1 - self.eta):.4g}, got {self.beta:g}"
             )
-        for name in ("m", "first"):
-            count = getattr(self, name)
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}")
+        check_count("m", self.m)
+        check_count("first", self.first)
         least = LEAST_PRECISION_UNDER_NOISE if self.eta else 0.0
         if self.p_min is not None and not least < number("p_min", self.p_min) <= 1:
             raise ValueError(
@@ -152,8 +150,7 @@ class RankedSampler(Sampler):
         Raises:
             InputError: if the strata are not cut from the score.
         """
-        start = History.start(table.outputs.prediction.shape[1], table.classes)
-        wave = next(self._waves(table, start))
+        wave = next(self._waves(table, no_rounds(table)))
         in_head = wave.strata.last <= wave.head
         return int(wave.extra[in_head].sum()), int(wave.extra[~in_head].sum())
 

@@ -9,7 +9,6 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
@@ -20,7 +19,7 @@ from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -88,7 +87,7 @@ class Ranking(ReplacementSampler):
         size = self._size(table)
         return Proposal(size / (table.count @ size), no_atoms(), np.zeros(0))
 
-    def unmixed_support(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return whether the queries of each cell can be drawn, shape (cells,)."""
         return self._drawn(table)
 
@@ -96,7 +95,7 @@ class Ranking(ReplacementSampler):
         """Return the input of the estimates, with weights self-normalised unless rescaling."""
         return dataclasses.replace(inputs, self_normalised=not self.rescales)
 
-    def _drawn(self, table: CellTable) -> npt.NDArray[np.bool_]:
+    def _drawn(self, table: CellTable) -> BoolArray:
         """Return whether each cell can be drawn before any mixing, shape (cells,)."""
         if not self.rescales:
             return np.ones(len(table), dtype=bool)

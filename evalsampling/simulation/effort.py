@@ -10,11 +10,10 @@ import scipy
 from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
 from evalsampling.measures.deviation import Deviation
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import draws_within, predicted_saving
 from evalsampling.stats.draws import Proposal
-from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import distinct_rows
 
 MOST_DRAWS = 1e15
@@ -35,8 +34,7 @@ def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) 
         take that number of distinct rows; ``labels``: expected number of distinct rows; ``cost``:
         their expected cost. All are None for other samplers.
     """
-    start = History.start(table.outputs.prediction.shape[1], table.classes)
-    proposal = sampler.proposal(table, start)
+    proposal = sampler.proposal(table, no_rounds(table))
     draws = None
     if proposal is not None and not sampler.stochastic:
         cost = np.ones(len(table)) if table.cost is None else table.cost

@@ -5,14 +5,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 
@@ -78,7 +77,7 @@ def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
     return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
 
 
-def _whole_shares(table: CellTable) -> npt.NDArray[np.int64]:
+def _whole_shares(table: CellTable) -> IntArray:
     """Return the rows of each kind: shares of the cells' rows, rounded so that they add up."""
     ends = np.cumsum(table.kind_share) - np.arange(len(table))[table.kind_cell]
     count = table.count[table.kind_cell]

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from evalsampling import samplers
@@ -34,6 +33,7 @@ from evalsampling.simulation.simulate import Plan, run_repeat, title
 from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 
 MOST_ATTEMPTS = 100
@@ -320,7 +320,7 @@ def _imagine_defined(
     measures: Sequence[Requested],
     seed: Sequence[int],
     off: bool = False,
-) -> tuple[KnownPool, list[npt.NDArray[np.float64]]]:
+) -> tuple[KnownPool, list[FloatArray]]:
     """Return an imagined pool on which every measure has a value, and the true values.
 
     Raises:
@@ -342,7 +342,7 @@ def _imagine_defined(
     )
 
 
-def _outcome(point: Point, truth: npt.NDArray[np.float64]) -> _Outcome:
+def _outcome(point: Point, truth: FloatArray) -> _Outcome:
     is_defined = np.isfinite(truth)
     square = float(np.sum((np.nan_to_num(point.value) - truth)[is_defined] ** 2))
     widths = [e.intervals[0].high - e.intervals[0].low for e in point.estimates]

@@ -12,7 +12,7 @@ from evalsampling.inference.anticipation import draw_moments
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures.comparisons import Comparison, Quotient
-from evalsampling.samplers.base import ReplacementSampler, Sampler
+from evalsampling.samplers.base import ReplacementSampler, Sampler, no_rounds
 from evalsampling.simulation.effort import effort_of_draws
 from evalsampling.simulation.imagined import imagine, with_value
 from evalsampling.simulation.processes import repeat_all
@@ -122,7 +122,7 @@ def draws_for(
         ``draws``, and their expected ``labels`` and ``cost``; each None if no number of draws has
         the power.
     """
-    start = History.start(table.outputs.prediction.shape[1], table.classes)
+    start = no_rounds(table)
     proposal = sampler.proposal(table, start)
     if not isinstance(sampler, ReplacementSampler) or not sampler.can_estimate(table, measure):
         return None

@@ -83,6 +83,16 @@ def number(key: str, value: Any) -> float:
     return float(value)
 
 
+def check_count(key: str, value: Any) -> None:
+    """Check that a parameter is a whole number of at least 1.
+
+    Raises:
+        ValueError: if it is not, naming the key.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
+
+
 def check_share(key: str, value: Any) -> None:
     """Check that a parameter is a number in [0, 1].
 

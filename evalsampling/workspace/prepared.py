@@ -5,7 +5,6 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,6 +22,7 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.sections import Section
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
@@ -164,7 +164,7 @@ class PreparedPool:
         cell = np.searchsorted(self.table.code, code)
         return PermanentNumbers.of_hashes(cell, hashes, self.table.count)
 
-    def read_rows(self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> pa.Table:
+    def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
         """Return rows of the reserve by cell and rank.
 
         Args:
@@ -197,7 +197,7 @@ def _budgets(store: Store) -> tuple[Budget, ...]:
 
 
 def cells_to_store(
-    table: CellTable, mean: npt.NDArray[np.float64], stratification: "Stratification"
+    table: CellTable, mean: FloatArray, stratification: "Stratification"
 ) -> pa.Table:
     """Return the contents of cells.parquet: for each cell its code, leaf, rows and means.
 

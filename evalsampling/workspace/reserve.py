@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
 from evalsampling.preparation.reserve import Reserve
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import IntArray, UInt64Array
 from evalsampling.storage import Store
 from evalsampling.storage.checksums import Checksum
 
@@ -37,9 +36,7 @@ class ReserveFiles:
         name = f"part-{part:05d}-{self.attempt}".rstrip("-")
         return self._write(name, reserve.ranks, reserve)
 
-    def write_top_up(
-        self, number: int, part: int, reserve: Reserve, first_rank: npt.NDArray[np.int64]
-    ) -> None:
+    def write_top_up(self, number: int, part: int, reserve: Reserve, first_rank: IntArray) -> None:
         """Write a part of a top-up.
 
         Args:
@@ -51,17 +48,13 @@ class ReserveFiles:
         name = f"{top_up_name(number)}-{part:05d}"
         self._write(name, reserve.ranks + first_rank, reserve)
 
-    def _write(
-        self, name: str, ranks: npt.NDArray[np.int64], reserve: Reserve
-    ) -> tuple[str, Checksum]:
+    def _write(self, name: str, ranks: IntArray, reserve: Reserve) -> tuple[str, Checksum]:
         assert reserve.rows is not None
         rows = reserve.rows.append_column(RANK, pa.array(ranks))
         file = f"{FOLDER}/{name}.parquet"
         return file, self.store.write_table(file, rows, _GROUP_ROWS)
 
-    def read(
-        self, cell: npt.NDArray[np.int64], rank: npt.NDArray[np.int64], columns: Sequence[str]
-    ) -> pa.Table:
+    def read(self, cell: IntArray, rank: IntArray, columns: Sequence[str]) -> pa.Table:
         """Return columns of rows by cell and rank.
 
         Args:
@@ -95,7 +88,7 @@ class ReserveFiles:
         rows = order[np.searchsorted(held_keys, keys, sorter=order)]
         return held.select(columns).take(pa.array(rows, type=pa.int64())).combine_chunks()
 
-    def hashes(self) -> tuple[npt.NDArray[np.int64], UInt64Array]:
+    def hashes(self) -> tuple[IntArray, UInt64Array]:
         """Return cell codes and hashes of all rows, ordered by cell and rank, shape (rows,)."""
         held = _each_once(self._read([CELL, RANK, HASH]))
         return held[CELL].to_numpy(), held[HASH].to_numpy()
@@ -104,7 +97,7 @@ class ReserveFiles:
         """Return cell, rank, hash and id of all rows, ordered by cell and rank."""
         return _each_once(self._read([CELL, RANK, HASH, ID]))
 
-    def with_hashes(self, hashes: npt.NDArray[np.uint64]) -> pa.Table:
+    def with_hashes(self, hashes: UInt64Array) -> pa.Table:
         """Return hash, id, file and row of the rows with some hashes."""
         return self._read([HASH, ID, FILE, ROW], pc.field(HASH).isin(pa.array(hashes)))
 

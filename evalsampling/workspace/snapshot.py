@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
@@ -20,15 +19,14 @@ from evalsampling.labels.vote import Pair
 from evalsampling.labels.vote_rules import decided_by
 from evalsampling.labels.votes import Register, answers_of
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles, read_rounds
-from evalsampling.workspace.workspace import (
-    Workspace,
-)
+from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.analysis import Analysis
@@ -190,7 +188,7 @@ class Snapshot:
         return sum(files.number <= delivery.rounds for files in self.standing)
 
     @functools.cached_property
-    def labels(self) -> npt.NDArray[np.int64]:
+    def labels(self) -> IntArray:
         """Class code of each task's label, shape (tasks,), `NO_LABEL` where none is decided."""
         return self.tally.codes
 
@@ -208,7 +206,7 @@ class Snapshot:
         return control_subjects(self.controls, first, self.pool.spec.labels.codes)
 
     @property
-    def gold(self) -> npt.NDArray[np.int64]:
+    def gold(self) -> IntArray:
         """Counts of gold rows by true class and decided label, shape (classes, classes).
 
         Labels that are numbers have no gold rows: shape (0, 0).
@@ -399,7 +397,7 @@ class Snapshot:
         return history
 
     @property
-    def _ends(self) -> npt.NDArray[np.int64]:
+    def _ends(self) -> IntArray:
         """Index after the last task of each round that was not withdrawn."""
         sizes = [len(files.subjects) for files in self.standing]
         return np.cumsum(np.array(sizes, dtype=np.int64))

@@ -6,7 +6,6 @@ contents.
 """
 
 import contextlib
-import csv
 import dataclasses
 import functools
 import json
@@ -21,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.vendor import escaped
+from evalsampling.labels.vendor import write_csv
 from evalsampling.storage import Draft, folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import sealed
@@ -256,43 +255,21 @@ class Workspace:
     # --- rounds
 
     @contextlib.contextmanager
-    def new_round(
-        self, number: int, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
+    def new_batch(
+        self, folder: str, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
     ) -> Iterator[Path]:
-        """Yield a directory for the other files of a round, which is added if the block succeeds.
+        """Yield a directory for the other files of a batch, which is added if the block succeeds.
 
         Args:
-            number: of the round, the next one.
+            folder: of the next round or adjudication: see `round_folder`, `adjudication_folder`.
             design: for design.json.
             manifest: of the job.
             forgotten: number of the next record of erased payload, before the payload was read.
 
         Raises:
-            InputError: if another command added a round or erased payload meanwhile; its files are
-                not changed.
+            InputError: if another command added such a batch or erased payload meanwhile; its
+                files are not changed.
         """
-        folder = round_folder(number)
-        with self._new_batch(folder, design, manifest, "round", forgotten) as directory:
-            yield directory
-
-    @contextlib.contextmanager
-    def new_adjudication(
-        self, number: int, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
-    ) -> Iterator[Path]:
-        """Yield a directory for the other files of an adjudication batch, as `new_round` does."""
-        folder = adjudication_folder(number)
-        with self._new_batch(folder, design, manifest, "batch", forgotten) as directory:
-            yield directory
-
-    @contextlib.contextmanager
-    def _new_batch(
-        self,
-        folder: str,
-        design: dict[str, Any],
-        manifest: dict[str, Any],
-        called: str,
-        forgotten: int,
-    ) -> Iterator[Path]:
         with self.store.draft() as draft:
             directory = draft.directory / folder
             directory.mkdir(parents=True)
@@ -302,6 +279,7 @@ class Workspace:
                 check = functools.partial(self._check_forgotten, forgotten)
                 draft.commit(f"{folder}/design.json", design, check)
             except FileExistsError as error:
+                called = "round" if folder.startswith("rounds/") else "batch"
                 raise _meanwhile(self.store.url(folder), f"made this {called}") from error
 
     def tasks_of(self, number: int, exported: str | None) -> str | None:
@@ -339,7 +317,8 @@ class Workspace:
                 stored = new.votes.replace_schema_metadata(metadata)
                 write_parquet(stored, draft.path(name))
                 if len(new.rejects):
-                    _write_rejects(new.rejects, draft.path(_rejects(new.name, new.details["file"])))
+                    path = draft.path(_rejects(new.name, new.details["file"]))
+                    write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
             try:
                 names = [new.name for new in deliveries]
                 check = functools.partial(self._check_forgotten, forgotten)
@@ -392,15 +371,6 @@ def _rejects(name: str, file: str) -> str:
     stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
     digest, dash, number = name.partition("-")
     return f"labels/{stem}-{digest[:_OF_A_HASH]}{dash}{number}.rejects.csv"
-
-
-def _write_rejects(rejects: pa.Table, path: Path) -> None:
-    """Write rejected rows as CSV for a spreadsheet, which takes no value for a formula."""
-    columns = [[escaped(value) for value in column.to_pylist()] for column in rejects.columns]
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(rejects.column_names)
-        lines.writerows(zip(*columns, strict=True))
 
 
 def _manifest(job: str) -> str:

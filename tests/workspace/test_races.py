@@ -186,17 +186,17 @@ def test_another_round_comes_in_before_ours_is_told(
     one = job()
     url = move(one, bucket)
     prepare(bucket)
-    new_round, other = Workspace.new_round, []
+    new_batch, other = Workspace.new_batch, []
 
     @contextlib.contextmanager
     def late(self: Workspace, *arguments: Any) -> Iterator[Path]:
-        with new_round(self, *arguments) as directory:
+        with new_batch(self, *arguments) as directory:
             yield directory
         if not other:
             other.append(None)
             other.append(call("sample", url, "--next", "--json").json)
 
-    monkeypatch.setattr(Workspace, "new_round", late)
+    monkeypatch.setattr(Workspace, "new_batch", late)
     told = call("sample", url, "--json").json
     assert (told["round"], told["batch"]) == (1, f"{url}/rounds/0001/batch.csv")
     assert (other[1]["round"], other[1]["batch"]) == (2, f"{url}/rounds/0002/batch.csv")

@@ -14,6 +14,7 @@ import fastavro
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import first_unreadable
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, Split, WorkItem
@@ -55,6 +56,9 @@ _TYPES: Mapping[str, pa.DataType] = {
     "long-local-timestamp-micros": pa.timestamp("us"),
 }
 """Arrow's types for Avro's; all others become text. Logical types are those fastavro knows."""
+
+_MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
+"""What Arrow raises for a value that is not of a type."""
 
 _NUMBERS = frozenset({pa.int64(), pa.float32(), pa.float64()})
 
@@ -213,19 +217,13 @@ def _array(
     values = list(map(operator.itemgetter(field.name), records))
     try:
         return pa.array(values, field.type)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+    except _MISFITS as error:
         if pa.types.is_string(field.type):
             return pa.array(map(as_text, values), field.type)
-        row = next(row for row, value in enumerate(values) if not _fits(value, field.type))
+        row = first_unreadable(
+            lambda end: pa.array(values[:end], field.type), len(values), _MISFITS
+        )
         raise InputError(
             f"{path}: column {field.name!r}, row {first_row + row}: must be {field.type}, "
             f"got {reprlib.repr(values[row])}"
         ) from error
-
-
-def _fits(value: Any, kind: pa.DataType) -> bool:
-    try:
-        pa.array([value], kind)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return False
-    return True

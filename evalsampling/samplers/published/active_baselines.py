@@ -8,11 +8,11 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.binary import Accuracy
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.published.optimal_importance import OptimalImportance
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
@@ -44,7 +44,7 @@ class ActiveCosts(OptimalImportance):
     name = "active_lambda"
     needs_costs = True
 
-    def probability(self, table: CellTable, history: History) -> npt.NDArray[np.float64]:
+    def probability(self, table: CellTable, history: History) -> FloatArray:
         """Return q before costs, shape (cells,): uniform over all rows."""
         return np.full(len(table), 1 / table.rows)
 
@@ -61,7 +61,7 @@ class ActiveError(OptimalImportance):
         """True: labels must be classes, since an error is a wrong class."""
         return True
 
-    def deviation(self, table: CellTable, prior: npt.NDArray[np.float64]) -> Deviation:
+    def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
         """Return the deviation of the error rate."""
         measure = Accuracy(system=self.measure.system)
         return Deviation.from_cells(measure, table, prior, self.smoothing)

@@ -7,7 +7,6 @@ References:
 
 import dataclasses
 
-from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.optimal import DeviationSampler
@@ -46,10 +45,6 @@ class OptimalImportance(DeviationSampler):
     def needs_classes(self) -> bool:
         """Whether labels must be classes: to calibrate the prior."""
         return self.calibration is not None
-
-    def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates, for the ratio estimator of [Y] eq. 4."""
-        return dataclasses.replace(inputs, self_normalised=True)
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
         """Return q = h / sum h ([Y] eq. 53), shape (cells,); uniform if h is 0 for all rows."""
