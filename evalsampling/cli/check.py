@@ -29,5 +29,9 @@ def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
 
 
 COMMAND = Command.of(
-    SpecOptions, _run, _text, failed=lambda result: not result.ok, reads_pools=True
+    SpecOptions,
+    _run,
+    _text,
+    failed=lambda result: not result.ok,
+    reads_pools=True,
 )

@@ -23,4 +23,9 @@ def _text(_: argparse.Namespace, result: VerifyResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command.of(WorkspaceOptions, verify, _text, failed=lambda result: not result.ok)
+COMMAND = Command.of(
+    WorkspaceOptions,
+    verify,
+    _text,
+    failed=lambda result: not result.ok,
+)

@@ -15,7 +15,12 @@ from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import missing_column, read_features, read_slices, required_columns
+from evalsampling.pool.columns import (
+    missing_column,
+    read_features,
+    read_slices,
+    required_columns,
+)
 from evalsampling.pool.files import find_files
 from evalsampling.pool.scorer import Scorer
 from evalsampling.preparation.assignment import check_slices

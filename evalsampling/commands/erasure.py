@@ -125,7 +125,11 @@ class Erasure:
         return set(batch.filter(is_among(batch, ID, ids))[TASK].to_pylist())
 
     def _shown(
-        self, exported: str, there: Sequence[str], shown: pa.Table, number: int
+        self,
+        exported: str,
+        there: Sequence[str],
+        shown: pa.Table,
+        number: int,
     ) -> Iterator[tuple[str, bytes]]:
         """Yield the files for the annotators anew, as far as they are still there."""
         with tempfile.TemporaryDirectory() as directory:

@@ -163,7 +163,9 @@ class EstimateResult(Result):
 
 
 def result_of(
-    snapshot: Snapshot, measures: Sequence[Requested] | None = None, intervals: Sequence[str] = ()
+    snapshot: Snapshot,
+    measures: Sequence[Requested] | None = None,
+    intervals: Sequence[str] = (),
 ) -> EstimateResult:
     """Return the estimates from what a workspace holds.
 

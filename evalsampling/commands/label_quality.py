@@ -103,7 +103,9 @@ def missing_labels(
 
 
 def label_error(
-    snapshot: Snapshot, measures: Sequence[Requested] | None, estimates: Sequence[Estimate]
+    snapshot: Snapshot,
+    measures: Sequence[Requested] | None,
+    estimates: Sequence[Estimate],
 ) -> LabelError | None:
     """Return what wrong labels do to the measures, None without gold rows.
 

@@ -24,7 +24,13 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import Range, as_one, build_entry, build_measures, choose_measures
+from evalsampling.measures.build import (
+    Range,
+    as_one,
+    build_entry,
+    build_measures,
+    choose_measures,
+)
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.joint import Joint

@@ -68,7 +68,10 @@ def figure(picture: Picture, caption: str) -> str:
 
 
 def table(
-    caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: Sequence[int] = (),
 ) -> str:
     """Return a table whose first column names the rows.
 

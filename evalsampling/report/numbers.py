@@ -7,7 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.results import Estimate, ReportedInterval, ReportedSensitivity, as_json
+from evalsampling.inference.results import (
+    Estimate,
+    ReportedInterval,
+    ReportedSensitivity,
+    as_json,
+)
 from evalsampling.parts.records import read_record
 
 CLAIM_NOTHING = (

@@ -13,7 +13,12 @@ import numpy as np
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
-from evalsampling.measures.on_cells import adds_to, always_adds_to, cells_adding_to, model_risk
+from evalsampling.measures.on_cells import (
+    adds_to,
+    always_adds_to,
+    cells_adding_to,
+    model_risk,
+)
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, atom_norms, cell_norms
 from evalsampling.stats.arrays import BoolArray, FloatArray

@@ -9,7 +9,12 @@ import numpy as np
 
 from evalsampling.inference.census import known_value
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
-from evalsampling.inference.estimates import estimate_measure, point_estimate, refuse, take_nil
+from evalsampling.inference.estimates import (
+    estimate_measure,
+    point_estimate,
+    refuse,
+    take_nil,
+)
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.inference.precision_curve import PrecisionCurve
@@ -231,11 +236,17 @@ class Sampler(abc.ABC):
             return dataclasses.replace(inputs, chance=np.full(len(table), 1 / table.rows))
         weights = weights_under(proposal, table, answered, len(history))
         return dataclasses.replace(
-            inputs, sample=inputs.sample.with_latest(weights), chance=proposal.cell_probability
+            inputs,
+            sample=inputs.sample.with_latest(weights),
+            chance=proposal.cell_probability,
         )
 
     def inputs(
-        self, table: CellTable, history: History, confidence: float, model: LabelModel | None = None
+        self,
+        table: CellTable,
+        history: History,
+        confidence: float,
+        model: LabelModel | None = None,
     ) -> EstimationInput:
         """Return the input of the estimators.
 

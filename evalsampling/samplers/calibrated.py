@@ -16,7 +16,11 @@ from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
 from evalsampling.inference.nonresponse import response_by_leaf
-from evalsampling.inference.predictive import LabelModel, expected_labels, likely_rates
+from evalsampling.inference.predictive import (
+    LabelModel,
+    expected_labels,
+    likely_rates,
+)
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to

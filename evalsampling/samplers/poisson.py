@@ -12,7 +12,11 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.nonresponse import response_by_leaf, rows_represented, share_answered
+from evalsampling.inference.nonresponse import (
+    response_by_leaf,
+    rows_represented,
+    share_answered,
+)
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
@@ -333,7 +337,10 @@ class Poisson(Sampler):
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         return dataclasses.replace(
-            inputs, response=response, self_normalised=not differs, correct_bias=self.correct_bias
+            inputs,
+            response=response,
+            self_normalised=not differs,
+            correct_bias=self.correct_bias,
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:

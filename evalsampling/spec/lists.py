@@ -40,7 +40,8 @@ def read_lists(pool: Section) -> ListsSpec | None:
     if pool.get("systems") is None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
     return ListsSpec(
-        items=str(section.text("items", required=True)), payload=section.columns("payload")
+        items=str(section.text("items", required=True)),
+        payload=section.columns("payload"),
     )
 
 

@@ -50,7 +50,10 @@ class BeamEngine:
         return rows | step.name >> map_batches(step)
 
     def run(
-        self, rows: beam.PCollection[Any], *stages: Stage, columns: Sequence[str] | None = None
+        self,
+        rows: beam.PCollection[Any],
+        *stages: Stage,
+        columns: Sequence[str] | None = None,
     ) -> list[pvalue.AsSideInput]:
         return [_result(rows, stage) for stage in stages]
 

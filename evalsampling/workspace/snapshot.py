@@ -26,7 +26,9 @@ from evalsampling.workspace.adjudications import Adjudication, read_adjudication
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles, read_rounds
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import (
+    Workspace,
+)
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.analysis import Analysis

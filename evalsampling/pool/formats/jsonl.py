@@ -13,7 +13,14 @@ import pyarrow.json
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.text import BATCH_ROWS, Block, Lines, first_block, index, read_blocks
+from evalsampling.pool.formats.text import (
+    BATCH_ROWS,
+    Block,
+    Lines,
+    first_block,
+    index,
+    read_blocks,
+)
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, WorkItem
 
