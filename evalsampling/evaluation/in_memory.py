@@ -120,7 +120,7 @@ class MemoryPool:
             spec = _with_classes(spec, list(pool["probability"]))
             if "score" not in {*pool, *table.names}:
                 spec, pool = _cut_by_probabilities(spec, pool)
-        wanted = _columns_named(pool, spec, with_id="id" in pool)
+        wanted = _columns_named(pool, spec, with_id="id" in {*pool, *table.names})
         there = {name: table.column(name) for name in wanted}
         if not there:
             raise InputError("no columns are given")

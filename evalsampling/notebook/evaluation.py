@@ -67,8 +67,8 @@ class Evaluation:
         Args:
             frame: a DataFrame of pandas, polars or another library, an Arrow table, or a mapping
                 from names to columns. Only columns that are named are read.
-            id: column that names the rows; by default the index of a DataFrame that has one, else
-                the rows' numbers.
+            id: column that names the rows; by default ``id``, where there is none the index of a
+                DataFrame that has one, else the rows' numbers.
             score: column that drives the strata; by default ``score``. Without it a column for each
                 class in ``probability`` does: strata are cut from all of these by a k-d tree.
             prediction: column of the classes predicted, or ``{"threshold": x}``; by default

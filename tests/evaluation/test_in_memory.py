@@ -182,6 +182,15 @@ def test_indexes_that_differ_are_refused() -> None:
         Evaluation.from_frame([1, 2])
 
 
+@pytest.mark.parametrize("given", [{}, {"id": "id"}, {"pool": {"id": "id"}}])
+def test_a_column_called_id_names_the_rows(given: dict[str, Any]) -> None:
+    """Not the index, or labels by ids would go to other rows without a word."""
+    frame = pd.DataFrame(columns()).rename(columns={"key": "id"})
+    frame.index = frame.index[::-1]
+    ids = Evaluation.from_frame(frame, prediction="guess", seed=1, **given).sample(10)
+    assert set(ids.tolist()) <= set(frame["id"])
+
+
 def test_whole_floats_are_classes() -> None:
     """As of a column of pandas that had missing values once."""
     frame = pd.DataFrame(columns()).astype({"guess": float})
