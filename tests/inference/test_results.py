@@ -282,7 +282,7 @@ def test_error_far_below_the_expected_one_is_warned_of() -> None:
         assert found.claims
         assert found.reliable == reliable
         assert len(found.warnings) == (not reliable)
-    words = "make expect"
+    words = "do not rely on it"
     found = estimate_one(evidence=Evidence("positives", expected_error=1e9))
     assert words in found.warnings[0]
     nothing = estimate_one(evidence=dataclasses.replace(lacking(2), expected_error=1e9))

@@ -104,7 +104,7 @@ def test_an_annotator_who_chose_nothing_is_told_what_is_wanted(
         ({"space": "grades"}, "labels.space: grades is not asked for by it"),
         ({"space": "teal"}, "labels.space: teal is of a package that is not installed here"),
         ({"space": "numpy:array"}, "numpy:array is no class below .*LabelSpace"),
-        ({"space": "teal", "classes": [0, 1]}, "labels.classes: with labels.space, that tells"),
+        ({"space": "teal", "classes": [0, 1]}, "labels.classes: with labels.space, which says"),
         ({"space": 3}, "unknown labels.space 3"),
     ],
 )
