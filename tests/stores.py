@@ -32,7 +32,10 @@ def move(one: Job, bucket: storage.Bucket, **keys: object) -> str:
 
 
 def prepare(bucket: storage.Bucket, *options: object) -> Result:
-    return call("prepare", f"gs://{bucket.name}/specs/evaluation.yaml", "--json", *options)
+    """Run `prepare --json` on the spec in a bucket, by Beam unless options say otherwise."""
+    by_beam = ("--direct_num_workers=2",)
+    spec = f"gs://{bucket.name}/specs/evaluation.yaml"
+    return call("prepare", spec, "--json", *(options or by_beam))
 
 
 def answer(url: str, number: int, one: Job, bucket: storage.Bucket, name: str) -> str:
