@@ -31,7 +31,7 @@ def test_an_evaluation_in_the_store_is_what_it_is_here(
     scorer = {"scorer": "tests.jobs:same"} if scored else {}
     one = job(files=3, budget=60, pool=scorer)
     url = move(one, bucket)
-    here = call("prepare", one.spec, "--json").json
+    here = call("prepare", one.spec, "--json", "--direct_num_workers=2").json
     there = prepare(bucket).json
     assert there["workspace"] == url
     compared = ("rows", "leaves", "cells", "reserve_rows", "runner")
