@@ -5,7 +5,7 @@ INTERRUPTED = 130
 
 
 class InputError(ValueError):
-    """Bad input, told in one line: what is wrong, and where (file, column, row).
+    """Bad input, described in one line: what is wrong, and where (file, column, row).
 
     Everything a user can mend raises this class: a wrong spec, pool, label file or
     workspace. The command line prints its message and exits with 1; anything else that
@@ -18,7 +18,7 @@ class UsageError(InputError):
 
 
 def exit_code(error: BaseException) -> int:
-    """Return the exit code of a command that ended with an error it told of."""
+    """Return the exit code of a command that ended with an error it reported."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     return 2 if isinstance(error, UsageError) else 1

@@ -45,7 +45,9 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
         )
     for head in below:
         lines.append(f"{'annotator':<{width}}  {head}")
-        lines += [f"{name:<{width}}  {one}" for name, one in zip(names, shares[head], strict=True)]
+        lines += [
+            f"{name:<{width}}  {share}" for name, share in zip(names, shares[head], strict=True)
+        ]
     if result.annotators and not shares:
         lines += wrapped(
             "who errs is not known: no row has two answers, and there are no gold rows and no "

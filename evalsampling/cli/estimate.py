@@ -42,8 +42,8 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
-    at_the_top = {one.words for one in result.mostly_rejected}
-    warnings = (f"warning: {one}" for one in result.warnings if one not in at_the_top)
+    at_the_top = {rejection.words for rejection in result.mostly_rejected}
+    warnings = (f"warning: {warning}" for warning in result.warnings if warning not in at_the_top)
     notes = (f"note: {note}" for note in result.notes)
     for line in [*result.messages, *warnings, *notes]:
         logs.say(line)
@@ -71,7 +71,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
-    lines = [line for one in result.mostly_rejected for line in wrapped(one.words, "  ")]
+    lines = [
+        line for rejection in result.mostly_rejected for line in wrapped(rejection.words, "  ")
+    ]
     labels = counted(result.labels, "label")
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:

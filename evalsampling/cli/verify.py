@@ -14,11 +14,11 @@ def _text(_: argparse.Namespace, result: VerifyResult) -> str:
     if result.absent:
         lines.append(f"{len(result.absent)} files of the pool not compared; {result.absent[0]}")
     if result.drafts:
-        one = result.drafts == 1
-        drafts = "1 draft that does" if one else f"{result.drafts} drafts that do"
+        single = result.drafts == 1
+        drafts = "1 draft that does" if single else f"{result.drafts} drafts that do"
         lines.append(
             f"{drafts} not count, of commands that are at work or were killed; "
-            f"{'it' if one else 'they'} may hold payload"
+            f"{'it' if single else 'they'} may hold payload"
         )
     return "\n".join(lines)
 

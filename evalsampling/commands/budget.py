@@ -64,7 +64,7 @@ def raise_budget(options: BudgetOptions, context: ExecutionContext = HERE) -> Bu
                 f"{workspace.path}: the budget is {before.words}, and can only be raised, not set "
                 f"to {wanted.words}"
             )
-        told = {"budget": wanted.to_mapping(), "before": before.to_mapping()}
+        change = {"budget": wanted.to_mapping(), "before": before.to_mapping()}
         if wanted != before:
             number = workspace.next_number(BUDGETS)
             manifest = context.manifest(
@@ -75,7 +75,7 @@ def raise_budget(options: BudgetOptions, context: ExecutionContext = HERE) -> Bu
                 options={"amount": options.amount, "labels": options.labels},
                 counts={"budget": round(options.amount)},
             )
-            workspace.add_budget(number, told, manifest)
+            workspace.add_budget(number, change, manifest)
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         short = int(short_cells(snapshot, None).short.sum())
-    return BudgetResult(**told, short=short)
+    return BudgetResult(**change, short=short)

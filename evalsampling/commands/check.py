@@ -45,7 +45,7 @@ class CheckResult(Result):
 
     Attributes:
         problems: in words, each in a line; none if nothing was found.
-        files: of the pool, None if it cannot be told.
+        files: of the pool, None if it cannot be known.
         rows: of the pool, likewise.
         looked_at: rows whose values were looked at, the first of the pool.
         warnings: what is odd about these, but does not keep the workspace from being prepared.
@@ -92,7 +92,7 @@ def check(options: SpecOptions) -> CheckResult:
     looked_at = sum(map(len, batches))
     if catalog is not None and looked_at < catalog.rows:
         warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
-    # By themselves too: of several columns that are wrong each is told.
+    # By themselves too: each of several wrong columns is reported.
     for look in (_check_slices, _check_features, _check_payload, _check_ids):
         with _telling(problems):
             look(spec, batches)
@@ -126,14 +126,14 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
         first = PoolFile.inspect(find_files(spec.pool.path)[0])
     except InputError:
         return []  # The catalog tells of that.
-    known = first.contents.schema.names
-    if not known:
+    columns = first.contents.schema.names
+    if not columns:
         return []  # It is empty.
     return [
         f"{first.stored.path}: column {name!r} is missing"
-        f"{missing_column(name, spec) or nearest(name, known)}"
+        f"{missing_column(name, spec) or nearest(name, columns)}"
         for name in required_columns(spec)
-        if name not in known
+        if name not in columns
     ]
 
 

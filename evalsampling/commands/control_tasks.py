@@ -53,12 +53,12 @@ def rows_of(snapshot: Snapshot, questions: list[int]) -> pa.Table:
 
 
 def _controls(
-    snapshot: Snapshot, kind: str, number: int, rows: pa.Table, known: Any, check: bool
+    snapshot: Snapshot, kind: str, number: int, rows: pa.Table, reference: Any, check: bool
 ) -> pa.Table:
-    """Return the tasks of one kind: ``known`` are classes of gold rows, questions of repeats."""
+    """Return tasks of one kind: ``reference`` has classes of gold rows, or repeated questions."""
     pool = snapshot.pool
     names = [opaque_name(pool.task_key, kind, number, id) for id in rows[ID].to_pylist()]
     names = [with_check(name) for name in names] if check else names
     tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, number))
-    like = pa.table({TASK: names, LABEL if kind == GOLD else QUESTION: known})
+    like = pa.table({TASK: names, LABEL if kind == GOLD else QUESTION: reference})
     return make_controls(tasks, kind, like)

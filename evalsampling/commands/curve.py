@@ -28,9 +28,11 @@ class Bounds:
     high: float
 
     @classmethod
-    def at(cls, one: Bounded, place: int) -> "Bounds":
+    def at(cls, measure: Bounded, place: int) -> "Bounds":
         """Return the bounds of one group."""
-        return cls(float(one.value[place]), float(one.low[place]), float(one.high[place]))
+        return cls(
+            float(measure.value[place]), float(measure.low[place]), float(measure.high[place])
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,23 +73,23 @@ def curve(options: CurveOptions) -> CurveResult:
             labels enough for one; or if a file of it cannot be read.
     """
     pool = PreparedPool.read(Workspace(options.workspace))
-    found = Snapshot.read(pool).analysis.curve
-    if found is None:
+    curve = Snapshot.read(pool).analysis.curve
+    if curve is None:
         raise InputError(
             f"{options.workspace}: no curve: that takes the sampler adastrat or logstrat (here: "
             f"{pool.spec.sampler.name}), and labels of its first round"
         )
-    measures = found.measures
-    wanted = options.at or found.ranked.rank.tolist()
-    places = dict.fromkeys(found.ranked.at_rank(rank) for rank in wanted)
+    measures = curve.measures
+    wanted = options.at or curve.ranked.rank.tolist()
+    places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in wanted)
     return CurveResult(
-        guarantee=found.guarantee,
-        average_precision=Bounds.at(found.average_precision(), 0),
+        guarantee=curve.guarantee,
+        average_precision=Bounds.at(curve.average_precision(), 0),
         points=tuple(
             CurvePoint(
-                rank=int(found.ranked.rank[place]),
-                threshold=float(found.ranked.threshold[place]),
-                measures={name: Bounds.at(one, place) for name, one in measures.items()},
+                rank=int(curve.ranked.rank[place]),
+                threshold=float(curve.ranked.threshold[place]),
+                measures={name: Bounds.at(measure, place) for name, measure in measures.items()},
             )
             for place in places
         ),

@@ -97,7 +97,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     """
     if files:
         check_rule(snapshot.pool.spec)
-    replaced = {digest for one in snapshot.deliveries for digest in one.beginnings}
+    replaced = {digest for delivery in snapshot.deliveries for digest in delivery.beginnings}
     files, messages = without_beginnings(files)
     beginnings = [_beginnings(file, snapshot) for file in files]
     # A truncated delivery is replaced by the whole file, so its last line cannot contradict that.

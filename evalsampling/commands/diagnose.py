@@ -91,6 +91,6 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         ),
         label_likelihood=likelihood,
         label_likelihood_of={
-            name: one for name, one in zip(parts, of_parts, strict=True) if one is not None
+            name: text for name, text in zip(parts, of_parts, strict=True) if text is not None
         },
     )

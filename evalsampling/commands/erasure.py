@@ -27,7 +27,7 @@ _TELLS_VERSION = re.compile(r"(rounds|adjudications)/\d+/(design|closed)\.json|t
 
 _LEFTOVER = re.compile(r"([^.][^/]*/)+\.[^/]+-[0-9a-f]{32}|\.answer-[0-9a-f]{32}\.json")
 """What `forget` of an earlier version left beside the files it replaced, if it was killed; and what
-a job told its command, which may hold what a rejected vote says."""
+a job reported to its command, which may hold what a rejected vote says."""
 
 
 class Erasure:
@@ -64,11 +64,11 @@ class Erasure:
         for name in filter(_TELLS_VERSION.fullmatch, listed[""]):
             self._store.read_json(name)
         self.leftovers = leftovers(listed[""])
-        found = {place: dict(self._rows(place, listed[place])) for place in places}
+        erased = {place: dict(self._rows(place, listed[place])) for place in places}
         # By now all tasks of the row are known, of whatever round.
         for place in places:
-            found[place] |= dict(self._texts(place, listed[place]))
-        return {place: files for place, files in found.items() if files}
+            erased[place] |= dict(self._texts(place, listed[place]))
+        return {place: files for place, files in erased.items() if files}
 
     def _rows(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield files with rows of the pool or tasks."""
@@ -90,25 +90,25 @@ class Erasure:
         """Yield the files of a batch, what it is made from last: by it a killed call is known."""
         folder, _, _ = name.rpartition("/")
         exported = f"{folder}/{task_file(self._spec, disputed=number < 0)}"
-        shown_in = [one for one in names if one.startswith(exported)]
+        shown_in = [file for file in names if file.startswith(exported)]
         # Looked at before what they are made from: who else changes them in between is noticed.
-        self.was |= {place + one: self._store.checksum(place + one) for one in shown_in}
+        self.was |= {place + file: self._store.checksum(place + file) for file in shown_in}
         ids = self._asked_ids(place, names, folder)
         batch, controls = self._read(place + name), None
-        found = dict(self._erased(place, name, ID, self._payload, "snappy", None, ids, batch))
+        erased = dict(self._erased(place, name, ID, self._payload, "snappy", None, ids, batch))
         self._tasks |= self._tasks_in(batch, ids)
         beside = f"{folder}/controls.parquet"
         if beside in names:
             controls = self._read(place + beside)
-            found |= dict(
+            erased |= dict(
                 self._erased(place, beside, ID, self._payload, "snappy", None, ids, controls)
             )
             self._tasks |= self._tasks_in(controls, ids)
             controls = without(controls, is_among(controls, ID, ids), self._payload)
-        if found and shown_in:
+        if erased and shown_in:
             cleared = without(batch, is_among(batch, ID, ids), self._payload)
             yield from self._shown(exported, shown_in, blind(cleared, controls), number)
-        yield from found.items()
+        yield from erased.items()
 
     def _asked_ids(self, place: str, names: Sequence[str], folder: str) -> Collection[str]:
         """Return what the row is called in a batch: of a query, its items."""
@@ -127,7 +127,7 @@ class Erasure:
     def _shown(
         self,
         exported: str,
-        there: Sequence[str],
+        exports: Sequence[str],
         shown: pa.Table,
         number: int,
     ) -> Iterator[tuple[str, bytes]]:
@@ -136,7 +136,7 @@ class Erasure:
             folder, _, file = exported.rpartition("/")
             name = self._pool.batch_name(number)
             write_tasks(shown, Path(directory) / file, self._spec, name)
-            for name in there:
+            for name in exports:
                 yield name, (Path(directory) / name.removeprefix(f"{folder}/")).read_bytes()
 
     def _texts(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -191,11 +191,11 @@ class Erasure:
         if not pc.any(is_row).as_py():
             return
         self.known = True
-        there = [column for column in columns if column in table.column_names]
-        if any(pc.any(pc.and_(is_row, table[column].is_valid())).as_py() for column in there):
+        present = [column for column in columns if column in table.column_names]
+        if any(pc.any(pc.and_(is_row, table[column].is_valid())).as_py() for column in present):
             with tempfile.TemporaryDirectory() as directory:
                 path = Path(directory) / "table.parquet"
-                write_parquet(without(table, is_row, there), path, compression, group_rows)
+                write_parquet(without(table, is_row, present), path, compression, group_rows)
                 yield name, path.read_bytes()
 
 

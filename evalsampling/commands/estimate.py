@@ -64,9 +64,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     if without and options.close:
         raise InputError(f"{without[0]}: nothing is closed")
     files = [
-        LabelFile.read(path, replaces, id, follow=path not in found.listed, sink=sink)
-        for found, replaces in ((labels, False), (replace, True))
-        for path in found.files
+        LabelFile.read(path, replaces, id, follow=path not in listing.listed, sink=sink)
+        for listing, replaces in ((labels, False), (replace, True))
+        for path in listing.files
     ]
     with workspace.in_use():
         snapshot, messages = _take_and_close(files, Snapshot.read(pool.reread()), options)
@@ -103,8 +103,10 @@ def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> Sequence[Reque
         InputError: if there is no such measure.
     """
     analysis = Analysis.of_pool(pool)
-    own = {name for one in analysis.measures for name in (one.name, one.components[0].name)}
-    single = [one for name in names for one in ([name] if name in own else name.split(","))]
+    own = {
+        name for measure in analysis.measures for name in (measure.name, measure.components[0].name)
+    }
+    single = [part for name in names for part in ([name] if name in own else name.split(","))]
     return analysis.chosen([name for name in map(str.strip, single) if name])
 
 

@@ -116,8 +116,8 @@ class EstimateResult(Result):
             them.
         measures: the estimates.
         regions: of measures listed jointly.
-        half_width: of the widest default interval on the whole pool, None if it is not to be told.
-        half_width_reason: why it is not to be told, else None.
+        half_width: of the widest default interval on the whole pool, None if it cannot be known.
+        half_width_reason: why it cannot be known, else None.
         assumes: what the intervals of each kind rest on, in words.
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
@@ -180,7 +180,7 @@ def result_of(
     still_open = sum(snapshot.open_questions.values())
     rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
     wrong = label_error(snapshot, measures, estimates)
-    told = cautions(analysis, estimates, still_open, label_warnings(wrong))
+    warnings = cautions(analysis, estimates, still_open, label_warnings(wrong))
     curve = analysis.curve
     exhausted = analysis.exhausted and not still_open
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
@@ -194,13 +194,13 @@ def result_of(
         labels=labels,
         open=still_open,
         rejects=snapshot.rejects,
-        warnings=(*(one.words for one in rejected), *told),
+        warnings=(*(rejection.words for rejection in rejected), *warnings),
         done=is_spent or exhausted or enough,
-        measures=tuple(Number.of(one) for one in estimates),
+        measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
-        assumes=assumed(each.kind for one in estimates for each in one.intervals),
+        assumes=assumed(each.kind for estimate in estimates for each in estimate.intervals),
         hidden=_hidden(spec, analysis),
         missing=missing_labels(snapshot, measures),
         label_error=wrong,

@@ -76,8 +76,10 @@ def _erase(pool: PreparedPool, id: str) -> Iterator[str]:
         finished = not places
         # Without files, that of what is finished.
         for later, (place, files) in enumerate((places or {"": {}}).items()):
-            told = {name: dataclasses.asdict(Checksum.from_content(files[name])) for name in files}
-            record = {ROW: row, FINISHED: finished, FILES: told}
+            checksums = {
+                name: dataclasses.asdict(Checksum.from_content(files[name])) for name in files
+            }
+            record = {ROW: row, FINISHED: finished, FILES: checksums}
             workspace.add_forgotten(number + later, record)
             for name, content in files.items():
                 store.exchange(place + name, content, erasure.was[place + name])

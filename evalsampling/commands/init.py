@@ -77,7 +77,7 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
         "#   evalsampling check, prepare, sample, estimate. All keys: docs/spec.md.",
         "#",
         "# Columns of the pool:",
-        *(f"#   {_described(one)}" for one in columns),
+        *(f"#   {_described(column)}" for column in columns),
         "",
         "pool:",
         f"  path: {_quoted(pattern)}",
@@ -105,21 +105,21 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
     return "\n".join(lines) + "\n"
 
 
-def _described(one: SampledColumn) -> str:
+def _described(column: SampledColumn) -> str:
     kinds = {
         "whole": "whole numbers", "number": "numbers", "truth": "truth values", "text": "text",
         NUMBER_TEXT: "numbers as text, which a score cannot be: write 0.93 for 0,93 or 93 %",
     }  # fmt: skip
-    told = [kinds.get(one.kind, "values of another type")]
-    if one.low is not None and one.high is not None:
-        told.append(f"{one.low:g} to {one.high:g}")
-    elif one.values and one.kind != "other":
-        told.append(", ".join(one.values[:5]) + ", ..." * (len(one.values) > 5))
-    elif one.examples:
-        told.append(f"such as {one.examples[0]}")
-    if one.nulls:
-        told.append(f"{one.nulls:,} of {one.rows:,} missing")
-    return _printable(" ".join(f"{one.name}: {'; '.join(told)}".split()))
+    facts = [kinds.get(column.kind, "values of another type")]
+    if column.low is not None and column.high is not None:
+        facts.append(f"{column.low:g} to {column.high:g}")
+    elif column.values and column.kind != "other":
+        facts.append(", ".join(column.values[:5]) + ", ..." * (len(column.values) > 5))
+    elif column.examples:
+        facts.append(f"such as {column.examples[0]}")
+    if column.nulls:
+        facts.append(f"{column.nulls:,} of {column.rows:,} missing")
+    return _printable(" ".join(f"{column.name}: {'; '.join(facts)}".split()))
 
 
 def _line(key: str, column: SampledColumn | None, meaning: str) -> str:
@@ -139,7 +139,7 @@ def _prediction(guess: Guess) -> list[str]:
 
 
 def _list(key: str, columns: Sequence[SampledColumn], meaning: str) -> list[str]:
-    names = ", ".join(_quoted(one.name) for one in columns)
+    names = ", ".join(_quoted(column.name) for column in columns)
     return [f"  {'' if columns else '# '}{key}: [{names}]  # {meaning}"]
 
 

@@ -82,7 +82,7 @@ def missing_labels(
     snapshot: Snapshot, measures: Sequence[Requested] | None
 ) -> MissingLabels | None:
     """Return which rows drawn have no label and what that may do, None if there are none."""
-    counts = {state: sum(one is state for one in snapshot.states) for state in State}
+    counts = {state: sum(other is state for other in snapshot.states) for state in State}
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
     waiting = sum(
@@ -125,9 +125,9 @@ def label_error(
     analysis = snapshot.analysis
     inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
     of_pool = {
-        (one.target.measure, one.target.system, one.target.against): one
-        for one in estimates
-        if one.target.slice is None
+        (estimate.target.measure, estimate.target.system, estimate.target.against): estimate
+        for estimate in estimates
+        if estimate.target.slice is None
     }
     corrected = []
     for requested in measures or analysis.measures:
@@ -157,17 +157,17 @@ def label_error(
     return LabelError(table, tuple(corrected), None)
 
 
-def label_warnings(found: LabelError | None) -> list[str]:
+def label_warnings(error: LabelError | None) -> list[str]:
     """Return warnings where wrong labels matter more than sampling."""
     lines = []
-    for one in found.measures if found else ():
-        of = "" if one.system is None else f" of {one.system}"
-        if one.dominates and one.value is None:
-            lines.append(f"{one.measure}{of}: not known, so many labels are wrong by the gold rows")
-        elif one.dominates:
+    for wrong in error.measures if error else ():
+        name = wrong.measure if wrong.system is None else f"{wrong.measure} of {wrong.system}"
+        if wrong.dominates and wrong.value is None:
+            lines.append(f"{name}: not known, so many labels are wrong by the gold rows")
+        elif wrong.dominates:
             lines.append(
-                f"{one.measure}{of}: label error, not sampling, dominates: by the gold rows it is "
-                f"{one.value:.4f}, {one.low:.4f} to {one.high:.4f}; better labels or more gold "
-                "rows help, more labels do not"
+                f"{name}: label error, not sampling, dominates: by the gold rows it is "
+                f"{wrong.value:.4f}, {wrong.low:.4f} to {wrong.high:.4f}; "
+                "better labels or more gold rows help, more labels do not"
             )
     return lines

@@ -114,11 +114,11 @@ def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
     if spec.sink.format != _FORMAT:
         raise InputError(f"{workspace.path}: sink.format is {spec.sink.format}, not {_FORMAT}")
     if options.adjudication:
-        there, of = [one.number for one in snapshot.adjudications], adjudication_folder
+        batches, of = [tasks.number for tasks in snapshot.adjudications], adjudication_folder
     else:
-        there, of = [one.number for one in snapshot.standing if one.exported], round_folder
-    number = options.round or max(there, default=0)
-    if number not in there:
+        batches, of = [files.number for files in snapshot.standing if files.exported], round_folder
+    number = options.round or max(batches, default=0)
+    if number not in batches:
         raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
     name = snapshot.pool.batch_name(-number if options.adjudication else number)
     return number, f"evalsampling {name}", f"{of(number)}/{FOLDER}"

@@ -23,7 +23,7 @@ _DESCRIPTION = "option"
 
 @dataclasses.dataclass(frozen=True)
 class Description:
-    """How an option is told and read.
+    """How an option is described and read.
 
     Attributes:
         help: what it does.
@@ -117,27 +117,27 @@ def add_to_command(
 ) -> None:
     """Add a command's options to its parser, as the command line has them."""
     for field in dataclasses.fields(options):
-        one: Description = field.metadata[_DESCRIPTION]
+        option: Description = field.metadata[_DESCRIPTION]
         if field.name in leave_out:
             continue
-        if one.by_place:
-            parser.add_argument(field.name, type=one.type, help=one.help)
-        elif one.is_flag:
-            parser.add_argument(_spelled(field.name), action="store_true", help=one.help)
-        elif one.commas:
-            read = functools.partial(_parts, one)
-            read.__name__ = one.metavar or "value"  # type: ignore[attr-defined]
+        if option.by_place:
+            parser.add_argument(field.name, type=option.type, help=option.help)
+        elif option.is_flag:
+            parser.add_argument(_spelled(field.name), action="store_true", help=option.help)
+        elif option.commas:
+            read = functools.partial(_parts, option)
+            read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
             parser.add_argument(
                 _spelled(field.name), nargs="+", type=read, action=_Gather, default=field.default,
-                metavar=one.metavar, help=one.help,
+                metavar=option.metavar, help=option.help,
             )  # fmt: skip
-        elif one.many:
+        elif option.many:
             parser.add_argument(
-                _spelled(field.name), nargs="+", action="extend", default=[], metavar=one.metavar,
-                choices=one.choices, help=one.help,
+                _spelled(field.name), nargs="+", action="extend", default=[],
+                metavar=option.metavar, choices=option.choices, help=option.help,
             )  # fmt: skip
         else:
-            _add_single(parser, field, one)
+            _add_single(parser, field, option)
 
 
 class _Gather(argparse.Action):
@@ -145,39 +145,39 @@ class _Gather(argparse.Action):
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         before = getattr(namespace, self.dest)
-        found = [one for part in values for one in part]
-        setattr(namespace, self.dest, (*(before or ()), *found))
+        gathered = [item for part in values for item in part]
+        setattr(namespace, self.dest, (*(before or ()), *gathered))
 
 
-def _parts(one: Description, text: str) -> tuple[Any, ...]:
+def _parts(option: Description, text: str) -> tuple[Any, ...]:
     """Return the values of a text with commas between them.
 
     Raises:
         argparse.ArgumentTypeError: if one is none of the choices, or as the type says.
     """
-    if one.choices is None:
-        return tuple(one.type(text))
+    if option.choices is None:
+        return tuple(option.type(text))
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     for name in names:
-        if name not in one.choices:
-            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, list(one.choices))}")
+        if name not in option.choices:
+            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, list(option.choices))}")
     return names
 
 
 def _add_single(
-    parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", one: Description
+    parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", option: Description
 ) -> None:
     required = field.default is dataclasses.MISSING
     parser.add_argument(
         _spelled(field.name),
-        nargs=None if one.alone is None else "?",
-        const=one.alone,
+        nargs=None if option.alone is None else "?",
+        const=option.alone,
         default=None if required else field.default,
         required=required,
-        type=one.type,
-        choices=one.choices,
-        metavar=one.metavar,
-        help=one.help,
+        type=option.type,
+        choices=option.choices,
+        metavar=option.metavar,
+        help=option.help,
     )
 
 
@@ -187,22 +187,22 @@ def _add_single(
 def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Add a command's options to the parser of the job that does its work."""
     for field in dataclasses.fields(options):
-        one: Description = field.metadata[_DESCRIPTION]
-        if one.by_place:
-            parser.add_argument(_spelled(field.name), required=True, help=one.help)
-        elif one.is_flag:
+        option: Description = field.metadata[_DESCRIPTION]
+        if option.by_place:
+            parser.add_argument(_spelled(field.name), required=True, help=option.help)
+        elif option.is_flag:
             parser.add_argument(
                 *dict.fromkeys([_spelled(field.name), f"--{field.name}"]), nargs="?",
-                choices=("true", "false"), const="true", default="false", help=one.help,
+                choices=("true", "false"), const="true", default="false", help=option.help,
             )  # fmt: skip
-        elif one.many:
+        elif option.many:
             parser.add_argument(
-                _spelled(field.name), action="append", default=[], metavar=one.metavar,
-                choices=one.choices, help=one.help,
+                _spelled(field.name), action="append", default=[], metavar=option.metavar,
+                choices=option.choices, help=option.help,
             )  # fmt: skip
         else:
             # Templates tell whole numbers from text alone; their range the command checks.
-            number = dataclasses.replace(one, type=int) if one.type is positive else one
+            number = dataclasses.replace(option, type=int) if option.type is positive else option
             _add_single(parser, field, number)
 
 
@@ -214,7 +214,7 @@ def job_arguments(options: Any) -> list[str]:
         if value is True:
             arguments.append(name)
         elif isinstance(value, tuple):
-            arguments += [f"{name}={one}" for one in value]
+            arguments += [f"{name}={item}" for item in value]
         elif value is not None and value is not False:
             arguments.append(f"{name}={value}")
     return arguments
@@ -227,11 +227,11 @@ def read_options(options: type[Options], arguments: argparse.Namespace) -> Optio
     """Return the options that were parsed by a parser of the command line or of a job."""
     values: dict[str, Any] = {}
     for field in dataclasses.fields(options):  # type: ignore[arg-type]
-        one, value = field.metadata[_DESCRIPTION], getattr(arguments, field.name)
-        if one.is_flag:
+        option, value = field.metadata[_DESCRIPTION], getattr(arguments, field.name)
+        if option.is_flag:
             value = value in (True, "true")
-        if one.many and value is not None:
-            value = tuple(sorted({*value})) if one.type is budgets else tuple(value)
+        if option.many and value is not None:
+            value = tuple(sorted({*value})) if option.type is budgets else tuple(value)
         values[field.name] = value
     return options(**values)
 

@@ -57,7 +57,7 @@ class PlannedError:
         measure: its name, with its system's if there are several.
         budget: labels, or money if the spec's budget is of that; None if more is needed than was
             planned for.
-        standard_error: None if it is not to be told.
+        standard_error: None if it cannot be known.
         half_width: of the default interval, None if there is none.
         half_width_low: least half-width to expect, but for one pool of ten, if the probabilities
             are off as those of real models are; None of other than two classes, and where the
@@ -69,7 +69,7 @@ class PlannedError:
         labels: distinct rows that they are expected to meet.
         cost: what these are expected to cost.
         saving: error variance of the best proposal over that of even draws for equal money, if the
-            scores are right; None if it is not to be told.
+            scores are right; None if it cannot be known.
         label_likelihood: to expect of the pool, if the scores are right.
     """
 
@@ -118,7 +118,7 @@ def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> li
 def _compares(spec: EvaluationSpec) -> bool:
     """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
     measures = build_measures(spec, assumed_ranges(spec))
-    return any(isinstance(measure_of(one), Comparison) for one in measures)
+    return any(isinstance(measure_of(measure), Comparison) for measure in measures)
 
 
 def plan(options: PlanOptions) -> PlanResult:

@@ -61,13 +61,13 @@ class PrepareResult(Result):
         workspace: where.
         rows: of the pool.
         leaves: strata of the scores.
-        cells: leaves told apart by predictions.
+        cells: leaves divided by predictions.
         reserve_rows: rows that are kept to be drawn from.
         seconds: it took.
         runner: name of the Beam runner.
         warnings: what is odd about the pool.
         scores: what was made of the scores, in a sentence; None where labels are no classes, and of
-            workspaces prepared before it was told.
+            workspaces prepared before it was recorded.
     """
 
     workspace: str
@@ -208,8 +208,8 @@ class Preparation:
         """
         name, checksum = self._reserve.write_part(part, reserve)
         assert reserve.rows is not None
-        told = {name: json.dumps(dataclasses.asdict(checksum))}
-        return reserve.rows.select([CELL, HASH]).replace_schema_metadata(told)
+        metadata = {name: json.dumps(dataclasses.asdict(checksum))}
+        return reserve.rows.select([CELL, HASH]).replace_schema_metadata(metadata)
 
     def commit(
         self,
@@ -330,10 +330,10 @@ class Preparation:
         if self.spec.limits in prepared.budgets:
             here["budget"] = there["budget"]  # It was raised there.
         differing = [
-            one for key, value in here.items() for one in _differing(value, there[key], key)
+            name for key, value in here.items() for name in _differing(value, there[key], key)
         ]
         now = prepared.spec.limits
-        budget_alone = all(one.partition(".")[0] == "budget" for one in differing)
+        budget_alone = all(name.partition(".")[0] == "budget" for name in differing)
         if differing and budget_alone and self.spec.limits.allows(now):
             raise InputError(
                 f"{self.workspace.path}: prepared with a budget of {now.words}; "
@@ -376,9 +376,9 @@ def _differing(here: Any, there: Any, key: str) -> list[str]:
         return [key]
     names = dict.fromkeys([*here, *there])
     return [
-        one
+        differing
         for name in names
-        for one in _differing(here.get(name), there.get(name), f"{key}.{name}")
+        for differing in _differing(here.get(name), there.get(name), f"{key}.{name}")
     ] or [key]
 
 
@@ -390,8 +390,8 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
     """
     pool = Catalog.read(prepared.spec)
     here, there = (
-        {file["path"]: file for file in told}
-        for told in (pool.fingerprint, prepared.marker["pool"])
+        {file["path"]: file for file in files}
+        for files in (pool.fingerprint, prepared.marker["pool"])
     )
     for path in dict.fromkeys([*here, *there]):
         if path not in here or path not in there or is_changed(here[path], there[path]):

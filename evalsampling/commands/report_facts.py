@@ -63,7 +63,7 @@ def report_facts(
         "estimate": estimated.to_json(),
         "rounds": _rounds(analysis, estimated),
         "bands": [
-            dataclasses.asdict(one) for one in labelled_bands(analysis, _shown_classes(spec))
+            dataclasses.asdict(band) for band in labelled_bands(analysis, _shown_classes(spec))
         ],
         "prevalence": share,
         "thresholds": _thresholds(curves, share),
@@ -72,8 +72,8 @@ def report_facts(
         "quality": _quality(snapshot, estimated),
         "provenance": _provenance(snapshot),
     }
-    told: dict[str, Any] = finite(content)
-    return told
+    facts: dict[str, Any] = finite(content)
+    return facts
 
 
 def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
@@ -183,9 +183,9 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
         "cells": len(pool.table),
         "rounds": _designs(snapshot),
         "deliveries": [
-            {"sha256": one.digest, "rejects": one.rejects}
-            for one in snapshot.deliveries
-            if one.withdraws is None
+            {"sha256": delivery.digest, "rejects": delivery.rejects}
+            for delivery in snapshot.deliveries
+            if delivery.withdraws is None
         ],
         "versions": versions(),
         "command": f"evalsampling estimate {pool.workspace.path} --json",

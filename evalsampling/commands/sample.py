@@ -120,10 +120,10 @@ def sample(
 
 
 def _adjudicated(request: Request, snapshot: Snapshot) -> SampleResult:
-    found = adjudicate(snapshot, request.context, request.started)
-    if found is None:
+    tasks = adjudicate(snapshot, request.context, request.started)
+    if tasks is None:
         return SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
-    return SampleResult(found.number, found.rows, found.exported)
+    return SampleResult(tasks.number, tasks.rows, tasks.exported)
 
 
 def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
@@ -136,16 +136,16 @@ def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
     elif still_open and not request.options.next:
         again = [rounds[max(still_open) - 1]]
     if again:
-        one = again[0]
-        result = _drawn(one.number, len(one.batch), one.exported, len(one.controls.tasks))
-        is_open = one.number in snapshot.open_questions and not request.made(one)
+        first = again[0]
+        result = _drawn(first.number, len(first.batch), first.exported, len(first.controls.tasks))
+        is_open = first.number in snapshot.open_questions and not request.made(first)
         result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
     else:
         result = _next_round(request, snapshot)
     closing = {*still_open} if request.options.next else set()
     if not again or again[0] is rounds[-1]:
         closing |= {*snapshot.half_closed}
-    # This is last: until it is done, the new round is one that nobody was told of.
+    # This is last: until it is done, nobody has heard of the new round.
     for number in sorted(closing):
         snapshot.pool.workspace.close_round(number, "sample --next")
     return result
@@ -305,9 +305,9 @@ def _draws_to_store(
     )
     described = [name for name in rows.column_names if not name.startswith(PAYLOAD_PREFIX)]
     earlier = [files.asked.select(described) for files in snapshot.standing]
-    known = pa.concat_tables([*earlier, rows.select(described)])
+    asked_rows = pa.concat_tables([*earlier, rows.select(described)])
     for name in described:
-        draws = draws.append_column(name, known[name].take(pa.array(drawn.question)))
+        draws = draws.append_column(name, asked_rows[name].take(pa.array(drawn.question)))
     return draws
 
 

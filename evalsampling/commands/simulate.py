@@ -66,7 +66,7 @@ class SimulatedError:
         seconds: of processor time, in all.
         wald: the Wald intervals.
         intervals: those of every other method, by its name.
-        divergence: mean distance of the latest proposal from the best one, if it can be told.
+        divergence: mean distance of the latest proposal from the best one, if it can be known.
         claims: share of the default intervals that are not the whole range.
         coverage_of_claims: share of these that contain the truth.
     """
@@ -93,7 +93,9 @@ class SimulatedError:
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":
         """Return the record of one entry of what `simulation.simulate` returns."""
-        intervals = {method: IntervalSummary(**one) for method, one in summary["intervals"].items()}
+        intervals = {
+            method: IntervalSummary(**interval) for method, interval in summary["intervals"].items()
+        }
         wald = IntervalSummary(**summary["wald"])
         return cls(**{**summary, "wald": wald, "intervals": intervals})
 
@@ -132,10 +134,10 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     with unchanged(spec.pool.path):
         stratification = stratify_pool(spec)
         ranges = stratification.ranges
-        known = KnownPool.read(spec, stratification, Path(options.truth))
+        truth = KnownPool.read(spec, stratification, Path(options.truth))
     tried = [build_sampler(spec, ranges, name) for name in options.sampler or [spec.sampler.name]]
     measures = build_measures(spec, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
-        content = repeat_evaluations(known, tried, measures, plan, report=progress.advance)
+        content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
     results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
     return SimulateResult(content["truth"], results, plan.by_cost)

@@ -180,8 +180,8 @@ def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tup
     last: dict[str, tuple[str, bool]] = {}
     for name in sorted(contents):
         if name.startswith(f"{FORGOTTEN}/"):
-            told = contents[name]
-            last[str(told.get(ROW))] = name, told.get(FINISHED, True)
+            content = contents[name]
+            last[str(content.get(ROW))] = name, content.get(FINISHED, True)
     for name, finished in last.values():
         if not finished:
             yield name, "`forget` has not come to its end; run it again for the same row"
@@ -217,7 +217,7 @@ def _missing(
     expected: dict[str, Checksum],
 ) -> Iterator[tuple[str, str]]:
     """Yield files that should be there, and labels that nobody took, each with what is wrong."""
-    there = set(names)
+    present = set(names)
     reserve = any(name.startswith("reserve/part-") for name in names)
     required = {name for name in expected if not _may_be_deleted(name, reserve)}
     for written, job, marker in _NUMBERED:
@@ -233,9 +233,9 @@ def _missing(
         for marker in markers.values()
         for name in marker.get("deliveries", ())
     }
-    for name in sorted((required | taken) - there):
+    for name in sorted((required | taken) - present):
         yield name, "missing"
-    for name in sorted(there - taken):
+    for name in sorted(present - taken):
         if name.startswith("labels/") and name.endswith(".parquet"):
             yield name, "no file of taken/ names it: that one is missing, or this is no delivery"
 
@@ -255,22 +255,22 @@ def _taken(markers: dict[str, dict[str, Any]]) -> Iterator[str]:
 
     Each is called by the place of its first delivery, so one that is missing leaves a gap.
     """
-    known = {
+    counts = {
         int(name[len("taken/") : -len(".json")]): len(marker.get("deliveries", ()))
         for name, marker in markers.items()
         if re.fullmatch(r"taken/\d+\.json", name)
     }
     following = 1
-    for first in sorted(known):
+    for first in sorted(counts):
         if first > following:
             yield f"taken/{following:04d}.json"
-        following = first + known[first]
+        following = first + counts[first]
 
 
 def _numbers(names: list[str], pattern: str) -> set[int]:
     """Return the numbers in names of a pattern, whose one group they are."""
-    found = (re.fullmatch(pattern, name) for name in names)
-    return {int(one[1]) for one in found if one is not None}
+    matches = (re.fullmatch(pattern, name) for name in names)
+    return {int(match[1]) for match in matches if match is not None}
 
 
 def _may_be_deleted(name: str, reserve: bool) -> bool:

@@ -79,15 +79,19 @@ def long_table(snapshot: Snapshot) -> pa.Table:
     kinds = dict(
         zip(snapshot.controls.tasks, snapshot.controls.table[KIND].to_pylist(), strict=True)
     )
-    settling = {task for one in snapshot.adjudications for task in one.tasks[TASK].to_pylist()}
+    settling = {
+        task
+        for adjudication in snapshot.adjudications
+        for task in adjudication.tasks[TASK].to_pylist()
+    }
     rows: list[dict[str, Any]] = []
     for delivery in snapshot.deliveries:
         for row in delivery.votes.to_pylist():
             task = row["task"]
             kind = "adjudication" if task in settling else kinds.get(task, SAMPLE)
             assert kind in (SAMPLE, GOLD, REPEAT, "adjudication")
-            told = {"unsure": False, "comment": None, **row, "kind": kind}
-            rows.append({name: told[name] for name in LONG_TABLE})
+            vote = {"unsure": False, "comment": None, **row, "kind": kind}
+            rows.append({name: vote[name] for name in LONG_TABLE})
     text = dict.fromkeys(LONG_TABLE, pa.string())
     schema = pa.schema((text | {"skipped": pa.bool_(), "unsure": pa.bool_()}).items())
     return pa.Table.from_pylist(rows, schema)
@@ -109,9 +113,9 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
     for files in snapshot.standing:
         pairs = splink.records_of(files.batch, spec.sink.records)
         for task, pair in zip(files.batch[TASK].to_pylist(), pairs, strict=True):
-            found = snapshot.tally.labels(snapshot.question_of_task[task])
-            if pair is not None and found:
-                labels.append((pair, found.get(spec.labels.positive, 0) / sum(found.values())))
+            answers = snapshot.tally.labels(snapshot.question_of_task[task])
+            if pair is not None and answers:
+                labels.append((pair, answers.get(spec.labels.positive, 0) / sum(answers.values())))
     replace_file(str(path), splink.as_table(labels))
     return VotesResult(str(path), len(labels))
 

@@ -34,8 +34,8 @@ def withdraw(snapshot: Snapshot, number: int) -> None:
         raise InputError(f"{where}: round {last} was drawn after it, withdraw that first")
     files = snapshot.rounds[number - 1]
     tasks = {*files.new_tasks(snapshot.pool.spec, snapshot.pool.task_key), *files.controls.tasks}
-    for one in snapshot.deliveries:
-        if tasks & set(one.votes["task"].to_pylist()):
+    for delivery in snapshot.deliveries:
+        if tasks & set(delivery.votes["task"].to_pylist()):
             raise InputError(f"{where}: it has answers already, so it can only be closed")
     event = NewDelivery(
         name=f"withdrawal-{number:04d}",

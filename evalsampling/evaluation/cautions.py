@@ -34,4 +34,4 @@ def cautions(
         warnings += doubts(analysis.label_likelihood, "that the labels show")
     curve = analysis.curve
     of_curve = () if curve is None else curve.guarantee.warnings
-    return [*warnings, *(one for one in of_curve if one not in warnings)]
+    return [*warnings, *(warning for warning in of_curve if warning not in warnings)]

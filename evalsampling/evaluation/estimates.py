@@ -53,31 +53,31 @@ class Estimates(list[Estimate]):
         """
         if isinstance(key, str):
             return self._named(key)
-        found = super().__getitem__(key)
-        return Estimates(found, self.warnings) if isinstance(key, slice) else found
+        estimate = super().__getitem__(key)
+        return Estimates(estimate, self.warnings) if isinstance(key, slice) else estimate
 
     def _named(self, name: str) -> Estimate:
-        titled = [one for one in self if one.target.title == name]
-        found = titled or [one for one in self if one.measure == name]
-        whole = [one for one in found if one.target.slice is None] or found
-        single = [one for one in whole if one.target.against is None] or whole
+        titled = [estimate for estimate in self if estimate.target.title == name]
+        matching = titled or [estimate for estimate in self if estimate.measure == name]
+        whole = [estimate for estimate in matching if estimate.target.slice is None] or matching
+        single = [estimate for estimate in whole if estimate.target.against is None] or whole
         if len(single) == 1:
             return single[0]
-        titles = [one.target.title for one in single or self]
+        titles = [estimate.target.title for estimate in single or self]
         listed = ", ".join(map(repr, titles[:8])) + ", ..." * (len(titles) > 8)
         why = f"{len(single)} estimates are called {name!r}" if single else f"no estimate {name!r}"
         raise KeyError(f"{why}; there are: {listed}")
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return all numbers of each estimate by its title, as `estimate --json` tells them."""
-        return {one.target.title: as_json(one) for one in self}
+        return {estimate.target.title: as_json(estimate) for estimate in self}
 
     def to_arrow(self) -> pa.Table:
         """Return a table with a row for each estimate, which any library of data frames takes.
 
         The columns are those of the report's CSV from ``measure`` on, and ``reliable``.
         """
-        rows = [{**flat(as_json(one)), "reliable": one.reliable} for one in self]
+        rows = [{**flat(as_json(estimate)), "reliable": estimate.reliable} for estimate in self]
         names = [*COLUMNS[COLUMNS.index("measure") :], "reliable"]
         types = {name: pa.string() if name in _TEXTS else pa.float64() for name in names}
         types["reliable"] = pa.bool_()
@@ -110,12 +110,16 @@ class Estimates(list[Estimate]):
         """Return a table, which a notebook shows."""
         heads = "".join(f"<th>{name}</th>" for name in ("", "value", "interval", "kind", "method"))
         rows = [
-            f"<tr><th>{html.escape(one.target.title)}</th><td>{_value(one)}</td>"
-            f"<td>{_interval(one)}</td><td>{html.escape(one.intervals[0].kind)}</td>"
-            f"<td>{html.escape(one.intervals[0].method)}</td></tr>"
-            for one in list(self)[:_MOST_LINES]
+            f"<tr><th>{html.escape(estimate.target.title)}</th><td>{_value(estimate)}</td>"
+            f"<td>{_interval(estimate)}</td><td>{html.escape(estimate.intervals[0].kind)}</td>"
+            f"<td>{html.escape(estimate.intervals[0].method)}</td></tr>"
+            for estimate in list(self)[:_MOST_LINES]
         ]
-        compared = [one.statement for one in self[:_MOST_LINES] if one.target.against is not None]
+        compared = [
+            estimate.statement
+            for estimate in self[:_MOST_LINES]
+            if estimate.target.against is not None
+        ]
         notes = [*compared, *self._notes()]
         more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
         body = "".join(rows)
@@ -125,7 +129,7 @@ class Estimates(list[Estimate]):
         """Return how many are not shown, and what the default intervals rest on."""
         if len(self) > _MOST_LINES:
             yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
-        claimed = (one.intervals[0].kind for one in self if one.claims)
+        claimed = (estimate.intervals[0].kind for estimate in self if estimate.claims)
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)
         yield from (f"note: {words}" for words in brief(self, attrgetter("notes")))
@@ -135,17 +139,18 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _digits(one: Estimate) -> int:
-    return decimals(one.low, one.high)
+def _digits(estimate: Estimate) -> int:
+    return decimals(estimate.low, estimate.high)
 
 
-def _value(one: Estimate) -> str:
-    return "undefined" if one.value is None else shown(one.value, _digits(one))
+def _value(estimate: Estimate) -> str:
+    return "undefined" if estimate.value is None else shown(estimate.value, _digits(estimate))
 
 
-def _interval(one: Estimate) -> str:
-    if not one.claims:
+def _interval(estimate: Estimate) -> str:
+    if not estimate.claims:
         return "no claim"
-    return f"{100 * one.confidence:g} %: {shown_range(one.low, one.high, _digits(one))}" + (
-        "" if one.reliable else ", not reliable"
+    ends = shown_range(estimate.low, estimate.high, _digits(estimate))
+    return f"{100 * estimate.confidence:g} %: {ends}" + (
+        "" if estimate.reliable else ", not reliable"
     )

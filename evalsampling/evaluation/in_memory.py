@@ -121,10 +121,10 @@ class MemoryPool:
             if "score" not in {*pool, *table.names}:
                 spec, pool = _cut_by_probabilities(spec, pool)
         wanted = _columns_named(pool, spec, with_id="id" in {*pool, *table.names})
-        there = {name: table.column(name) for name in wanted}
-        if not there:
+        columns = {name: table.column(name) for name in wanted}
+        if not columns:
             raise InputError("no columns are given")
-        return cls._of_columns(there, {**spec, "pool": pool})
+        return cls._of_columns(columns, {**spec, "pool": pool})
 
     @classmethod
     def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":

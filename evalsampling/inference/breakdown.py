@@ -82,11 +82,11 @@ def breakdown(
             rows predicted negative.
         confidence: of the event, in (0, 1).
     """
-    found, met = counts
+    positives, met = counts
     below = undetected.most(unsearched)
     others = met + float(np.floor(undetected.most(~unsearched).count))
-    least = least_at(others + SHARE / (1 - SHARE) * (found + others))
-    surely_fewer = SHARE / (1 - SHARE) * (found + met)  # of however many others there are
+    least = least_at(others + SHARE / (1 - SHARE) * (positives + others))
+    surely_fewer = SHARE / (1 - SHARE) * (positives + met)  # of however many others there are
     if below.count <= surely_fewer or not np.isfinite(least):
         return None
     labels = below.exposure_for(surely_fewer)

@@ -37,8 +37,8 @@ def value_among(measure: Measure, history: History, domain: Domain) -> FloatArra
 
 def _value(measure: Measure, history: History, domain: Domain, rows: int) -> FloatArray:
     """Return the value for the sum of the losses of labelled rows divided by a number of rows."""
-    known = domain.labelled(history)
-    weight = np.full(len(known), 1 / max(rows, 1))
+    labelled = domain.labelled(history)
+    weight = np.full(len(labelled), 1 / max(rows, 1))
     return measure.value(
-        measure.mean_loss(history.outputs.take(known), history.label[known], weight)
+        measure.mean_loss(history.outputs.take(labelled), history.label[labelled], weight)
     )

@@ -33,8 +33,8 @@ def obstacle(table: CellTable) -> str | None:
     """Return in words why the labels of a pool cannot be modelled; None if they can."""
     if "obstacle" not in table.memory:
         table.memory["obstacle"] = _find_obstacle(table)
-    found: str | None = table.memory["obstacle"]
-    return found
+    reason: str | None = table.memory["obstacle"]
+    return reason
 
 
 def _find_obstacle(table: CellTable) -> str | None:

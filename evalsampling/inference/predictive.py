@@ -434,7 +434,7 @@ def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDE
 def _drawn(
     fits: dict[int, CurveFit], seed: Sequence[int], schedule: Schedule, most: int
 ) -> tuple[tuple[CurveDraws, ...], tuple[CurveDraws, ...]]:
-    """Return draws of the curve of each class, at most so many, and their modes."""
+    """Return at most a given number of draws of the curve of each class, and their modes."""
     draws = (
         fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule).thinned(most)
         for y, fit in fits.items()

@@ -111,8 +111,8 @@ class Sets(LabelSpace):
     def texts(self, values: Sequence[Any]) -> list[str | None]:
         """Return sets as texts: texts as they are, of lists those of their labels."""
         texts = [
-            one if one is None or isinstance(one, str) else set_text(one, self.labels)
-            for one in values
+            value if value is None or isinstance(value, str) else set_text(value, self.labels)
+            for value in values
         ]
         meant = self.meant({text for text in texts if text is not None})
         return [None if text is None else meant.get(text, text) for text in texts]

@@ -19,7 +19,7 @@ def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | Non
     A column is what it is as a whole: truth values are 0 and 1 unless classes are words for
     them (``True``, ``yes``), floats (or texts of them: ``1.0``) that are all whole are whole
     numbers. Case and blanks around a text do not matter, and words for yes and no are understood
-    (`meant_texts`). What is no class then is told as it was given.
+    (`meant_texts`). What is no class then is reported as it was given.
 
     Args:
         values: labels of rows.

@@ -66,7 +66,7 @@ def subject_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
     if spec.pool.lists is None:
         return rows
     places = rows[_PLACES].to_pylist()
-    query = pa.array(np.repeat(np.arange(len(rows)), [len(one) for one in places]))
+    query = pa.array(np.repeat(np.arange(len(rows)), [len(items) for items in places]))
     columns: dict[str, Any] = {ID: pa.array(item_ids(rows), pa.string())}
     for name in spec.pool.payload:
         stored = rows[PAYLOAD_PREFIX + name]

@@ -49,14 +49,14 @@ def given_label(row: Mapping[str, Any]) -> str | None:
     return ", ".join(f"{name}={field_text(value)}" for name, value in fields.items())
 
 
-def missing_flag(flags: Sequence[str], known: Sequence[str]) -> str:
+def missing_flag(flags: Sequence[str], labels: Sequence[str]) -> str:
     """Return what is wrong with a set given by columns, of which each label must have one.
 
     Args:
         flags: labels that have a column; none if the set was given otherwise.
-        known: all labels.
+        labels: all labels.
     """
-    missing = [label for label in known if flags and label not in flags]
+    missing = [label for label in labels if flags and label not in flags]
     if not missing:
         return ""
     return (

@@ -66,11 +66,11 @@ class Registry(Mapping[str, Part]):
         """The entry points of each name that is not our own."""
         from importlib.metadata import entry_points  # It takes long to load.
 
-        found: dict[str, list[EntryPoint]] = {}
+        points: dict[str, list[EntryPoint]] = {}
         for point in entry_points(group=f"evalsampling.{self.kind}"):
             if point.name not in self.own:
-                found.setdefault(point.name, []).append(point)
-        return found
+                points.setdefault(point.name, []).append(point)
+        return points
 
     def __getitem__(self, name: str) -> Part:
         """Return the part of a name.
@@ -165,5 +165,7 @@ def _problem(part: Any, interface: type) -> str:
     if isinstance(part, type):
         return f"is a class, where an object is wanted: a {name}"
     members = dict.fromkeys([*inspect.get_annotations(interface), *vars(interface)])
-    missing = [one for one in members if not one.startswith("_") and not hasattr(part, one)]
+    missing = [
+        member for member in members if not member.startswith("_") and not hasattr(part, member)
+    ]
     return f"is no {name}: it has no {', '.join(missing)}" if missing else ""

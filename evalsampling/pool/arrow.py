@@ -29,7 +29,7 @@ def first_unreadable(
     """Return the first row that cannot be read, found by halving; some row cannot.
 
     Args:
-        read: reads so many rows, from the first; it raises if one of them cannot be read.
+        read: reads a given number of rows, from the first; it raises if one of them cannot be read.
         rows: how many there are.
         errors: what it raises.
     """

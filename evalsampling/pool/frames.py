@@ -48,7 +48,7 @@ def has_index(values: Any) -> bool:
 
 
 def index_of(values: Any) -> list[Any] | None:
-    """Return the names of rows, in order; None where rows are told apart by their place alone."""
+    """Return the names of rows, in order; None where only their place distinguishes rows."""
     return list(values.index.tolist()) if has_index(values) else None
 
 

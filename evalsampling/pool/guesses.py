@@ -1,4 +1,4 @@
-"""What the columns of a pool may be, told by their names and by a sample of their values."""
+"""What the columns of a pool may be, guessed from their names and a sample of their values."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -195,8 +195,8 @@ def _looks_like_numbers(texts: pa.Array) -> bool:
 
 def _only_yes_or_no(columns: Sequence[SampledColumn]) -> SampledColumn | None:
     """Return the column that says yes or no, None if there is none or several."""
-    found = [one for one in columns if one.kind == "truth" or yes_and_no(one.values)]
-    return found[0] if len(found) == 1 else None
+    guesses = [column for column in columns if column.kind == "truth" or yes_and_no(column.values)]
+    return guesses[0] if len(guesses) == 1 else None
 
 
 def _kind(kind: pa.DataType) -> str:

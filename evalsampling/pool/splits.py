@@ -27,7 +27,7 @@ class Contents:
     """Columns of a file and the splits it is read in.
 
     Attributes:
-        schema: all its columns; dictionaries are not told from their values.
+        schema: all its columns; dictionaries count as their values.
         splits: in their order.
         warning: what is wrong with the way it was written, if anything is.
     """

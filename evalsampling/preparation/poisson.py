@@ -70,7 +70,7 @@ class PoissonFilter:
         seed: int = 0,
         by_cell: bool = False,
     ) -> "PoissonFilter":
-        """Return the filter that keeps so many rows on average, by the cells' own deviations.
+        """Return the filter that keeps the expected number of rows, by the cells' own deviations.
 
         Args:
             deviation: h of a row.

@@ -73,12 +73,12 @@ class PoolSummary:
         return functools.reduce(operator.add, self.histograms) if self.histograms else None
 
 
-def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    return min(one[0], other[0]), max(one[1], other[1])
+def _union(first: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return min(first[0], other[0]), max(first[1], other[1])
 
 
-def _add(one: Any, other: Any) -> Any:
-    return None if one is None else one + other
+def _add(first: Any, other: Any) -> Any:
+    return None if first is None else first + other
 
 
 def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:

@@ -46,7 +46,7 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
         shares = pool.map(functools.partial(_placed_pieces, work), [queue] * threads)
         placed = [piece for share in shares for piece in share]
         queue.raise_first_error()
-        for _, piece in sorted(placed, key=lambda one: one[0]):
+        for _, piece in sorted(placed, key=lambda item: item[0]):
             states[piece.kind, piece.part].append(piece.state)
         merging = [pool.submit(merge, *key, of_key) for key, of_key in states.items()]
         return [piece.result() for piece in merging]
@@ -89,7 +89,7 @@ class _Queue:
     def raise_first_error(self) -> None:
         """Raise the error of the first item that has one. All items before it were taken."""
         if self._errors:
-            raise min(self._errors, key=lambda one: one[0])[1]
+            raise min(self._errors, key=lambda error: error[0])[1]
 
 
 class _ClosedError(Exception):

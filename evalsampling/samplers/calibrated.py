@@ -134,7 +134,7 @@ class CalibratedDesign(Sampler):
         (`inference.nonresponse`): those with one have the chance of the round times the share of
         their class that is labelled.
         """
-        known = history.labelled
+        questions = history.labelled
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         first = 0
         for drawn in history.rounds:
@@ -148,8 +148,8 @@ class CalibratedDesign(Sampler):
             )
             labelled += missed * drawn.cell_probability * answered[table.leaf]
             missed *= 1 - drawn.cell_probability
-        inclusion = labelled[history.cell[known]]
-        return WeightedSample.without_replacement(known, inclusion, table.rows)
+        inclusion = labelled[history.cell[questions]]
+        return WeightedSample.without_replacement(questions, inclusion, table.rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input with the model's rates, which the difference estimator needs."""

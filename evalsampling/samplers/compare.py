@@ -184,7 +184,7 @@ def mean_proposal(sizes: Sequence[FloatArray], count: IntArray) -> FloatArray:
 
 def _mixture(pairs: tuple[Difference, ...], table: CellTable) -> FloatArray:
     """Return the mean of the systems' probabilities (eq. 5.11), shape (kinds, classes)."""
-    systems = sorted({one.system for pair in pairs for one in (pair.first, pair.other)})
+    systems = sorted({output.system for pair in pairs for output in (pair.first, pair.other)})
     return np.asarray(predictive(table, systems).mean(axis=1))
 
 
@@ -225,5 +225,5 @@ def _distance(pair: Difference, table: CellTable) -> FloatArray:
     """
     if not isinstance(pair.first, Brier):
         return (~pair.agrees(table.outputs)).astype(np.float64)
-    one, other = (table.outputs.probability[:, part.system] for part in (pair.first, pair.other))
-    return np.asarray(np.sqrt(np.sum((one - other) ** 2, axis=1)))
+    first, other = (table.outputs.probability[:, part.system] for part in (pair.first, pair.other))
+    return np.asarray(np.sqrt(np.sum((first - other) ** 2, axis=1)))

@@ -267,14 +267,14 @@ class Poisson(Sampler):
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
         sample = weigh(table, history, rounds)
-        known = np.flatnonzero(sample.weight_sum + sample.weight)
+        weighed = np.flatnonzero(sample.weight_sum + sample.weight)
         return dataclasses.replace(
             sample,
-            question=known,
-            weight=sample.weight[known],
-            weight_square_sum=sample.weight_square_sum[known],
-            weight_sum=np.sqrt(sample.weight_square_sum[known]),
-            group=np.zeros(len(known), dtype=np.int64),
+            question=weighed,
+            weight=sample.weight[weighed],
+            weight_square_sum=sample.weight_square_sum[weighed],
+            weight_sum=np.sqrt(sample.weight_square_sum[weighed]),
+            group=np.zeros(len(weighed), dtype=np.int64),
         )
 
     def _weigh_one_sample(
@@ -288,14 +288,14 @@ class Poisson(Sampler):
         for drawn in rounds:
             labelled += missed * drawn.chance * _answered(table, history, drawn)
             missed *= 1 - drawn.chance
-        known = history.labelled
+        rows = history.labelled
         inclusion = np.zeros(len(history))
-        inclusion[known] = np.minimum(labelled[history.cell[known]], 1.0)
+        inclusion[rows] = np.minimum(labelled[history.cell[rows]], 1.0)
         weight = np.divide(
             1 / table.rows, inclusion, out=np.zeros(len(history)), where=inclusion > 0
         )
         square = weight**2 if self.stochastic else (1 - inclusion) * weight**2
-        return _sample(weight, square, len(known))
+        return _sample(weight, square, len(rows))
 
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]

@@ -316,20 +316,20 @@ class RankedSampler(Sampler):
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
         strata = self._strata(ranked, head, queried, history)
-        known = np.flatnonzero(history.label != NO_LABEL)
-        stratum = strata.stratum[ranked.group[history.cell[known]]]
+        labelled = np.flatnonzero(history.label != NO_LABEL)
+        stratum = strata.stratum[ranked.group[history.cell[labelled]]]
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)
         joined = strata.joined
         if joined is None:
-            empty = WeightedSample.stratified(known[:0], stratum[:0], rows)
+            empty = WeightedSample.stratified(labelled[:0], stratum[:0], rows)
             rank = int(ranked.rank[head])
             reason = (
                 f"no row behind the first {rank:,} ranks has a label, and these do not stand for "
                 "the rest"
             )
-            return dataclasses.replace(empty, empty_because=reason if len(known) else None)
+            return dataclasses.replace(empty, empty_because=reason if len(labelled) else None)
         return WeightedSample.stratified(
-            known, joined[stratum], np.bincount(joined, rows).astype(np.int64)
+            labelled, joined[stratum], np.bincount(joined, rows).astype(np.int64)
         )
 
     def value(

@@ -54,8 +54,8 @@ class Terms:
             value, low, high = envelope.points_alone(at, factor)
         elif math.isfinite(factor):
             low, high = envelope.bounds(at, factor)
-        known = strata.hits[: strata.known] / ranked.rank[: strata.known]
-        curve = Bounded(*(np.append(known, end) for end in (value, low, high)))
+        searched = strata.hits[: strata.known] / ranked.rank[: strata.known]
+        curve = Bounded(*(np.append(searched, end) for end in (value, low, high)))
         return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
 
     def is_contradicted(self, wave: Wave) -> bool:

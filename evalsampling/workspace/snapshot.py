@@ -386,14 +386,14 @@ class Snapshot:
     def _drawn(self, nothing: History, outputs: Sequence[Outputs]) -> History:
         """Return a history with all rounds that stand, and the outputs of the rows of each."""
         pool, history = self.pool, nothing
-        for files, known in zip(self.standing, outputs, strict=True):
+        for files, outputs_of_round in zip(self.standing, outputs, strict=True):
             asked = files.asked
             columns = [asked[SLICE_PREFIX + name] for name in pool.spec.pool.slices]
             history = history.with_round(
                 files.round,
                 np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
                 asked[RANK].to_numpy(),
-                known,
+                outputs_of_round,
                 pool.slices.codes(columns, len(asked)),
             )
         return history

@@ -127,7 +127,7 @@ class _Source:
         """Decode the next records.
 
         Raises:
-            InputError: if there are not so many, or they are broken.
+            InputError: if there are fewer, or they are broken.
         """
         with _readable(self.path):
             records = list(itertools.islice(self.reader, rows))

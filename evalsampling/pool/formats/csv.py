@@ -90,7 +90,7 @@ class Csv:
         """Return the columns at some places, or the first, of rows of equal width."""
         stray = None if block.is_tidy else self._stray(block)
         if stray is not None:
-            if stray:  # whatever is wrong with a record before is told first
+            if stray:  # an error in an earlier record comes first
                 self._parse(block.part(0, stray), places, width)
             raise block.error(stray, "text follows a closing quote; is one before it not doubled?")
         cells = [str(place) for place in range(width)]

@@ -1,4 +1,4 @@
-"""The formats a pool may have, told apart by the ends of file names."""
+"""The formats a pool may have, known by the ends of file names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
@@ -67,7 +67,7 @@ TEXT = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
 def format_of(path: str) -> Format:
-    """Return the format of a file, told by the end of its name; text may be compressed."""
+    """Return the format of a file by the end of its name; text may be compressed."""
     name = path.lower()
     for compression in COMPRESSIONS:
         bare = name.removesuffix(compression)

@@ -178,7 +178,7 @@ def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
     for block in _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES):
         bad = _undecodable(block)
         if bad is not None:
-            # Whatever is wrong with a record before is told first, wherever blocks end.
+            # An error in an earlier record comes first, wherever blocks end.
             if bad:
                 yield block.part(0, bad)
             raise block.error(bad, _NOT_UTF8)
@@ -194,7 +194,7 @@ def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
 def _blocks(
     path: str, split: Splitter, begin: int, end: int | None, first_row: int, size: int
 ) -> Generator[Block]:
-    """Read text as blocks of records, each of about so many bytes.
+    """Read text as blocks of records, each of about a given number of bytes.
 
     What follows the last line end of a block is read again as the beginning of the next one, so
     that a splitter always begins at a record. A byte order mark at the beginning is left out.
