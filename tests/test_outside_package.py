@@ -20,9 +20,9 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.parts.registry import KINDS, Registry
-from evalsampling.spec.evaluation import CUT_METHODS
 from evalsampling.spec.labels import VOTE_RULES
 from evalsampling.spec.sink import SINKS
+from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.storage import STORES, open_store
 from evalsampling.storage.filesystems import locate
 from evalsampling.workspace.prepared import PreparedPool

@@ -27,10 +27,10 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.evaluation import KD
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
+from evalsampling.spec.strata import KD
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History

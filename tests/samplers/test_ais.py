@@ -296,7 +296,7 @@ def test_proposal_with_all_labels_known_is_the_best_one(measure: Measure) -> Non
 
 @pytest.mark.parametrize("model", ["forest", "", None])
 def test_model_is_checked(model: object) -> None:
-    with pytest.raises(ValueError, match="model must be one of tree, scores, got"):
+    with pytest.raises(ValueError, match="model must be one of tree, scores, module:object, got"):
         AdaptiveImportance(FBeta(), model=model)  # type: ignore[arg-type]
 
 

@@ -29,7 +29,7 @@ def test_leaf_table_equals_individual_rows(
     pool = make_rows(leaves, classes, rows, labels, seed=leaves + rows)
     for start in (None, np.random.default_rng(1).dirichlet(np.ones(classes), leaves)):
         fit = fit_dirichlet_tree(
-            LeafTree(leaves, branching),
+            LeafTree.even(leaves, branching),
             pool.prior,
             pool.labelled,
             pool.unlabelled,
@@ -56,7 +56,7 @@ def test_log_posterior_never_falls_and_is_that_of_individual_rows(
 ) -> None:
     pool = make_rows(leaves, classes, rows, labels, seed=leaves + 50 * warm)
     start = np.random.default_rng(2).dirichlet(np.ones(classes), leaves) if warm else None
-    tree = LeafTree(leaves, branching)
+    tree = LeafTree.even(leaves, branching)
     slow = pool.model(branching, start)
     values = []
     for iterations in range(1, 16):
@@ -83,7 +83,7 @@ def test_log_posterior_never_falls_on_random_leaf_tables(seed: int) -> None:
     """Flat and deep trees, up to five classes, from no label to nothing but labels."""
     rng = np.random.default_rng(seed)
     leaves, classes = rng.integers(1, 40), rng.integers(2, 6)
-    tree = LeafTree(leaves, int(rng.integers(2, leaves + 2)))
+    tree = LeafTree.even(leaves, int(rng.integers(2, leaves + 2)))
     prior = rng.dirichlet(np.full(classes, 0.5), leaves)
     labelled = rng.poisson(rng.choice([0, 0.3, 5]), (leaves, classes)).astype(float)
     unlabelled = rng.poisson(rng.choice([0, 3, 1000]), leaves).astype(float)
@@ -103,7 +103,7 @@ def test_log_posterior_never_falls_on_random_leaf_tables(seed: int) -> None:
 def test_log_prior_is_dirichlet_with_one_more_than_the_effective_counts() -> None:
     """Without rows, two leaves: A = (0.8, 1.2), B = 1 + s; a constant is left out."""
     prior = np.array([[0.6, 0.4], [0.2, 0.8]])
-    tree = LeafTree(2, 2)
+    tree = LeafTree.even(2, 2)
 
     def density(theta: np.ndarray, branches: np.ndarray) -> float:
         first = stats.dirichlet.logpdf(branches[0], [2.6, 2.2])
@@ -126,7 +126,7 @@ def test_fixed_point_is_a_local_maximum_of_the_log_posterior(
     """Fifty small steps in random directions: all go down."""
     pool = make_rows(leaves, classes, rows, labels, seed=leaves)
     fit = fit_dirichlet_tree(
-        LeafTree(leaves, branching),
+        LeafTree.even(leaves, branching),
         pool.prior,
         pool.labelled,
         pool.unlabelled,
@@ -159,7 +159,7 @@ def test_fixed_point_is_a_local_maximum_of_the_log_posterior(
 def test_warm_start_reaches_the_fixed_point_of_a_cold_start(classes: int, branching: int) -> None:
     pool = make_rows(16, classes, 300, 40, seed=3)
     fewer = dataclasses.replace(pool, label=np.where(np.arange(300) < 150, pool.label, -1))
-    tree = LeafTree(16, branching)
+    tree = LeafTree.even(16, branching)
 
     def fit(rows: Rows, start: np.ndarray | None) -> tuple[np.ndarray, int]:
         found = fit_dirichlet_tree(
@@ -185,7 +185,7 @@ def test_everything_labelled_has_a_closed_form() -> None:
     """
     prior = np.array([[0.6, 0.4], [0.2, 0.8]])
     labelled = np.array([[4.0, 1.0], [0.0, 5.0]])
-    fit = fit_dirichlet_tree(LeafTree(2, 2), prior, labelled, np.zeros(2))
+    fit = fit_dirichlet_tree(LeafTree.even(2, 2), prior, labelled, np.zeros(2))
     theta = 0.8 + 4, 1.2 + 6
     psi = (1.6 + 4) / (1.6 + 1.2 + 4), (1.4 + 1) / (1.4 + 1.8 + 6)
     first = theta[0] * psi[0], theta[1] * psi[1]
@@ -196,7 +196,7 @@ def test_everything_labelled_has_a_closed_form() -> None:
 
 def test_iterations_stop_at_the_tolerance_and_at_the_maximum() -> None:
     pool = make_rows(16, 2, 300, 20, seed=1)
-    arguments = (LeafTree(16, 2), pool.prior, pool.labelled, pool.unlabelled)
+    arguments = (LeafTree.even(16, 2), pool.prior, pool.labelled, pool.unlabelled)
     plain = functools.partial(fit_dirichlet_tree, *arguments, accelerate=False)
     fit = plain()
     slow = pool.model(2)
@@ -215,8 +215,8 @@ def test_inputs_are_not_changed() -> None:
     arrays = [pool.prior, pool.labelled, pool.unlabelled, pool.prior[::-1].copy()]
     before = [array.copy() for array in arrays]
     prior, labelled, unlabelled, start = arrays
-    fit_dirichlet_tree(LeafTree(8, 2), prior, labelled, unlabelled, start)
-    predict_stochastic(LeafTree(8, 2), prior, labelled)
+    fit_dirichlet_tree(LeafTree.even(8, 2), prior, labelled, unlabelled, start)
+    predict_stochastic(LeafTree.even(8, 2), prior, labelled)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -227,7 +227,7 @@ def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
     rng = np.random.default_rng(classes)
     prior = rng.dirichlet(np.ones(classes), 1)
     counts = rng.poisson(3, (1, classes)).astype(float)
-    tree = LeafTree(1, 2)
+    tree = LeafTree.even(1, 2)
     fit = fit_dirichlet_tree(tree, prior, counts, np.array([5.0]), None, 1e-14, 5000)
     np.testing.assert_allclose(fit.posterior, (prior + counts) / (1 + counts.sum()), rtol=1e-10)
     np.testing.assert_allclose(fit.posterior[0], fit.theta, rtol=1e-12)
@@ -242,7 +242,7 @@ def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
 def test_without_labels_the_flat_tree_returns_its_prior(classes: int) -> None:
     """The prior's joint: a label's total times the leaf's share of 1 + s."""
     prior = np.random.default_rng(classes).dirichlet(np.ones(classes), 6)
-    tree, none = LeafTree(6, 6), np.zeros((6, classes))
+    tree, none = LeafTree.even(6, 6), np.zeros((6, classes))
     total = prior.sum(axis=0)
     for root, found in (
         (total, fit_dirichlet_tree(tree, prior, none, np.zeros(6)).posterior),
@@ -255,7 +255,7 @@ def test_without_labels_the_flat_tree_returns_its_prior(classes: int) -> None:
 @pytest.mark.parametrize("branching", [2, 8])
 def test_class_that_the_prior_excludes(branching: int) -> None:
     """A floor keeps it possible, one label brings it in; without floor it stays out."""
-    tree, hidden = LeafTree(8, branching), np.full(8, 100.0)
+    tree, hidden = LeafTree.even(8, branching), np.full(8, 100.0)
     bare = np.stack([np.linspace(0.9, 0.2, 8), np.linspace(0.1, 0.8, 8), np.zeros(8)], axis=1)
     labelled = np.zeros((8, 3))
     labelled[:, 0] = 2
@@ -292,7 +292,7 @@ def test_stochastic_prediction_is_the_ratio_of_evidences(
         np.add.at(counts, (leaf, label), weight)
         drawn = list(zip(leaf.tolist(), label.tolist(), weight.tolist(), strict=True))
         np.testing.assert_allclose(
-            predict_stochastic(LeafTree(leaves, branching), prior, counts),
+            predict_stochastic(LeafTree.even(leaves, branching), prior, counts),
             predict_draws(branching, prior, drawn),
             rtol=1e-9,
         )
@@ -323,7 +323,7 @@ def test_stochastic_prediction_tends_to_the_rates_whatever_the_proposal(
 
     truth = np.sum(share[..., None] * rates, axis=1) / share.sum(axis=1, keepdims=True)
     prior = rng.dirichlet(np.ones(classes), leaves)
-    tree = LeafTree(leaves, branching)
+    tree = LeafTree.even(leaves, branching)
     spread = rates * (1 - 2 * truth[:, None]) + truth[:, None] ** 2
     variance = np.sum((share**2 / proposal)[..., None] * spread, axis=1) / draws
     error = np.sqrt(variance) / share.sum(axis=1, keepdims=True)
@@ -340,7 +340,7 @@ def test_stochastic_prediction_adds_up_and_follows_the_labels() -> None:
     counts = np.zeros((8, 2))
     counts[:, 0] = 50
     counts[2, 1] = 100
-    rate = predict_stochastic(LeafTree(8, 2), prior, counts)
+    rate = predict_stochastic(LeafTree.even(8, 2), prior, counts)
     np.testing.assert_allclose(rate.sum(axis=1), 1, rtol=1e-14)
     assert rate[2, 1] > rate[3, 1] > rate[0, 1] > rate[7, 1] > 0
 
