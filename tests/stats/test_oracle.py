@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from evalsampling.stats.oracle import (
     MAX_ITERATIONS,
     OracleFit,
+    TreePrior,
     beta_by_stratum,
     fit_dirichlet_tree,
     log_posterior,
@@ -356,3 +357,96 @@ def test_beta_mean_by_stratum() -> None:
     np.testing.assert_allclose(
         beta_by_stratum(mean, 2.0, positives, negatives), [0.2, 4 / 6, 8.8 / 9], rtol=1e-14
     )
+
+
+TWO_REGIONS = np.array([2, 1])
+"""Leaves 0 and 1 are of one region, leaf 2 is a region of its own."""
+LEAF_PRIOR = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+COUNTS = np.array([[5.0, 1.0], [0.0, 2.0], [3.0, 4.0]])
+"""Labels in each leaf."""
+SET = TreePrior(alpha=(2.0, 1.5), beta=0.25, weight=3.0)
+
+
+def by_hand(concentration: TreePrior, effective: float) -> np.ndarray:
+    """p(y|k) of the tree of two regions given `COUNTS`, formula by formula.
+
+    Args:
+        concentration: alpha, beta and weight.
+        effective: what the label's own counts lack: 1 for the mode, 0 for the predictive.
+    """
+    p = np.zeros((3, 2))
+    for y in range(2):
+        alpha = np.broadcast_to(concentration.alpha, 2)[y]
+        s = concentration.weight * LEAF_PRIOR[:, y]
+        n, beta = COUNTS[:, y], concentration.beta
+        label = alpha - effective + s.sum() + n.sum()
+        first, second = beta * 1 + s[0] + s[1] + n[0] + n[1], beta * 1 + s[2] + n[2]
+        left, right = beta * 4 + s[0] + n[0], beta * 4 + s[1] + n[1]
+        p[0, y] = label * first / (first + second) * left / (left + right)
+        p[1, y] = label * first / (first + second) * right / (left + right)
+        p[2, y] = label * second / (first + second)
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("concentration", [TreePrior(), SET], ids=["published", "set"])
+def test_a_hierarchy_of_its_own_by_hand(concentration: TreePrior) -> None:
+    """Of a deterministic oracle that has answered all rows, so that nothing is hidden."""
+    tree = LeafTree.parted(TWO_REGIONS)
+    drawn = predict_stochastic(tree, LEAF_PRIOR, COUNTS, concentration)
+    np.testing.assert_allclose(drawn, by_hand(concentration, 0), rtol=1e-12)
+    for accelerate in (False, True):
+        fit = fit_dirichlet_tree(
+            tree, LEAF_PRIOR, COUNTS, np.zeros(3), concentration=concentration,
+            accelerate=accelerate, tolerance=0, max_iterations=30,
+        )  # fmt: skip
+        np.testing.assert_allclose(fit.posterior, by_hand(concentration, 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("concentration", [TreePrior(), SET], ids=["published", "set"])
+def test_the_mode_with_hidden_labels_is_that_of_a_general_optimizer(
+    concentration: TreePrior,
+) -> None:
+    """The density is written out with Dirichlet densities and the likelihood of every row."""
+    tree, hidden = LeafTree.parted(TWO_REGIONS), np.array([20.0, 9.0, 14.0])
+    alpha = np.broadcast_to(concentration.alpha, 2) + concentration.weight * LEAF_PRIOR.sum(axis=0)
+
+    def density(free: np.ndarray) -> float:
+        theta, region, within = (1 / (1 + np.exp(-free[part])) for part in ([0], [1, 2], [3, 4]))
+        theta = np.array([theta[0], 1 - theta[0]])
+        value = stats.dirichlet.logpdf(theta, alpha)
+        joint = np.zeros((2, 3))
+        for y in range(2):
+            s, beta = concentration.weight * LEAF_PRIOR[:, y], concentration.beta
+            of_regions = [beta + s[0] + s[1] + 1, beta + s[2] + 1]
+            value += stats.dirichlet.logpdf([region[y], 1 - region[y]], of_regions)
+            of_leaves = [4 * beta + s[0] + 1, 4 * beta + s[1] + 1]
+            value += stats.dirichlet.logpdf([within[y], 1 - within[y]], of_leaves)
+            leaves = [region[y] * within[y], region[y] * (1 - within[y]), 1 - region[y]]
+            joint[y] = theta[y] * np.array(leaves)
+        return -float(value + np.sum(COUNTS.T * np.log(joint)) + hidden @ np.log(joint.sum(axis=0)))
+
+    fit = fit_dirichlet_tree(
+        tree, LEAF_PRIOR, COUNTS, hidden, tolerance=1e-13, max_iterations=5000,
+        concentration=concentration,
+    )  # fmt: skip
+    b = fit.branches
+    found = np.array([fit.theta[0], b[0, 0], b[1, 0], b[0, 2], b[1, 2]])
+    best = optimize.minimize(density, np.zeros(5), method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-best.x)), atol=2e-6)
+    assert density(np.log(found / (1 - found))) <= best.fun + 1e-9
+
+
+def test_leaves_above_the_last_level_change_nothing_by_their_only_children() -> None:
+    """A chain of single children below a leaf has branches of probability 1."""
+    tree = LeafTree.parted(np.array([3, 2, 1]))
+    assert tree.depth.tolist() == [1, 1, 2, 2, 2, 3, 3, 3, 3]
+    weights = np.arange(1.0, 10.0)
+    paths = tree.leaf_probabilities(tree.branch_probabilities(weights))
+    top, middle, bottom = weights[:2], weights[2:4], weights[5:7]
+    expected = [
+        top[0] / 3 * middle[0] / 7 * bottom[0] / 13,
+        top[0] / 3 * middle[0] / 7 * bottom[1] / 13,
+        top[0] / 3 * middle[1] / 7,
+        top[1] / 3,
+    ]
+    np.testing.assert_allclose(paths, expected, rtol=1e-14)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from evalsampling.stats.tree import LeafTree
+from evalsampling.stats.tree import MOST_LEVELS, LeafTree, even_levels, parting_of_cuts
 from tests.stats.row_model import Node, build_tree
 
 SIZES = [
@@ -113,3 +113,37 @@ def test_digits_and_order_in_memory_are_those_of_level_by_level(
         assert np.array_equal(found, wanted)
         if leaves > 1:
             assert found.strides == wanted.strides
+
+
+def test_cuts_one_after_the_other_make_a_binary_tree() -> None:
+    """Cut 2 parts leaves 0 to 2 from 3 to 5; then 0 from 1 and 2, and 3 and 4 from 5."""
+    parting = parting_of_cuts(np.array([2, 0, 4, 3, 1]))
+    assert parting.tolist() == [2, 3, 1, 3, 2]
+    tree = LeafTree.parted(parting)
+    covered = [np.flatnonzero(row).tolist() for row in tree.sums(np.eye(6)).T]
+    halves, quarters = [[0, 1, 2], [3, 4, 5]], [[0], [1, 2], [3, 4], [5]]
+    assert covered == halves + quarters + [[k] for k in range(6)]
+    assert parting_of_cuts(np.zeros(0, dtype=np.int64)).tolist() == []
+    assert LeafTree.parted(np.zeros(0, dtype=np.int64)).depth.tolist() == [1]
+
+
+@pytest.mark.parametrize("leaves", [2, 5, 16, 31])
+def test_the_even_tree_is_one_of_partings(leaves: int) -> None:
+    levels = np.stack(even_levels(leaves, 2))
+    parting = np.argmax(np.diff(levels, axis=1) > 0, axis=0) + 1
+    parted, even = LeafTree.parted(parting), LeafTree.even(leaves, 2)
+    assert parted.depth.tolist() == even.depth.tolist()
+    np.testing.assert_array_equal(parted.sums(np.eye(leaves)), even.sums(np.eye(leaves)))
+
+
+def test_a_tree_that_splits_off_a_leaf_at_a_time_has_few_levels() -> None:
+    tree = LeafTree.parted(np.arange(1, 1000))
+    assert tree.depth.max() == MOST_LEVELS
+    assert np.sum(tree.depth == MOST_LEVELS) == 1000
+    sizes = tree.sums(np.ones(1000))[tree.depth == MOST_LEVELS - 1]
+    assert sizes.tolist() == [1] * (MOST_LEVELS - 1) + [1000 - MOST_LEVELS + 1]
+
+
+def test_leaves_that_share_a_node_are_no_tree() -> None:
+    with pytest.raises(ValueError, match="leaves share a node"):
+        LeafTree([np.array([0, 0, 1])])
