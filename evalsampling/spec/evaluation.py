@@ -179,7 +179,7 @@ class EvaluationSpec:
         top.check_keys(
             "pool", "labels", "measure", "strata", "partition", "sampler", "budget", "round_size",
             "confidence", "hidden", "seed", "sink", "stop", "workspace",
-            below={"pool": POOL_KEYS, "labels": LABELS_KEYS},
+            below={"pool": POOL_KEYS, "labels": LABELS_KEYS, "sampler": ("model",)},
         )  # fmt: skip
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
