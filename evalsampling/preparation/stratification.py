@@ -296,7 +296,7 @@ class Stratification:
         if self.costs is not None:
             newer["costs"] = self.costs.edges.tolist()
         if self.partition is not None:
-            newer["partition"] = self.partition.to_list()
+            newer["paths"] = self.partition.to_list()
         if self.parting is not None:
             newer["parting"] = self.parting.tolist()
         return newer | {
@@ -335,7 +335,7 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
-            partition=Partition.from_list(content["partition"]) if "partition" in content else None,
+            partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
         )
 
