@@ -369,22 +369,15 @@ def _of_the_rest() -> Cases:
     }
     for sampler in ("ais", "calibrated", "strat"):
         cases[f"strata by kd, {sampler}"] = _scored(sampler, by_features, strata=kd, measure=["f1"])
-    for method in ("agglomerative", "divisive"):
-        strata = {"method": method, "leaves": 12, "hierarchy": "own"}
-        cases[f"strata by {method}, their own tree"] = _scored("ais", strata=strata, measure=["f1"])
-    cases["strata by kd, their own tree"] = _scored(
-        "ais", by_features, strata={**kd, "hierarchy": "own"}, measure=["f1"]
-    )
     own = {"name": "ais", "model": "tests.golden.weights:by_cell"}
-    constants = {"name": "ais", "alpha": 2, "beta": 0.1, "prior_weight": 3, "epsilon": 1e-6}
+    set_constants = {"name": "ais", "alpha": 2, "beta": 0.1, "prior_weight": 3, "epsilon": 1e-6}
+    clusters = {"method": "agglomerative", "leaves": 12, "hierarchy": "own"}
+    few = {"measure": ["f1"], "rounds": (20, 10)}
     return {
         **cases,
-        "partition by ais": _scored("ais", partition={"column": ["city", "new"]}, measure=["f1"]),
-        "partition by calibrated": _scored(
-            "calibrated", partition={"column": "city"}, measure=["f1"]
-        ),
-        "own model by ais": _scored(own, measure=["f1"]),
-        "constants of ais": _scored(constants, measure=["f1"]),
+        "partition by ais": _scored("ais", partition={"column": ["city", "new"]}, **few),
+        "own model by ais": _scored(own, **few),
+        "clusters and constants by ais": _scored(set_constants, strata=clusters, **few),
         "strata by edges": _scored(
             "passive", {"probability": "s0.chance"}, strata=by_edges, measure=["f1"]
         ),
