@@ -219,12 +219,12 @@ class LabelSpace(abc.ABC):
         """Return the column of 0 and 1 of each label, if predictions are given so, else nothing."""
         return {}
 
-    def score(self, pool: Keys, by_features: bool) -> str | None:
+    def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column that drives the strata, None if the spec does not name it.
 
         Args:
             pool: the section.
-            by_features: whether strata are cut from features.
+            without: whether strata are features' or those of columns, not cut from a score.
 
         Raises:
             InputError: naming a key that is for other labels.

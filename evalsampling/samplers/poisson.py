@@ -18,7 +18,11 @@ from evalsampling.inference.nonresponse import (
     share_answered,
 )
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.inference.score_calibration import (
+    Calibration,
+    check_calibration,
+    recalibrated,
+)
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
@@ -75,7 +79,7 @@ class Poisson(Sampler):
     delta: float = 0.1
     smoothing: float = 1.0
     online: str | None = None
-    calibration: str | None = None
+    calibration: Calibration = None
     estimator: str = "ratio"
     correct_bias: bool = False
     cap: bool = False

@@ -22,7 +22,7 @@ from evalsampling.inference.many_systems import Contest, PairTest
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
-from tests.jobs import Job, call, files_below, make_rich_pool
+from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool
 
 
 @pytest.mark.parametrize(
@@ -387,6 +387,21 @@ def test_diagnose(job: Any) -> None:
         assert set(leaf["posterior"]) == {"0", "1"}
     text = call("diagnose", one.workspace).out.splitlines()
     assert len(text) == 2 + sum(leaf["labelled"] > 0 for leaf in after)
+
+
+def test_diagnose_of_a_partition(job: Any) -> None:
+    """Leaves have their values beside them, and no order of scores."""
+    rows = make_pool()
+    part = np.where(np.arange(rows.table.num_rows) % 3 == 0, "Bern", "Basel")
+    one = job(Pool(rows.table.append_column("city", [part]), rows.truth),
+              partition={"column": "city"}, sampler="ais")  # fmt: skip
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    assert call("diagnose", one.workspace, "--json").json["paths"] == [["Basel"], ["Bern"]]
+    head, _, *leaves = call("diagnose", one.workspace).out.splitlines()
+    assert head == "share of '1', of leaves with labels"
+    assert [line.split()[-1] for line in leaves[:2]] == ["Basel", "Bern"]
 
 
 def write_truth(one: Job) -> Path:

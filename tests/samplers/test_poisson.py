@@ -484,7 +484,10 @@ def test_rows_that_cannot_be_drawn_leave_other_measures_alone() -> None:
         ({"cap": 5}, "cap must be true or false"),
         ({"correct_bias": True, "estimator": "difference"}, "correct_bias is for the ratio"),
         ({"oracle": "stochastic", "online": "exclude"}, "online must be include"),
-        ({"calibration": "beta", "online": "exclude"}, "calibration must be logistic or isotonic"),
+        (
+            {"calibration": "beta", "online": "exclude"},
+            "calibration must be logistic, isotonic or module:object",
+        ),
         ({"calibration": "logistic"}, "online must be exclude or include"),
     ],
 )
