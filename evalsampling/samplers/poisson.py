@@ -282,7 +282,9 @@ class Poisson(Sampler):
         cell = history.cell[known]
         group = cell if self.online is None else cell + len(table) * history.met[known]
         votes = history.votes(known)
-        return with_random_answers(sample, votes, inclusion[known], group, table.count[cell] * 1.0)
+        return with_random_answers(
+            sample, votes, inclusion[known], group, table.count[cell].astype(np.float64)
+        )
 
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
