@@ -1,4 +1,4 @@
-"""Variances of Poisson samples of rows whose labels are answers at random.
+"""Labels that are answers at random: the variance of a Poisson sample, one answer of each row.
 
 A row x gets the label y with the probability P(y|x), and what is estimated is the mean of
 <d> = sum_y P(y|x) d(y). A row that is in the sample with the chance b and has m answers of mean
@@ -27,7 +27,12 @@ import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.history import History
 from evalsampling.stats.votes import Votes
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""The golden ratio's fraction, whose multiples are spread most evenly over [0, 1)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +75,35 @@ def with_random_answers(
         mean_correction=np.concatenate([alike.correction, own.correction]),
         answer=None if len(row) == n else votes.label,
         centre=np.concatenate([alike.centre, own.centre]),
+    )
+
+
+def one_answer_a_row(history: History, classes: int) -> History:
+    """Return the history of one answer about each row that has any, without its rounds.
+
+    A row's answers say less of its cell than as many rows do. Where they differ, one is taken by
+    their shares: with the fraction of a multiple of the golden ratio, row by row in the order of
+    the cells. So the shares of neighbouring rows together are those of all their answers.
+
+    Args:
+        history: the answers.
+        classes: number of classes.
+    """
+    known = history.labelled
+    places = np.stack([history.cell[known], history.rank[known]], axis=1)
+    first, row = distinct_rows(places)
+    votes, shares = history.votes(known), np.zeros((len(first), classes))
+    np.add.at(shares, (row[votes.row], votes.label), votes.share)
+    cumulated = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
+    turn = (0.5 + np.arange(len(first)) * _GOLDEN) % 1
+    label = np.sum(cumulated[:, :-1] <= turn[:, None], axis=1)
+    kept = known[first]
+    return History(
+        history.cell[kept],
+        history.rank[kept],
+        label,
+        history.outputs.take(kept),
+        history.slice[kept],
     )
 
 

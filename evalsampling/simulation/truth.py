@@ -252,8 +252,8 @@ class _Truth:
             rates = space.true_rates(columns)
             if np.all(rates.max(axis=1) == 1):
                 raise InputError(
-                    f"{path}: all labels are certain; labels.oracle: stochastic needs their "
-                    f"probabilities in {FLAG}{space.names[0]} and so on, or of two classes in {LABEL}"
+                    f"{path}: all labels are certain; labels.oracle: stochastic needs rates, "
+                    f"in a column for each class ({FLAG}{space.names[0]}) or, of two, in {LABEL}"
                 )
             return cls(path, ids, rates.argmax(axis=1), rates)
         try:

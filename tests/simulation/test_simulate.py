@@ -97,6 +97,7 @@ def test_true_values_are_those_of_the_rows() -> None:
 
 def urns_of(labels: np.ndarray, seed: int) -> Urns:
     """Cells of so many rows of each label: shape (cells, classes)."""
+    cell, label = np.nonzero(labels)
     table = POOL.table
     outputs = rows_of(cell * 10 + label)
     known = KnownPool(table, cell, label, labels[cell, label], outputs)
@@ -295,7 +296,6 @@ def test_true_value_under_rates_is_that_of_mean_losses() -> None:
 def test_urns_answer_by_rates(votes: int) -> None:
     """Answers about one row, asked again and again, have its rate; rows keep their kind."""
     labels = np.array([[1, 1], [0, 2]])
-    cell, label = np.nonzero(labels)
     rate = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]])
     pool = dataclasses.replace(urns_of(labels, 0)._pool, rate=rate)
     urns, history = Urns(pool, 5, votes), History.start()
