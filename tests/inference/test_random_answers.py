@@ -1,16 +1,20 @@
-"""Random answers in Poisson samples: all samples and all answers of a few rows."""
+"""Answers at random: all Poisson samples and all answers of a few rows; the model of labels."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
 from evalsampling.inference.inclusion import estimate_from_inclusion
-from evalsampling.inference.random_answers import with_random_answers
+from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.random_answers import one_answer_a_row, with_random_answers
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, FBeta
+from evalsampling.stats.history import History, Round
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
+from tests.samplers.pools import Pool, make_pool
 
 RATE = np.array([0.3, 0.8, 0.5])
 """P(1 | row) of three rows."""
@@ -103,7 +107,7 @@ def test_several_answers_about_rows_of_a_filter() -> None:
     row = np.array([7, 3, 7, 3, 7, 5])
     label = np.array([1, 0, 0, 0, 1, 1])
     inclusion = np.array([0.5, 0.8, 0.5, 0.8, 0.5, 0.4])
-    outputs = Outputs(np.ones((6, 1), dtype=np.int64), np.zeros((6, 1)), np.full((6, 1, 2), 0.5))
+    outputs = Outputs(*outputs_of(6))
     (one,) = estimate_from_inclusion(
         Accuracy(), outputs, label, inclusion, stochastic=True, row=row
     )
@@ -126,7 +130,7 @@ def test_several_answers_about_rows_of_a_filter() -> None:
     ],
 )
 def test_what_answers_about_a_row_must_be(changed: dict[str, object], words: str) -> None:
-    outputs = Outputs(np.ones((2, 1), dtype=np.int64), np.zeros((2, 1)), np.full((2, 1, 2), 0.5))
+    outputs = Outputs(*outputs_of(2))
     given = {
         "label": np.array([0, 1]),
         "inclusion": np.array([0.5, 0.5]),
@@ -135,3 +139,62 @@ def test_what_answers_about_a_row_must_be(changed: dict[str, object], words: str
     }
     with pytest.raises(ValueError, match=words):
         estimate_from_inclusion(FBeta(), outputs, **{**given, **changed})  # type: ignore[arg-type]
+
+
+def test_one_answer_a_row_keeps_the_shares_of_neighbours() -> None:
+    """A third of three answers: a third of the rows; a row asked about twice counts once."""
+    n = 90
+    history = dataclasses.replace(
+        asked(np.repeat([0, 1], n // 2), np.tile(np.arange(n // 2), 2)),
+        label=np.zeros(n, dtype=np.int64),
+        shares=np.tile([2 / 3, 1 / 3], (n, 1)),
+        answers=np.full(n, 3),
+    )
+    one = one_answer_a_row(history, 2)
+    assert (len(one), one.shares, one.answers, one.rounds) == (n, None, None, ())
+    assert one.seen(2, 2) == pytest.approx(np.full((2, 1), 45) * [2 / 3, 1 / 3], abs=1)
+    again = dataclasses.replace(
+        asked(np.zeros(4, dtype=np.int64), np.array([1, 0, 1, 2])), label=np.array([1, 0, 1, -1])
+    )
+    kept = one_answer_a_row(again, 2)
+    assert (kept.rank.tolist(), kept.label.tolist()) == ([0, 1], [0, 1])
+
+
+def asked(cell: np.ndarray, rank: np.ndarray) -> History:
+    """Questions about rows, without answers."""
+    n = len(cell)
+    new = Round(np.arange(n), np.ones(n), np.ones(n, dtype=bool))
+    return History.start().with_round(new, cell, rank, Outputs(*outputs_of(n)))
+
+
+def outputs_of(n: int) -> tuple[np.ndarray, ...]:
+    return np.ones((n, 1), dtype=np.int64), np.zeros((n, 1)), np.full((n, 1, 2), 0.5)
+
+
+def test_the_model_of_random_answers_knows_no_row() -> None:
+    """With every row labelled: accuracy is that of the rates, and its draws still spread.
+
+    Their standard deviation is at least that of the rates of 0 and 1 which it assumes.
+    """
+    pool = make_pool(400, 10, seed=2, positive=0.3)
+    history = pool.answer(asked_all(pool), pool.order(1))
+    fitted = [
+        LabelModel.fit(pool.table, history, (1,), stochastic=stochastic)
+        for stochastic in (False, True)
+    ]
+    known, drawn = (Accuracy().values(model.everywhere.risks(Accuracy()))[:, 0] for model in fitted)
+    assert np.ptp(known) == 0
+    assert known[0] == pytest.approx(pool.value(Accuracy()))
+    predicted = pool.table.outputs.prediction[pool.table.first_kind, 0]
+    rate = fitted[1].rates[:, np.arange(len(pool.table)), predicted]
+    of_rates = rate @ pool.table.count / len(pool)
+    assert drawn.mean() == pytest.approx(of_rates.mean(), abs=4 * drawn.std() / len(drawn) ** 0.5)
+    least = np.sqrt((rate * (1 - rate)).mean(axis=0) @ pool.table.count) / len(pool)
+    assert drawn.std() > 0.9 * least
+
+
+def asked_all(pool: Pool) -> History:
+    """A question about every row."""
+    cell = np.repeat(np.arange(len(pool.table)), pool.table.count)
+    rank = np.concatenate([np.arange(n) for n in pool.table.count])
+    return asked(cell, rank)
