@@ -31,8 +31,8 @@ SMALL = "at-random-small"
 SHARES = (0.05, 0.3, 0.6, 0.9)
 """Shares of the pool that are labelled."""
 
-LABELS = (100, 300, 1000, 2000)
-SAMPLERS = ("poisson", "ais", "passive")
+LABELS = (100, 1000)
+SAMPLERS = ("poisson", "ais")
 MEASURES = ["f1", "accuracy"]
 
 
@@ -91,8 +91,8 @@ def _summary(estimates: Sequence[Estimate], truth: float) -> np.ndarray:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=200, metavar="N")
-    parser.add_argument("--covered", type=int, default=30, metavar="N")
+    parser.add_argument("--repeats", type=int, default=100, metavar="N")
+    parser.add_argument("--covered", type=int, default=40, metavar="N")
     parser.add_argument("--workers", type=int, metavar="N")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
