@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow.csv import write_csv
 
 from evalsampling import samplers
 from evalsampling.cli.estimate import contest_table, estimate_table
@@ -432,50 +431,6 @@ def test_simulate_every_sampler(job: Any) -> None:
     given = call("simulate", one.spec, *options, "--sampler", "given")
     assert given.status == 1
     assert "given: weights must be a function" in given.err
-
-
-def write_rates(one: Job, columns: dict[str, Any], suffix: str = ".parquet") -> Path:
-    path = one.directory / f"rates{suffix}"
-    table = pa.table({"id": list(one.pool.truth), **columns})
-    pq.write_table(table, path) if suffix == ".parquet" else write_csv(table, path)
-    return path
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_simulate_a_stochastic_oracle(job: Any, suffix: str) -> None:
-    """Probabilities of the positive class, or of all classes, are the same truth."""
-    one: Job = job(labels={"oracle": "stochastic", "votes": 2}, sampler="poisson")
-    label = np.array(list(one.pool.truth.values()))
-    rate = np.where(label == 1, 0.8, np.where(np.arange(len(label)) % 3, 0.0, 0.1))
-    options = ["--budgets", "40", "--repeats", 2, "--json"]
-    whole = write_rates(one, {"label": rate}, suffix)
-    first = call("simulate", one.spec, "--truth", whole, *options).json
-    parts = write_rates(one, {"label.0": 1 - rate, "label.1": rate}, suffix)
-    second = call("simulate", one.spec, "--truth", parts, *options).json
-    assert first["truth"]["f1"] == pytest.approx(second["truth"]["f1"])
-    assert first["results"][0]["rmse"] == pytest.approx(second["results"][0]["rmse"])
-    assert first["results"][0]["divergence"] is None
-
-
-@pytest.mark.parametrize(
-    ("oracle", "columns", "words"),
-    [
-        ("stochastic", {"label": 1}, "rates.parquet: all labels are certain; labels.oracle: stoch"),
-        ("stochastic", {"label": 1.5}, "'label', row 0: a probability lies in [0, 1], got 1.5"),
-        ("stochastic", {"label.0": 0.5}, "label.1"),
-        ("stochastic", {"label.0": 0.5, "label.1": 0.6}, "sum to 1.1, not 1"),
-        ("deterministic", {"label": 0.5}, "probabilities of labels need labels.oracle: stochastic"),
-        ("deterministic", {"label.0": 0.5, "label.1": 0.5}, "need labels.oracle: stochastic"),
-    ],
-)
-def test_rates_that_simulate_refuses(
-    job: Any, oracle: str, columns: dict[str, float], words: str
-) -> None:
-    one: Job = job(labels={"oracle": oracle}, sampler="passive")
-    n = len(one.pool.truth)
-    path = write_rates(one, {name: np.full(n, value) for name, value in columns.items()})
-    result = call("simulate", one.spec, "--truth", path, "--repeats", 1)
-    assert (result.status, words in result.err) == (1, True), result.err
 
 
 def test_simulate_curves_and_systems(job: Any) -> None:
