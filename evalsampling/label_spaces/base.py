@@ -364,6 +364,13 @@ class LabelSpace(abc.ABC):
             raise rows.error(LABEL, row, f"{texts[place[row]]!r} is no class")
         return codes
 
+    def true_rates(self, rows: Columns) -> FloatArray:
+        """Return P(label | row) in a file for a stochastic oracle, shape (n, outcomes).
+
+        Here labels are certain; see `true_codes`.
+        """
+        return np.eye(len(self.outcomes))[self.true_codes(rows)]
+
 
 @dataclasses.dataclass(frozen=True)
 class UnlistedCodes(Mapping[str, int]):

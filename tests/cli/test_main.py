@@ -448,14 +448,6 @@ def test_simulate_every_sampler(job: Any) -> None:
     assert "given: weights must be a function" in given.err
 
 
-def test_simulate_takes_no_stochastic_oracle(job: Any) -> None:
-    """One label a row is not the truth of such an oracle."""
-    one: Job = job(labels={"oracle": "stochastic"})
-    result = call("simulate", one.spec, "--truth", write_truth(one), "--repeats", 1)
-    assert result.status == 1
-    assert "labels.oracle: only a deterministic oracle can be simulated" in result.err
-
-
 def test_simulate_curves_and_systems(job: Any) -> None:
     """A measure of many components has a list of truths, undefined ones null."""
     systems = {
