@@ -5,15 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.delta_method import Evidence, estimate
-from evalsampling.inference.evidence import find_gaps
-from evalsampling.inference.ratio_bias import biases, less_bias
-from evalsampling.inference.results import Estimate, Target
+from evalsampling.inference.labelled_rows import LabelledRows
+from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 
 def estimate_from_inclusion(
@@ -56,22 +53,5 @@ def estimate_from_inclusion(
         sample = dataclasses.replace(
             sample, weight_square_sum=sample.weight**2, weight_sum=sample.weight
         )
-    risk = measure.mean_loss(outputs, label, sample.weight)
-    influence = measure.influence(outputs, label, risk)
-    influence = influence - sample.weight @ influence
-    inside = np.ones(len(rows), dtype=np.bool_)
-    votes = Votes.of_labels(label)
-    known_biases = biases(measure, outputs, votes, sample, inside, normalised=True)
-    value = measure.value(risk)
-    value = less_bias(value, known_biases) if correct_bias else value
-    shares = measure.shares(outputs, label)
-    gaps = find_gaps(shares, rows, len(measure.components), shares)
-    evidence = [
-        Evidence(measure.undefined_without, gap, bias=bias)
-        for gap, bias in zip(gaps, known_biases, strict=True)
-    ]
-    targets = [
-        Target(component.name, component.bounds, threshold=component.threshold)
-        for component in measure.components
-    ]
-    return estimate(targets, value, influence, sample, evidence, confidence, methods)
+    sampled = LabelledRows(outputs, label, rows, sample)
+    return sampled.estimate(measure, confidence, correct_bias, methods)
