@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.results import Target
 from evalsampling.label_spaces.base import NO_PROBABILITY
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
@@ -56,6 +58,11 @@ class SampledRows:
     def outputs(self) -> Outputs:
         """What the systems say of the rows."""
         return read_outputs(self.batch, self.spec, tuple(self.rules))
+
+    def targets(self, measure: Measure) -> list[Target]:
+        """Return what the components of a measure are called."""
+        systems = tuple(system.name for system in self.spec.pool.systems)
+        return ReportedDomains(systems=systems).targets(measure, Domain())
 
     def measures(self) -> Iterator[Measure]:
         """Yield what the spec reports.

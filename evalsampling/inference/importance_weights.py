@@ -11,7 +11,7 @@ import numpy as np
 
 from evalsampling.inference.evidence import find_missing_weight
 from evalsampling.inference.labelled_rows import LabelledRows
-from evalsampling.inference.results import Estimate
+from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -29,6 +29,7 @@ def estimate_from_draws(
     row: IntArray | None = None,
     methods: Sequence[str] = (),
     aimed_at: bool = True,
+    targets: Sequence[Target] | None = None,
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure from N independent draws.
 
@@ -48,6 +49,7 @@ def estimate_from_draws(
         methods: names of further interval methods, reported beside the default.
         aimed_at: whether rows were drawn for the measure. For others there is a check of whether
             the weights sum to the rows of the pool.
+        targets: what the components are called; None for an evaluation of one system.
 
     Raises:
         ValueError: if the numbers do not fit, or a weight is not above 0 and finite.
@@ -63,4 +65,4 @@ def estimate_from_draws(
         plain = WeightedSample.with_replacement(question, weight / weight.mean(), len(label))
     rows = np.arange(len(label)) if row is None else row
     labelled = LabelledRows(outputs, label, rows, plain, self_normalised)
-    return labelled.estimate(measure, confidence, methods=methods, gap=gap)
+    return labelled.estimate(measure, confidence, methods=methods, gap=gap, targets=targets)

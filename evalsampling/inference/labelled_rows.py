@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.delta_method import Evidence, estimate
+from evalsampling.inference.domains import WHOLE_POOL, Domain
 from evalsampling.inference.evidence import Gap, find_gaps
 from evalsampling.inference.ratio_bias import biases, less_bias
 from evalsampling.inference.results import Estimate, Target
@@ -43,6 +44,7 @@ class LabelledRows:
         correct_bias: bool = False,
         methods: Sequence[str] = (),
         gap: Gap | None = None,
+        targets: Sequence[Target] | None = None,
     ) -> list[Estimate]:
         """Return the estimates of the components of a measure, by the delta method.
 
@@ -52,6 +54,7 @@ class LabelledRows:
             correct_bias: whether the bias is subtracted.
             methods: names of further interval methods, reported beside the default.
             gap: why the weights allow no claim; None if they do.
+            targets: what the components are called; None for an evaluation of one system.
         """
         outputs, label, sample = self.outputs, self.label, self.sample
         risk = measure.mean_loss(outputs, label, sample.weight)
@@ -68,8 +71,5 @@ class LabelledRows:
             Evidence(measure.undefined_without, of_labels or gap, bias=bias)
             for of_labels, bias in zip(gaps, known, strict=True)
         ]
-        targets = [
-            Target(component.name, component.bounds, threshold=component.threshold)
-            for component in measure.components
-        ]
+        targets = WHOLE_POOL.targets(measure, Domain()) if targets is None else targets
         return estimate(targets, value, influence, sample, evidence, confidence, methods)
