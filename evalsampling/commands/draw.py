@@ -81,7 +81,7 @@ def draw(options: DrawOptions) -> DrawResult:
         drawn = sample_with_replacement(spec, before, options.draws)
         every, number = DrawnRows.read(spec, [*before, drawn]), len(before) + 1
         new = np.flatnonzero(every.round[every.first] == number)
-        batch = _batch(spec, every, new, number)
+        batch = _batch(spec, every, new.tolist(), number)
     folder, file = Path(options.folder), _DRAWS.format(number)
     named = Path(task_file(spec))
     tasks = f"batch-{number:04d}{''.join(named.suffixes)}" if len(new) else None

@@ -16,6 +16,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.sampled_rows import SampledRows
+from evalsampling.evaluation.statement import statement
 from evalsampling.inference.importance_weights import estimate_from_draws
 from evalsampling.inference.results import Estimate, undefined
 from evalsampling.measures.base import Measure
@@ -148,7 +149,10 @@ class DrawnRows:
                 targets=self.sampled.targets(measure),
             )
         note = self._note_of(missing)
-        return [dataclasses.replace(one, notes=(*one.notes, *note)) for one in estimates]
+        return [
+            dataclasses.replace(one, notes=(*one.notes, *note), statement=statement(one))
+            for one in estimates
+        ]
 
     @functools.cached_property
     def _rows(self) -> IntArray:
