@@ -91,7 +91,8 @@ def draw(options: DrawOptions) -> DrawResult:
             name = "b" + opaque_name(task_key(None, spec.seed), "batch", number)[1:]
             write_tasks(batch, Path(directory) / tasks, spec, name)
             os.replace(Path(directory) / tasks, folder / tasks)
-        write_parquet(drawn, Path(directory) / file)
+        noted = drawn.replace_schema_metadata({_DESIGN: _design(spec)})
+        write_parquet(noted, Path(directory) / file)
         # Last: now the round is there.
         os.replace(Path(directory) / file, folder / file)
     return DrawResult(

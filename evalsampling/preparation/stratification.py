@@ -104,7 +104,8 @@ class Stratification:
         if spec.strata.edges is not None:
             edges = np.array(spec.strata.edges)
         elif summary.features is not None:
-            tree = KdTree.fit(summary.features.features, spec.strata.leaves)
+            sample, of_queries = summary.features.features, spec.pool.lists is not None
+            tree = KdTree.fit(sample, spec.strata.leaves, by_ranks=of_queries)
         else:
             assert summary.histogram is not None
             try:

@@ -114,7 +114,7 @@ def test_systems_keep_their_names(tmp_path: Path) -> None:
     drawn = sample_with_replacement(spec)
     ids = np.unique(drawn["id"].to_numpy())
     found = estimate_drawn_rows(spec, drawn, ids, pool["label"][ids])
-    assert {"old", "new"} <= {one.system for one in found}
+    assert {"old", "new"} <= {one.target.system for one in found}
 
 
 def test_bad_rounds_and_labels_are_told(tmp_path: Path) -> None:
