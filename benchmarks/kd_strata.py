@@ -93,7 +93,7 @@ def row(pools: Path, name: str, strata: str, repeats: int) -> list[Any]:
             stratification = dataclasses.replace(stratification, tree=tree)
         known = KnownPool.read(spec, stratification, pools / f"{name}-truth.parquet")
     ranges = stratification.ranges
-    plan = Plan((LABELS,), spec.round_size, repeats, spec.seed, 0.95, spec.label_prior)
+    plan = Plan((LABELS,), spec.round_size, repeats, spec.seed, 0.95, hidden=spec.label_prior)
     content = simulate(known, [build_sampler(spec, ranges)], build_measures(spec, ranges), plan)
     (found,) = content["results"]
     numbers = [f"{found['rmse']:.3f}", f"{found['bias']:+.3f}", f"{found['coverage']:.2f}"]
