@@ -3,14 +3,13 @@
     python benchmarks/kd_strata.py
 
 `ais` for F1, 1,000 labels, 256 leaves, on the pools that have files of features. Strata of the
-score with and without its probabilities stand beside a k-d tree over the features; beside that its
-earlier rule, equal numbers of rows; and a score learnt from features and predictions alone, by
-logistic regression. The table is in docs/studies/kd-strata.md.
+score with and without its probabilities stand beside a k-d tree over the features, and a score
+learnt from features and predictions alone, by logistic regression. The table is in
+docs/studies/kd-strata.md.
 """
 
 import argparse
 import csv
-import dataclasses
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,12 +26,10 @@ from sklearn.preprocessing import StandardScaler
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures.build import build_measures
-from evalsampling.pool.columns import read_features
-from evalsampling.preparation.local import pool_rows, stratify_pool
+from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, simulate
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.stats.kdtree import KdTree
 
 LABELS = 1000
 
@@ -40,7 +37,6 @@ STRATA = {
     "score, its probabilities": {"score": "score", "probability": "probability"},
     "score, none": {"score": "score", "probability": "even"},
     "features": {"score": None},
-    "features, equal counts": {"score": None},
     "learnt score": {"score": "learnt", "probability": "learnt"},
 }
 
@@ -86,11 +82,6 @@ def row(pools: Path, name: str, strata: str, repeats: int) -> list[Any]:
         directory = Path(temporary)
         spec = spec_of(strata, write_pool(pools, name, directory), directory)
         stratification = stratify_pool(spec)
-        if "equal" in strata:
-            batches = pool_rows(spec).batches()
-            values = np.concatenate([read_features(batch, spec) for batch in batches])
-            tree = KdTree.fit(values, spec.strata.leaves, by_ranks=True)
-            stratification = dataclasses.replace(stratification, tree=tree)
         known = KnownPool.read(spec, stratification, pools / f"{name}-truth.parquet")
     ranges = stratification.ranges
     plan = Plan((LABELS,), spec.round_size, repeats, spec.seed, 0.95, hidden=spec.label_prior)
@@ -100,9 +91,9 @@ def row(pools: Path, name: str, strata: str, repeats: int) -> list[Any]:
     return [name, strata, *numbers, f"{found['claims']:.2f}"]
 
 
-def rows(pools: Path, repeats: int) -> Iterator[list[Any]]:
+def rows(pools: Path, repeats: int, only: list[str] | None) -> Iterator[list[Any]]:
     """Yield the rows of the table."""
-    for name in find(pools):
+    for name in only or find(pools):
         if (pools / f"{name}-features.parquet").exists():
             for strata in STRATA:
                 yield row(pools, name, strata, repeats)
@@ -112,11 +103,12 @@ def main() -> None:
     """Print the table, row by row."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add_option(parser)
+    parser.add_argument("--only", nargs="*", metavar="POOL", help="default: all")
     parser.add_argument("--repeats", type=int, default=100, metavar="N")
     arguments = parser.parse_args()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["pool", "strata", "rmse", "bias", "coverage", "claims"])
-    for one in rows(arguments.pools, arguments.repeats):
+    for one in rows(arguments.pools, arguments.repeats, arguments.only):
         writer.writerow(one)
         sys.stdout.flush()
 

@@ -164,8 +164,8 @@ class DrawnRows:
         draw = int(self.first[missing[0]])
         return (
             f"id {self.ids[draw]!r} was drawn in round {self.round[draw]} and has no label, as "
-            f"{len(missing)} of {len(self.first)} rows: label them, leave out rounds that are not "
-            "labelled yet, or ask to take labels as missing at random"
+            f"{len(missing)} of {len(self.first)} rows. Label them, leave out rounds that are "
+            "not labelled yet, or take them as missing at random"
         )
 
     def _note_of(self, missing: IntArray) -> tuple[str, ...]:

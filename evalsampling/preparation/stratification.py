@@ -104,8 +104,7 @@ class Stratification:
         if spec.strata.edges is not None:
             edges = np.array(spec.strata.edges)
         elif summary.features is not None:
-            sample, of_queries = summary.features.features, spec.pool.lists is not None
-            tree = KdTree.fit(sample, spec.strata.leaves, by_ranks=of_queries)
+            tree = KdTree.fit(summary.features.features, spec.strata.leaves)
         else:
             assert summary.histogram is not None
             try:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.bottom_k import bottom_k
-from evalsampling.stats.score_counts import EXTREMES, STRETCH
 
 _LEAF = -1
 """Stands for the feature of a node that is not split."""
@@ -110,48 +109,40 @@ class KdTree:
             raise ValueError("feature and threshold do not list the nodes of a tree by level")
 
     @classmethod
-    def fit(
-        cls, features: npt.NDArray[np.floating], leaves: int, by_ranks: bool = False
-    ) -> "KdTree":
+    def fit(cls, features: npt.NDArray[np.floating], leaves: int) -> "KdTree":
         """Return a tree fitted to a sample.
 
-        Leaves are to have a small sum of rows times standard deviation, the variance of a
-        stratified sample of best allocation. The node with the greatest product is split (the
-        oldest of equals), by the feature that varies most in it (the first of equals), where the
-        products of both halves have the least sum (the lowest of equals): the leaves of a sparse
-        tail have few rows. Features are divided by their standard deviation in the whole sample,
-        in which outliers count as the ends of the other values: by the rule of `ScoreCounts`.
-
-        By ranks, the node with most rows is split between the two distinct values nearest to the
-        median, by the feature whose mid-ranks deviate most. The leaves are then as large as
-        each other, and the same for any increasing transformation of a feature.
+        The node with most rows (the oldest of equals) is split until there are enough leaves or
+        every one is a single point. The feature is the one whose values are most spread out
+        among those of the whole sample: values are replaced by their mid-ranks, and the greatest
+        standard deviation wins (the first of equals). Ranks have no unit and know no outliers,
+        so the strata are the same for any increasing transformation of a feature; ties shrink
+        them, so a feature that hardly varies is not split for its own sake. The threshold lies
+        between the two distinct values nearest to the median (the lower of two as near).
 
         Args:
             features: shape (n, features), finite, at least one feature, in any order of rows;
                 below 10^6 rows ranks are compared exactly.
-            leaves: most leaves wanted, at least 1; fewer if every leaf is a single point.
-            by_ranks: see above.
+            leaves: most leaves wanted, at least 1.
 
         References:
             J. L. Bentley, *Multidimensional binary search trees used for associative searching*,
-            CACM 18, 1975; T. Dalenius and J. L. Hodges, *Minimum variance stratification*, JASA
-            54, 1959, for the sum that is made small.
+            CACM 18, 1975.
         """
         values = features.astype(np.float64)
-        cut = _ByRanks.of(values) if by_ranks else _ByDeviation.of(values)
+        ranks = np.stack([_doubled_midranks(column) for column in values.T], axis=1)
         feature, threshold, left = [_LEAF], [0.0], [0]
-        every = np.arange(len(values))
-        waiting = [(-cut.size(every), 0, every)]
+        waiting = [(-len(values), 0, np.arange(len(values)))]
         while waiting and len(feature) < 2 * leaves - 1:
             _, node, rows = heapq.heappop(waiting)
-            split = cut.split(rows)
+            split = _widest(ranks[rows])
             if split is None:
                 continue
-            feature[node], threshold[node] = split
-            left[node] = len(feature)
-            below = values[rows, feature[node]] < threshold[node]
+            column = values[rows, split]
+            feature[node], threshold[node], left[node] = split, _middle(column), len(feature)
+            below = column < threshold[node]
             for child in (rows[below], rows[~below]):
-                heapq.heappush(waiting, (-cut.size(child), len(feature), child))
+                heapq.heappush(waiting, (-len(child), len(feature), child))
                 feature.append(_LEAF)
                 threshold.append(0.0)
                 left.append(0)
@@ -242,106 +233,6 @@ class _Layout:
     depth: int
 
 
-@dataclasses.dataclass(frozen=True)
-class _ByRanks:
-    """Splits at medians, of the feature of the most spread mid-ranks.
-
-    Attributes:
-        values: shape (n, features).
-        ranks: shape (n, features): twice the mid-ranks.
-    """
-
-    values: FloatArray
-    ranks: IntArray
-
-    @classmethod
-    def of(cls, values: FloatArray) -> "_ByRanks":
-        return cls(values, np.stack([_doubled_midranks(column) for column in values.T], axis=1))
-
-    def size(self, rows: IntArray) -> float:
-        """Return how urgent it is to split a node."""
-        return len(rows)
-
-    def split(self, rows: IntArray) -> tuple[int, float] | None:
-        """Return feature and threshold of a node, None if its rows are alike."""
-        widest = _widest(self.ranks[rows])
-        return None if widest is None else (widest, _middle(self.values[rows, widest]))
-
-
-@dataclasses.dataclass(frozen=True)
-class _ByDeviation:
-    """Splits where the sum of rows times standard deviation becomes least.
-
-    Attributes:
-        values: shape (n, features).
-        scaled: shape (n, features): of standard deviation 1, without outliers.
-    """
-
-    values: FloatArray
-    scaled: FloatArray
-
-    @classmethod
-    def of(cls, values: FloatArray) -> "_ByDeviation":
-        return cls(values, np.stack([_standardised(column) for column in values.T], axis=1))
-
-    def size(self, rows: IntArray) -> float:
-        """Return how urgent it is to split a node."""
-        return float(len(rows) * self._deviations(rows).max())
-
-    def split(self, rows: IntArray) -> tuple[int, float] | None:
-        """Return feature and threshold of a node, None if its rows are alike."""
-        deviations = self._deviations(rows)
-        widest, scaled = int(deviations.argmax()), self.scaled[rows]
-        if deviations[widest] <= 0:  # Alike but for what is lost beside outliers.
-            by_ranks = _ByRanks.of(self.values[rows])
-            return by_ranks.split(np.arange(len(rows)))
-        column = self.values[rows, widest]
-        order = np.argsort(column, kind="stable")
-        ordered = column[order]
-        cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
-        cut = cuts[np.argmin(_products(scaled[order, widest], cuts))]
-        return widest, _between(float(ordered[cut - 1]), float(ordered[cut]))
-
-    def _deviations(self, rows: IntArray) -> FloatArray:
-        """Return the standard deviation of each feature; sorted, so that no order of rows tells."""
-        ordered = np.sort(self.scaled[rows], axis=0)
-        if not len(rows):
-            return np.zeros(ordered.shape[1])
-        # Of equal values it is not exactly 0.
-        return np.where(ordered[0] < ordered[-1], ordered.std(axis=0), 0.0)
-
-
-def _products(ordered: FloatArray, cuts: IntArray) -> FloatArray:
-    """Return the sum over both parts of rows times standard deviation, shape (cuts,).
-
-    Args:
-        ordered: shape (n,), ascending.
-        cuts: shape (cuts,): number of values in the lower part, between 1 and n - 1.
-    """
-    centred, above = ordered - ordered.mean(), len(ordered) - cuts
-    sums, squares = np.cumsum(centred), np.cumsum(centred**2)
-    low = cuts * squares[cuts - 1] - sums[cuts - 1] ** 2
-    high = above * (squares[-1] - squares[cuts - 1]) - (sums[-1] - sums[cuts - 1]) ** 2
-    return np.sqrt(np.maximum(low, 0)) + np.sqrt(np.maximum(high, 0))
-
-
-def _standardised(column: FloatArray) -> FloatArray:
-    """Return values at a standard deviation of 1, outliers at the ends of the others."""
-    if not len(column):
-        return column
-    distinct = np.unique(column)
-    low, high = distinct[0], distinct[-1]
-    with np.errstate(over="ignore"):
-        if len(distinct) > 2 * EXTREMES:
-            inner = distinct[EXTREMES], distinct[-EXTREMES - 1]
-            if high - low > 2**STRETCH * (inner[1] - inner[0]):
-                low, high = inner
-        if not np.isfinite(high - low):
-            return _standardised(column / 4)
-    unit = (np.clip(column, low, high) - low) / ((high - low) or 1.0)
-    return unit / (np.sort(unit).std() or 1.0)
-
-
 def _doubled_midranks(column: FloatArray) -> IntArray:
     """Return twice the mid-rank of each value, from the ranks 0 to n, shape (n,)."""
     _, place, count = np.unique(column, return_inverse=True, return_counts=True)
@@ -366,10 +257,6 @@ def _middle(column: FloatArray) -> float:
     ordered = np.sort(column)
     cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
     cut = cuts[np.argmin(np.abs(2 * cuts - len(ordered)))]
-    return _between(float(ordered[cut - 1]), float(ordered[cut]))
-
-
-def _between(low: float, high: float) -> float:
-    """Return a number above the lower of two and no greater than the other, half way if it can."""
+    low, high = float(ordered[cut - 1]), float(ordered[cut])
     middle = low / 2 + high / 2
     return middle if low < middle < high else high

@@ -12,7 +12,7 @@ from evalsampling.stats.histogram import ScoreHistogram, dyadic_exponent, dyadic
 EXTREMES = 32
 """Distinct scores that are counted singly at either end."""
 
-STRETCH = 3
+_STRETCH = 3
 """How often outliers may double the bins' width before they are binned by themselves."""
 
 
@@ -114,7 +114,7 @@ class ScoreCounts:
         minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])
         exponent = dyadic_exponent(minimum, maximum, limit)
         bulk = self.bulk.coarsened(limit)
-        if bulk.rows and exponent - bulk.exponent > STRETCH:
+        if bulk.rows and exponent - bulk.exponent > _STRETCH:
             exponent = bulk.exponent
         bulk = bulk.widened(exponent)
         filled = bulk.counts > 0

@@ -103,14 +103,10 @@ TABLES = arrays.arrays(
 
 
 @hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
-@hypothesis.given(
-    table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9), by_ranks=st.booleans()
-)
-def test_any_tree_finds_what_a_descent_finds(
-    table: np.ndarray, leaves: int, seed: int, by_ranks: bool
-) -> None:
+@hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
+def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, seed: int) -> None:
     """Every leaf holds rows; they are as many as wanted or as there are distinct rows."""
-    tree = KdTree.fit(table, leaves, by_ranks)
+    tree = KdTree.fit(table, leaves)
     rng = np.random.default_rng(seed)
     others = rng.permuted(np.concatenate([table, rng.normal(size=table.shape)]), axis=0)
     found = tree.find(table)
@@ -123,14 +119,12 @@ def test_any_tree_finds_what_a_descent_finds(
 
 
 @hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
-@hypothesis.given(
-    table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9), by_ranks=st.booleans()
-)
+@hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
 def test_tree_depends_on_the_set_of_rows_and_goes_through_json(
-    table: np.ndarray, leaves: int, seed: int, by_ranks: bool
+    table: np.ndarray, leaves: int, seed: int
 ) -> None:
-    tree = KdTree.fit(table, leaves, by_ranks)
-    shuffled = KdTree.fit(np.random.default_rng(seed).permutation(table), leaves, by_ranks)
+    tree = KdTree.fit(table, leaves)
+    shuffled = KdTree.fit(np.random.default_rng(seed).permutation(table), leaves)
     restored = KdTree.from_mapping(json.loads(json.dumps(tree.to_mapping(), allow_nan=False)))
     for other in (shuffled, restored):
         assert other.to_mapping() == tree.to_mapping()
@@ -144,7 +138,7 @@ def test_leaves_are_balanced(features: int, leaves: int) -> None:
     """Halving the largest: no leaf is twice as large as another, but for odd halves."""
     table = np.random.default_rng(features).normal(size=(10_000, features))
     table[:, 0] = np.exp(4 * table[:, 0])
-    tree = KdTree.fit(table, leaves, by_ranks=True)
+    tree = KdTree.fit(table, leaves)
     rows = np.bincount(tree.find(table))
     assert len(rows) == tree.leaves == leaves
     assert rows.max() <= 2 * rows.min() + 2
@@ -154,7 +148,7 @@ def test_leaves_are_balanced(features: int, leaves: int) -> None:
 
 def test_one_feature_is_cut_at_quantiles_in_order() -> None:
     table = np.arange(64.0)[::-1, None]
-    tree = KdTree.fit(table, 4, by_ranks=True)
+    tree = KdTree.fit(table, 4)
     assert tree.feature.tolist() == [0, 0, 0, -1, -1, -1, -1]
     assert tree.threshold.tolist() == [31.5, 15.5, 47.5, 0, 0, 0, 0]
     assert tree.find(table[::-1]).tolist() == np.repeat(np.arange(4), 16).tolist()
@@ -163,7 +157,7 @@ def test_one_feature_is_cut_at_quantiles_in_order() -> None:
 def test_two_features_make_a_grid() -> None:
     """The first of equally spread features, then the other, in every half."""
     grid = np.stack(np.meshgrid(np.arange(8.0), 1e6 * np.arange(8.0)), axis=-1).reshape(-1, 2)
-    tree = KdTree.fit(grid, 4, by_ranks=True)
+    tree = KdTree.fit(grid, 4)
     assert tree.feature.tolist() == [0, 1, 1, -1, -1, -1, -1]
     assert tree.threshold.tolist() == [3.5, 3.5e6, 3.5e6, 0, 0, 0, 0]
     expected = 2 * (grid[:, 0] >= 4) + (grid[:, 1] >= 4e6)
@@ -174,8 +168,8 @@ def test_two_features_make_a_grid() -> None:
 def test_strata_are_those_of_any_increasing_transformation(seed: int) -> None:
     table = np.random.default_rng(seed).normal(size=(500, 3))
     bent = np.stack([np.exp(5 * table[:, 0]), table[:, 1] ** 3, 1e9 + table[:, 2]], axis=1)
-    expected = KdTree.fit(table, 30, by_ranks=True).find(table)
-    np.testing.assert_array_equal(KdTree.fit(bent, 30, by_ranks=True).find(bent), expected)
+    expected = KdTree.fit(table, 30).find(table)
+    np.testing.assert_array_equal(KdTree.fit(bent, 30).find(bent), expected)
 
 
 def test_outlier_does_not_hide_a_feature() -> None:
@@ -188,58 +182,13 @@ def test_rare_value_waits_for_spread_ones() -> None:
     """Midranks 1 % apart from 99 % deviate by .05, those of an eighth of a column by .036."""
     rng = np.random.default_rng(4)
     table = np.stack([rng.random(2000) < 0.01, rng.normal(size=2000)], axis=1).astype(float)
-    assert KdTree.fit(table, 16, by_ranks=True).feature[:7].tolist() == [1] * 7
+    assert KdTree.fit(table, 16).feature[:7].tolist() == [1] * 7
 
 
 def test_split_is_the_nearest_to_the_median_the_lower_of_two() -> None:
-    for zeros, ones, twos, wanted in ((5, 2, 3, 0.5), (3, 4, 3, 0.5), (2, 4, 4, 1.5)):
-        column = np.repeat([0.0, 1.0, 2.0], [zeros, ones, twos])
-        assert KdTree.fit(column[:, None], 2, by_ranks=True).threshold[0] == wanted
-
-
-def test_first_split_makes_the_sum_of_rows_times_deviation_least() -> None:
-    """Among all splits of each feature, gone through one by one."""
-    rng = np.random.default_rng(8)
-    table = np.stack([rng.exponential(size=60), 5 + 0.01 * rng.normal(size=60)], axis=1)
-    tree = KdTree.fit(table, 2)
-    scaled = table / table.std(axis=0)
-    column = scaled[:, tree.feature[0]]
-    sums = {}
-    for value in np.unique(column)[1:]:
-        parts = column[column < value], column[column >= value]
-        sums[value] = sum(len(part) * part.std() for part in parts)
-    best = min(sums, key=sums.__getitem__)
-    found = column >= tree.threshold[0] / table.std(axis=0)[tree.feature[0]]
-    np.testing.assert_array_equal(found, column >= best)
-
-
-def test_a_sparse_tail_has_leaves_of_few_rows() -> None:
-    """Of exponential values the leaves shrink with the density; by ranks all have 625 rows."""
-    table = np.random.default_rng(3).exponential(size=(20_000, 1))
-    rows = np.bincount(KdTree.fit(table, 32).find(table))
-    assert rows[-1] < 62 < 1000 < rows[0]
-    assert np.ptp(np.bincount(KdTree.fit(table, 32, by_ranks=True).find(table))) == 0
-    parts = np.split(np.sort(table[:, 0]), np.cumsum(rows)[:-1])
-    products = [len(part) * part.std() for part in parts]
-    # Equal products are the optimum (Dalenius and Hodges); halves of a greedy split come near.
-    assert max(products) < 4 * min(products)
-
-
-def test_units_do_not_matter() -> None:
-    table = np.random.default_rng(1).gamma(1.0, size=(500, 3))
-    expected = KdTree.fit(table, 30).find(table)
-    other = table * [1024.0, 2.0**-20, 8.0]
-    np.testing.assert_array_equal(KdTree.fit(other, 30).find(other), expected)
-
-
-def test_a_sentinel_takes_a_leaf_and_hides_nothing() -> None:
-    rng = np.random.default_rng(5)
-    table = rng.normal(size=(2000, 2))
-    table[:100, 0] = -9999.0
-    tree = KdTree.fit(table, 16)
-    splits = tree.feature.tolist()
-    assert splits.count(0) >= 3
-    assert splits.count(1) >= 3
+    assert KdTree.fit(np.array([[0.0]] * 5 + [[1.0]] * 2 + [[2.0]] * 3), 2).threshold[0] == 0.5
+    assert KdTree.fit(np.array([[0.0]] * 3 + [[1.0]] * 4 + [[2.0]] * 3), 2).threshold[0] == 0.5
+    assert KdTree.fit(np.array([[0.0]] * 2 + [[1.0]] * 4 + [[2.0]] * 4), 2).threshold[0] == 1.5
 
 
 @pytest.mark.parametrize("low", [0.7, 0.0, 5e-324, -5e-324, -1e308, 1e300])
