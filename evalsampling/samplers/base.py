@@ -200,10 +200,7 @@ class Sampler(abc.ABC):
             model: draws of all labels given those of the history; with them the default interval
                 is the model-based one.
         """
-        inputs = self.inputs(table, history, confidence, model)
-        # If all labels that matter to the sampler are known, there may be no next proposal.
-        if inputs.sample.draws and self._has_next_draw(inputs):
-            inputs = self._with_next_draw(inputs)
+        inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
         for requested in (part for each in measures for part in _requested_parts(each)):
             measure = measure_of(requested)
@@ -226,8 +223,13 @@ class Sampler(abc.ABC):
             return True
         return not np.isnan(known_value(self.measure, table, history, Domain())).all()
 
-    def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
-        """Return inputs with the chances of the next draw and the weights under its proposal."""
+    def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
+        """Return inputs with the chances of the next draw and the weights under its proposal.
+
+        They are unchanged before the first label, and where all that matter are known.
+        """
+        if not inputs.sample.draws or not self._has_next_draw(inputs):
+            return inputs
         table, history = inputs.table, inputs.history
         # Rounds without any label yet come later: they must not change the estimates.
         answered = history.until_last_answered_round()
