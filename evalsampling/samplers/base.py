@@ -46,6 +46,8 @@ class Sampler(abc.ABC):
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
+        bears_looks: whether its default intervals hold the truth as often as they say where the
+            first narrow one ends an evaluation.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -58,6 +60,7 @@ class Sampler(abc.ABC):
     needs_costs = False
     queries_ranks = False
     trusts_prior = False
+    bears_looks = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure
