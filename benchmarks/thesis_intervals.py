@@ -179,12 +179,15 @@ def page(table: Sequence[Sequence[str]], repeats: int, hashes: Sequence[str]) ->
 
 
 ANSWER = """
-Yes, but for one thing. Wald's interval of active draws is narrower than those of passive draws, coverage rises towards .95 from
-below, and Wilson's of passive draws is reliable and wide. That of active draws is not always nearer to .95 than t's of passive ones: with 100
-and 800 draws the lattice of the error rate favours t. C. Sawade, *Active Evaluation of Predictive Models*, 2012, shows this in
-figures 4.11 and 4.12, on mails that were not at hand. Here are mails made up by their description ([active risk](active-risk.md)).
+In the main. From 50 draws on Wald's interval of active draws is narrower than those of passive
+draws. Coverage rises towards .95 from below. Wilson's of passive draws is reliable for the error
+rate, and wider. But Wald's of active draws is not always nearer to .95 than t's of passive ones:
+with 100 and 800 draws the lattice of the error rate favours t.
 
-Coverage by number of draws, nominal .95, {repeats} samples; a sample without a value counts as a miss:
+C. Sawade, *Active Evaluation of Predictive Models*, 2012, has figures 4.11 (widths) and 4.12
+(coverage) on mails that were not at hand. Here are mails made up by their description
+([active risk](active-risk.md)). Coverage by number of draws, nominal .95, {repeats} samples; a
+sample without a value counts as a miss:
 
 {coverage}
 
@@ -192,14 +195,17 @@ Mean width:
 
 {width}
 
-- *Passive t collapses* where no error was drawn: of 25 draws half have no variance, and their interval is a point. The thesis says the same of
-  small samples. The package makes no such claim: it gives the whole range and says why.
-- *`student` of the package* has degrees of freedom by the spread of the terms. With active draws it covers more than Wald's where draws are
-  few. The thesis's t has n - 1 and differs from Wald's by next to nothing, as it says.
-- *Wilson's of active draws* is wide for the error rate, since its effective size is at most the number of draws.
+- *Passive t collapses* where no error was drawn. Of 25 draws half have no variance, and their
+  interval is a point; the thesis says the same of small samples. The package makes no such claim:
+  it gives the whole range and says why.
+- *`student` of the package* has degrees of freedom by the spread of the terms. With few active
+  draws it covers more than Wald's. The thesis's t has n - 1, and hardly differs from Wald's, as it
+  says.
+- *Wilson's of active draws* is wide for the error rate: its effective size is at most the number
+  of draws.
 
-Figure 3.2, the expected coverage of the binomial Wald interval, exact by eq. 3.17. By number of draws it goes up and down, also far from 0
-and 1 (.1 with 50 draws: {low}):
+Figure 3.2, the expected coverage of the binomial Wald interval, exact by eq. 3.17. By number of
+draws it goes up and down, also far from 0 and 1 (.1 with 50 draws: {low}):
 
 | risk | {sizes} |
 {rules}
