@@ -227,12 +227,16 @@ class Sampler(abc.ABC):
         return not np.isnan(known_value(self.measure, table, history, Domain())).all()
 
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
-        """Return inputs with the chances of the next draw and the weights under its proposal.
+        """Return inputs with what is known of the next draw, as estimates use them.
 
         They are unchanged before the first label, and where all that matter are known.
         """
         if not inputs.sample.draws or not self._has_next_draw(inputs):
             return inputs
+        return self._with_next_draw(inputs)
+
+    def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
+        """Return inputs with the chances of the next draw and the weights under its proposal."""
         table, history = inputs.table, inputs.history
         # Rounds without any label yet come later: they must not change the estimates.
         answered = history.until_last_answered_round()
