@@ -150,10 +150,9 @@ def page(table: Sequence[Sequence[str]], repeats: int, hashes: Sequence[str]) ->
         repeats=f"{repeats:,}",
         coverage=head + "\n".join(lines(one, 4, 2) for one in both),
         width=head + "\n".join(lines(one, 5, 3) for one in both),
-        low=f"{expected_coverage(0.1, 50):.3f}",
-        lattice="\n".join(f"| {' | '.join(row)} |" for row in lattice),
-        sizes=" | ".join(map(str, SIZES)),
-        rules="| ---: " * (len(SIZES) + 1) + "|",
+        low=", ".join(lattice[RISKS.index(0.1)][1:]),
+        rare=", ".join(lattice[RISKS.index(0.01)][1:]),
+        sizes=", ".join(map(str, SIZES)),
     )
     header = ("measure", "sampler", "interval", "draws", "coverage", "width", "collapsed",
               "undefined")  # fmt: skip
@@ -204,12 +203,8 @@ Mean width:
 - *Wilson's of active draws* is wide for the error rate: its effective size is at most the number
   of draws.
 
-Figure 3.2, the expected coverage of the binomial Wald interval, exact by eq. 3.17. By number of
-draws it goes up and down, also far from 0 and 1 (.1 with 50 draws: {low}):
-
-| risk | {sizes} |
-{rules}
-{lattice}
+Figure 3.2, the expected coverage of the binomial Wald interval, exact by eq. 3.17, goes up and down
+with the number of draws. With {sizes} draws a risk of .1 has {low}, one of .01 {rare}.
 
 All are selectable: `estimate --interval wald student wilson` ([methods](../methods.md#intervals)).
 """
