@@ -13,12 +13,11 @@ from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.slices import NULL
 from evalsampling.stats.arrays import FloatArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
+from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
-
-NO_VALUE = "null"
-"""What a null is called in a slice column."""
 
 
 def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
@@ -54,6 +53,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
         cost=read_costs(batch, spec),
+        slices=read_named_slices(batch, spec),
     )
 
 
@@ -88,6 +88,18 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     return _side_by_side(predictions)
 
 
+def read_signatures(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
+    """Return `read_predictions`, then the codes of the slices that the spec names, if any."""
+    return with_slices(read_predictions(batch, spec), read_named_slices(batch, spec))
+
+
+def with_slices(
+    predictions: npt.NDArray[np.integer], slices: SliceCodes | None
+) -> npt.NDArray[np.integer]:
+    """Return the signatures of rows, shape (n, systems + columns of slices)."""
+    return predictions if slices is None else np.concatenate([predictions, slices.code], axis=1)
+
+
 def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the values of all systems, shape (n, systems, ...); of a single one a view."""
     return systems[0][:, None] if len(systems) == 1 else np.stack(systems, axis=1)
@@ -99,24 +111,39 @@ def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
 
 
 def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
-    """Return the slice columns as text, by their names, a null as `NO_VALUE`.
+    """Return the slice columns that are reported, by their names: see `_read_slice`."""
+    return {name: _read_slice(batch, name) for name in spec.pool.slices}
 
-    Floats that are all whole are whole numbers.
+
+def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | None:
+    """Return the codes of the slices that the spec names, None if it names none.
+
+    Raises:
+        InputError: for a column that is missing, or no column of slices.
+    """
+    named, codes = spec.named_slices, []
+    if not named:
+        return None
+    for name, values in named.items():
+        code = pc.index_in(_read_slice(batch, name), value_set=pa.array(values, pa.string()))
+        codes.append(pc.fill_null(code, -1).to_numpy().astype(np.int64) + 1)
+    return SliceCodes(named, np.stack(codes, axis=1))
+
+
+def _read_slice(batch: PoolBatch, name: str) -> pa.Array:
+    """Return a slice column as text, a null as `NULL`; floats that are all whole as whole numbers.
 
     Raises:
         InputError: for a column that is neither whole numbers, truth values nor text.
     """
-    slices = {}
-    for name in spec.pool.slices:
-        column = batch.any_column(name)
-        column = whole_numbers(column) if pa.types.is_floating(column.type) else column
-        kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
-            row = first_fraction(column) if pa.types.is_floating(kind) else 0
-            got = f"{kind}: {column[row].as_py()}" if row else str(kind)
-            raise batch.error(name, row, f"slices are whole numbers, booleans or text, got {got}")
-        slices[name] = pc.fill_null(column.cast(pa.string()), NO_VALUE)
-    return slices
+    column = batch.any_column(name)
+    column = whole_numbers(column) if pa.types.is_floating(column.type) else column
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
+        row = first_fraction(column) if pa.types.is_floating(kind) else 0
+        got = f"{kind}: {column[row].as_py()}" if row else str(kind)
+        raise batch.error(name, row, f"slices are whole numbers, booleans or text, got {got}")
+    return pc.fill_null(column.cast(pa.string()), NULL)
 
 
 def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
@@ -145,7 +172,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [pool.cost, *pool.features, *pool.slices, *(pool.payload if payload else ())]
+    named += [pool.cost, *pool.features, *pool.slices, *spec.named_slices]
+    named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

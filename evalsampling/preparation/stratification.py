@@ -18,6 +18,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.named_slices import Named
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
@@ -59,6 +60,7 @@ class Stratification:
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
         costs: classes of costs, None if all labels cost the same.
+        named: slices that are part of the signatures.
     """
 
     edges: FloatArray
@@ -72,6 +74,7 @@ class Stratification:
     has_system_probabilities: bool
     min_rows: IntArray | None = None
     costs: CostClasses | None = None
+    named: Named = dataclasses.field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -123,7 +126,9 @@ class Stratification:
         if summary.signatures is None:
             signatures = Signatures.every(spec.signature_shape)
         else:
-            signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
+            signatures = Signatures.most_common(
+                spec.signature_shape, summary.signatures, slots, len(spec.named_slices)
+            )
         rule = spec.labels.space.prior_rule
         rules = tuple(
             rule(system.probability, system.score, bounds)
@@ -144,6 +149,7 @@ class Stratification:
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
+            named=spec.named_slices,
         )
 
     @functools.cached_property
@@ -159,7 +165,7 @@ class Stratification:
             if self.ranges[0] is not None:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
-        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs)
+        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs, self.named)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Return warnings of few leaves, few classes of costs, and scores that are no log-odds.
@@ -316,6 +322,7 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
+            named=spec.named_slices,
         )
 
 

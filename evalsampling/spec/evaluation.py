@@ -1,6 +1,7 @@
 """One evaluation as its spec file describes it."""
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute
 from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.slices import Where, all_named, read_slices, where_mapping
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
 
@@ -65,12 +67,14 @@ class StrataSpec:
         leaves: most leaves wanted.
         branching: children of a node of the tree.
         edges: explicit interior edges, strictly increasing, or None to compute them.
+        slices: values of columns whose rows have cells of their own, besides those of measures.
     """
 
     method: str
     leaves: int
     branching: int
     edges: tuple[float, ...] | None
+    slices: Where = dataclasses.field(default_factory=dict)
 
     @property
     def by_features(self) -> bool:
@@ -262,7 +266,12 @@ class EvaluationSpec:
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
-            raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
+            beside = ", with slices that measures name," if self.named_slices else ""
+            raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
+        if self.named_slices and self.labels.space.has_items:
+            raise InputError(
+                "measure.where: with pool.lists, slices are reported (pool.slices) and drive nothing"
+            )
         if self.labels.space.has_items and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
         if self.sink.format == "splink" and len(self.labels.classes) != 2:
@@ -280,6 +289,8 @@ class EvaluationSpec:
         }
         if self.strata.edges:
             strata["edges"] = list(self.strata.edges)
+        if self.strata.slices:
+            strata["slices"] = where_mapping(self.strata.slices)
         return {
             "pool": pool_mapping(self.pool, self.labels),
             "labels": labels_mapping(self.labels),
@@ -322,8 +333,18 @@ class EvaluationSpec:
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """How many predictions of each system cells tell apart: see `LabelSpace.signatures`."""
-        return self.labels.space.signatures(len(self.pool.systems))
+        """How many predictions of each system, then codes of each slice column, cells tell apart.
+
+        See `LabelSpace.signatures`.
+        """
+        of_systems = self.labels.space.signatures(len(self.pool.systems))
+        return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
+
+    @functools.cached_property
+    def named_slices(self) -> Where:
+        """Values of columns that measures and strata name: cells tell their rows apart."""
+        of_measures = (where for measure in self.measures for where in measure.slices)
+        return all_named([self.strata.slices, *of_measures])
 
     @property
     def row_classes(self) -> int:
@@ -332,7 +353,7 @@ class EvaluationSpec:
 
 
 def _strata(section: Section) -> StrataSpec:
-    section.check_keys("method", "leaves", "branching", "edges")
+    section.check_keys("method", "leaves", "branching", "edges", "slices")
     method = section.part("method", CUT_METHODS, "csf", [KD])
     edges = None if section.get("edges") is None else section.numbers("edges")
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
@@ -342,6 +363,7 @@ def _strata(section: Section) -> StrataSpec:
         leaves=section.integer("leaves", 256, least=1),
         branching=section.integer("branching", 2, least=2),
         edges=edges,
+        slices=read_slices("strata.slices", section.get("slices")),
     )
 
 
