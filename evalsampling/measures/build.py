@@ -272,7 +272,7 @@ class _Builder:
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         if ":" in name:
-            self._check_slices(measure)
+            check_slices(measure, self.spec)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
 
     def _import_own(self, loaded: Any) -> Measure:
@@ -335,16 +335,6 @@ class _Builder:
             needed = " or a ".join(sorted(measure.looks_at))
             raise InputError(f"measure: {self.entry.name}{whose} needs a {needed}")
 
-    def _check_slices(self, measure: Measure) -> None:
-        """Check that the spec names the slices that a measure of the user's own looks at."""
-        spec, columns = self.spec, len(self.spec.named_slices)
-        nothing = Outputs.none(len(spec.pool.systems), len(spec.labels.space.outcomes))
-        slices = SliceCodes(spec.named_slices, np.zeros((0, columns), dtype=np.int64))
-        try:
-            measure.loss(dataclasses.replace(nothing, slices=slices), np.zeros(0, dtype=np.int64))
-        except UnknownSliceError as error:
-            raise InputError(f"measure: {self.entry.name}: {error}") from error
-
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly over the scores."""
         if isinstance(wanted, list):
@@ -373,6 +363,21 @@ class _Builder:
             if str(value) not in codes:
                 raise InputError(f"measure.over: {value!r} is none of {list(codes)}")
         return tuple(codes[str(value)] for value in over)
+
+
+def check_slices(measure: Measure, spec: EvaluationSpec) -> None:
+    """Check that a spec names the slices that a measure looks at.
+
+    Raises:
+        InputError: naming a slice that it does not name.
+    """
+    nothing = Outputs.none(len(spec.pool.systems), len(spec.labels.space.outcomes))
+    codes = np.zeros((0, len(spec.named_slices)), dtype=np.int64)
+    nothing = dataclasses.replace(nothing, slices=SliceCodes(spec.named_slices, codes))
+    try:
+        measure.loss(nothing, np.zeros(0, dtype=np.int64))
+    except UnknownSliceError as error:
+        raise InputError(f"measure: {measure.name}: {error}") from error
 
 
 def thresholded_parts(measure: Measure) -> list[Thresholded]:

@@ -12,6 +12,7 @@ from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features
+from evalsampling.preparation.slices import check_named
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -234,11 +235,13 @@ class Stratification:
         """Return the cells of rows that were summed up.
 
         Raises:
-            InputError: if there were none.
+            InputError: if there were none, or none of a slice that the spec names.
         """
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
-        return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+        table = self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+        check_named(table)
+        return table
 
     @functools.cached_property
     def _bins(self) -> LeafTable:

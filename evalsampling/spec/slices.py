@@ -23,9 +23,7 @@ def read_where(path: str, given: Any) -> Where:
         InputError: if it is anything else.
     """
     if not isinstance(given, Mapping) or not given:
-        raise InputError(
-            f"{path}: must be columns with values, as {{country: DE}}, got {given!r}"
-        )
+        raise InputError(f"{path}: must be columns with values, as {{country: DE}}, got {given!r}")
     return {str(column): _values(f"{path}.{column}", of) for column, of in given.items()}
 
 

@@ -233,9 +233,7 @@ class CellGrid:
     def _cost_classes(self) -> int:
         return 1 if self.costs is None else self.costs.classes
 
-    def codes(
-        self, bin: IntArray, signature: IntArray, cost: FloatArray | None = None
-    ) -> IntArray:
+    def codes(self, bin: IntArray, signature: IntArray, cost: FloatArray | None = None) -> IntArray:
         """Return the cell code of each row.
 
         Args:
