@@ -9,8 +9,8 @@ from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
-from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.extremes import Extreme
 from evalsampling.workspace.snapshot import Snapshot
 
 

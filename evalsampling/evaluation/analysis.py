@@ -35,7 +35,6 @@ from evalsampling.measures.build import (
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification

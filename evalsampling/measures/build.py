@@ -385,8 +385,8 @@ def thresholded_parts(measure: Measure) -> list[Thresholded]:
     parts = parts_of(measure)
     if isinstance(measure, Comparison):
         parts = measure.both.parts
-    parts = [part.measure if isinstance(part, Sliced) else part for part in parts]
-    return [part for part in parts if isinstance(part, Thresholded)]
+    inner = [part.measure if isinstance(part, Sliced) else part for part in parts]
+    return [part for part in inner if isinstance(part, Thresholded)]
 
 
 # --- what the measures require of the cells

@@ -270,7 +270,7 @@ class EvaluationSpec:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
         if self.named_slices and self.labels.space.has_items:
             raise InputError(
-                "measure.where: with pool.lists, slices are reported (pool.slices) and drive nothing"
+                "measure.where: with pool.lists, slices (pool.slices) are only reported"
             )
         if self.labels.space.has_items and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")

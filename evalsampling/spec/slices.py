@@ -1,6 +1,6 @@
 """Slices in a spec: values by column, as measures and strata name them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -54,7 +54,7 @@ def _text(path: str, value: Any) -> str:
     return str(value)
 
 
-def where_mapping(where: Where) -> dict[str, Any]:
+def where_mapping(where: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return a slice as `read_where` takes it: lists where there are several values."""
     return {
         column: values[0] if len(values) == 1 else list(values) for column, values in where.items()

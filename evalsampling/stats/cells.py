@@ -1,9 +1,9 @@
 """The cell table: all that samplers and estimates read of a pool.
 
 A *cell* is a score bin together with the signature, the predictions and the slices that the spec
-names, and, where labels differ in cost, a class of costs; leaves are groups of adjacent bins. Counts and sums are integers, so the
-table does not depend on how the pool was cut or in which order it was summed: a probability p
-enters as the integer round(p 2^32).
+names, and, where labels differ in cost, a class of costs; leaves are groups of adjacent bins.
+Counts and sums are integers, so the table does not depend on how the pool was cut or in which order
+it was summed: a probability p enters as the integer round(p 2^32).
 """
 
 import dataclasses
@@ -233,7 +233,9 @@ class CellGrid:
     def _cost_classes(self) -> int:
         return 1 if self.costs is None else self.costs.classes
 
-    def codes(self, bin: IntArray, signature: IntArray, cost: FloatArray | None = None) -> IntArray:
+    def codes(
+        self, bin: IntArray, signature: npt.NDArray[np.integer], cost: FloatArray | None = None
+    ) -> IntArray:
         """Return the cell code of each row.
 
         Args:

@@ -37,8 +37,8 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
     }
     reserve = Reserve.from_bytes(Reserve.from_rows(5, [pa.table(columns)]).to_bytes())
     assert reserve.rows is not None
-    assert set(output_names(systems, classes)) <= set(reserve.rows.column_names)
-    found = outputs_of_columns(reserve.rows, systems, classes)
+    assert set(output_names(systems, classes, False, {})) <= set(reserve.rows.column_names)
+    found = outputs_of_columns(reserve.rows, systems, classes, {})
     expected = outputs.take(reserve.rows[ROW].to_numpy())
     assert len(found) > 15
     np.testing.assert_array_equal(found.prediction, expected.prediction)
