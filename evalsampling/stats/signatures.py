@@ -185,12 +185,12 @@ class Signatures:
         """Number of slots."""
         return len(self.kept) + bool(len(self.pooled))
 
-    def slot(self, prediction: IntArray) -> npt.NDArray[np.integer]:
+    def slot(self, prediction: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Return the slot of each row, shape (n,).
 
         Args:
-            prediction: shape (n, systems): class codes. A signature never counted before goes to
-                the slot shared by the rare ones.
+            prediction: shape (n, columns): class codes, then codes of slices. A signature never
+                counted before goes to the slot shared by the rare ones.
 
         Raises:
             ValueError: if there is a signature never counted before, and no such slot.
