@@ -391,7 +391,11 @@ def _of_the_rest() -> Cases:
         "a measure on a slice by ais": _scored("ais", measure=ON_SLICES),
         "a measure on a slice by calibrated": _scored("calibrated", measure=ON_SLICES),
         "a measure on a slice by poisson": _scored("poisson", measure=ON_SLICES),
-        "several measures on slices": _scored("calibrated", measure=[{"joint": ON_SLICES[:2]}]),
+        "several measures on slices": _scored(
+            "calibrated",
+            measure=[{"joint": [ON_SLICES[0], {"name": "recall", "where": {"city": "Bern"}}]}],
+            rounds=(60, 60),
+        ),
         "the least of slices by ais": _scored("ais", measure=[OVER_SLICES], rounds=(60, 60)),
         "the least of slices by calibrated": _scored(
             "calibrated", measure=[OVER_SLICES], rounds=(60, 60)
