@@ -5,13 +5,12 @@
 A pool of 100,000 rows, 4 % of them positive. One row in 200 is of the rare slice, where the odds of
 a positive are twice what scores say. Recall is wanted of this slice. Once it drives the sampling
 (`where`), once recall of the pool does and the slice is reported (`pool.slices`), with five times
-the labels. The table is in docs/studies/driving-slice.md.
+the labels. The table is in docs/slices.md.
 """
 
 import argparse
 import concurrent.futures
 import functools
-import itertools
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,9 @@ ROWS, SHARE = 100_000, 0.005
 SHIFT = np.log(2.0)
 LABELS = (50, 100, 200)
 TIMES = 5
+"""Labels where the slice is reported, for each where it drives."""
 ROUNDS = 4
-SAMPLERS = ("calibrated", "ais")
+"""Rounds from one number of labels to the next."""
 DRIVING: dict[str, dict[str, Any]] = {
     "driven": {"measure": {"name": "recall", "where": {"part": "rare"}}},
     "reported": {"measure": "recall", "pool": {"slices": ["part"]}},
@@ -74,20 +74,24 @@ def main() -> None:
     """Simulate and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--repeats", type=int, default=200, metavar="N", help="default: 200")
+    parser.add_argument(
+        "--sampler", default="calibrated", metavar="NAME", help="default: calibrated"
+    )
+    parser.add_argument("--ways", nargs="+", default=list(DRIVING), choices=DRIVING)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
     options = parser.parse_args()
     print("| sampler | slice | labels | RMSE on the slice | claims | coverage |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     with concurrent.futures.ProcessPoolExecutor(options.workers) as executor:
-        for sampler, way in itertools.product(SAMPLERS, DRIVING):
-            work = functools.partial(evaluate, sampler, way)
+        for way in options.ways:
+            work = functools.partial(evaluate, options.sampler, way)
             runs = list(executor.map(work, range(options.repeats)))
             for place, labels in enumerate(LABELS):
                 error, claims, holds = np.array([run[place] for run in runs]).T
                 held = f"{holds[claims > 0].mean():.3f}" if claims.any() else "-"
                 count = labels if way == "driven" else TIMES * labels
                 print(
-                    f"| {sampler} | {way} | {count:,} | {np.sqrt(np.mean(error**2)):.3f} | "
+                    f"| {options.sampler} | {way} | {count:,} | {np.sqrt(np.mean(error**2)):.3f} | "
                     f"{claims.mean():.2f} | {held} |",
                     flush=True,
                 )
