@@ -58,8 +58,8 @@ def extreme_of(
     """
     for one in near:
         if one.value is None:
-            reason = f"{target.title} is undefined: {one.reason}"
-            return undefined(target, confidence, "undefined", reason, warn=True)
+            reason, method = f"{target.title} is undefined: {one.reason}", one.intervals[0].method
+            return undefined(target, confidence, method, reason, warn=bool(one.warnings))
     pick = max if isinstance(measure, Greatest) else min
     extreme = pick(near, key=_value)
     if all(one.intervals[0].method == "census" for one in near):
