@@ -388,9 +388,7 @@ def _of_the_rest() -> Cases:
         ),
         "slices by calibrated": _scored("calibrated", {"slices": ["new"]}, measure=["f1"]),
         "slices by passive": _scored("passive", {"slices": ["city"]}, measure=["f1"]),
-        "a measure on a slice by ais": _scored("ais", measure=ON_SLICES),
         "a measure on a slice by calibrated": _scored("calibrated", measure=ON_SLICES),
-        "a measure on a slice by poisson": _scored("poisson", measure=ON_SLICES),
         "several measures on slices": _scored(
             "calibrated",
             measure=[{"joint": [ON_SLICES[0], {"name": "recall", "where": {"city": "Bern"}}]}],
