@@ -23,7 +23,7 @@ from evalsampling.pool.stored_columns import CELL, HASH
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
-from evalsampling.preparation.slices import Slices
+from evalsampling.preparation.slices import Slices, check_named
 from evalsampling.preparation.stratification import Stratification, what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
@@ -233,8 +233,8 @@ class Preparation:
             capacity: most rows kept of a cell; by default as many as the spec's budget needs.
 
         Raises:
-            InputError: if an id is in the reserve twice, a slice column has too many values, or
-                the pool changed meanwhile.
+            InputError: if an id is in the reserve twice, a slice column has too many values, no
+                row has a value that a measure names, or the pool changed meanwhile.
         """
         catalog.check_unchanged(self.spec.pool.path)
         capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
@@ -242,6 +242,7 @@ class Preparation:
         check_slices(counts, self.spec.pool.slices)
         code, count, mean = sums.means()
         table = stratification.grid.table(code, count, mean, self.spec.row_classes)
+        check_named(table)
         sizes = {
             "rows": table.rows,
             "leaves": table.leaves,

@@ -190,8 +190,8 @@ class MemoryPool:
         """Return outputs and slice codes of the rows of all questions of a history."""
         rows = self.stored(history.cell, history.rank)
         if self.spec.pool.lists is None:
-            systems = len(self.spec.pool.systems)
-            outputs = outputs_of_columns(rows, systems, self.table.classes)
+            systems, named = len(self.spec.pool.systems), self.spec.named_slices
+            outputs = outputs_of_columns(rows, systems, self.table.classes, named)
         else:
             outputs = known_outputs(rows, history, self.spec, self.table)
         columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]

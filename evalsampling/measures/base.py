@@ -108,6 +108,7 @@ class Measure(abc.ABC):
         label_kinds: which labels it is about: see `label_spaces.base.LabelSpace.kind`.
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
+        scale_free: whether g(c R) = g(R) for c > 0, as of a ratio of two risks.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Measure(abc.ABC):
     label_kinds: ClassVar[frozenset[str]] = frozenset({"classes"})
     affine: bool = False
     of_system: bool = True
+    scale_free: bool = False
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

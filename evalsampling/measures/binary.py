@@ -377,6 +377,8 @@ class FowlkesMallows(Margins):
     [MR] table 1. Undefined without positives or without predicted positives.
     """
 
+    scale_free = True
+
     name = "fowlkes_mallows"
     undefined_without = "positives, or no predicted positives"
     made_of = ("recall", "precision")

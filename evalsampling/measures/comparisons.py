@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from evalsampling.measures.base import PREDICTION, Component, Measure, Share
+from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import Joint, is_part_of, parts_of
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -370,9 +371,11 @@ def pairs_of(measure: Measure) -> tuple[Difference, ...]:
 
 
 def is_aimed_at(measure: Measure, driver: Measure) -> bool:
-    """Tell whether a measure, or both measures that it compares, are part of the driving one."""
+    """Tell whether a measure, or all that it compares or picks from, is part of the driving one."""
     if is_part_of(measure, driver):
         return True
+    if isinstance(measure, Extreme):
+        return all(is_part_of(part, driver) for part in measure.slices.parts)
     if not isinstance(measure, Comparison):
         return False
     return all(is_part_of(part, driver) for part in measure.both.parts)

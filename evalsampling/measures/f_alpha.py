@@ -144,6 +144,8 @@ class PerClassFAlpha(Averaged):
         alpha: weight of precision, in [0, 1].
     """
 
+    scale_free = True
+
     alpha: float = 0.5
     _word = "class_f_alpha"
 

@@ -149,6 +149,8 @@ class WeightedF1(Averaged):
     As scikit-learn has it: a class without labels has no weight. Undefined if no class has a label.
     """
 
+    scale_free = True
+
     _word = "weighted_f1"
     undefined_without = "labels of the classes"
 
@@ -192,6 +194,8 @@ class F1OfMacroAverages(Averaged):
     (equations 101 and 102 of *Sample-efficient model evaluation*). Undefined if a class has no
     label or no prediction, and 0/0 if no prediction is right.
     """
+
+    scale_free = True
 
     _word = "f1_of_macro_averages"
     undefined_without = "labels of a class, no predictions of one, or no right predictions"

@@ -13,13 +13,12 @@ from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.slices import NULL
 from evalsampling.stats.arrays import FloatArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
+from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
-
-NO_VALUE = "null"
-"""What a null is called in a slice column."""
 
 
 def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
@@ -55,6 +54,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
         cost=read_costs(batch, spec),
+        slices=read_named_slices(batch, spec),
     )
 
 
@@ -89,6 +89,18 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     return _side_by_side(predictions)
 
 
+def read_signatures(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
+    """Return `read_predictions`, then the codes of the slices that the spec names, if any."""
+    return with_slices(read_predictions(batch, spec), read_named_slices(batch, spec))
+
+
+def with_slices(
+    predictions: npt.NDArray[np.integer], slices: SliceCodes | None
+) -> npt.NDArray[np.integer]:
+    """Return the signatures of rows, shape (n, systems + columns of slices)."""
+    return predictions if slices is None else np.concatenate([predictions, slices.code], axis=1)
+
+
 def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the values of all systems, shape (n, systems, ...); of a single one a view."""
     return systems[0][:, None] if len(systems) == 1 else np.stack(systems, axis=1)
@@ -100,18 +112,12 @@ def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
 
 
 def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
-    """Return the slice columns as text, by their names, a null as `NO_VALUE`.
-
-    Floats that are all whole are whole numbers.
-
-    Raises:
-        InputError: for a column that is neither whole numbers, truth values nor text.
-    """
+    """Return the slice columns that are reported, by their names: see `_groups`."""
     return {name: _groups(batch, name, "slices") for name in spec.pool.slices}
 
 
 def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
-    """Return the columns of a partition, coarse to fine, a null as `NO_VALUE`.
+    """Return the columns of a partition, coarse to fine, a null as `NULL`.
 
     Raises:
         InputError: for a column that is neither whole numbers, truth values nor text.
@@ -120,13 +126,32 @@ def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
     return [(column.dictionary.to_pylist(), column.indices.to_numpy()) for column in coded]
 
 
+def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | None:
+    """Return the codes of the slices that the spec names, None if it names none.
+
+    Raises:
+        InputError: for a column that is missing, or no column of slices.
+    """
+    named, codes = spec.named_slices, []
+    if not named:
+        return None
+    for name, values in named.items():
+        code = pc.index_in(_groups(batch, name, "slices"), value_set=pa.array(values, pa.string()))
+        codes.append(pc.fill_null(code, -1).to_numpy().astype(np.int64) + 1)
+    return SliceCodes(named, np.stack(codes, axis=1))
+
+
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
-    """Return a column of groups as text: see `read_slices`.
+    """Return a column of groups as text, a null as `NULL`; floats that are all whole as such.
+
 
     Args:
         batch: the rows.
         name: of the column.
         what: the groups are, for messages.
+
+    Raises:
+        InputError: for a column that is neither whole numbers, truth values nor text.
     """
     column = batch.any_column(name)
     column = whole_numbers(column) if pa.types.is_floating(column.type) else column
@@ -135,7 +160,7 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
         row = first_fraction(column) if pa.types.is_floating(kind) else 0
         got = f"{kind}: {column[row].as_py()}" if row else str(kind)
         raise batch.error(name, row, f"{what} are whole numbers, booleans or text, got {got}")
-    return pc.fill_null(column.cast(pa.string()), NO_VALUE)
+    return pc.fill_null(column.cast(pa.string()), NULL)
 
 
 def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
@@ -164,13 +189,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [
-        pool.cost,
-        *pool.features,
-        *spec.strata.columns,
-        *pool.slices,
-        *(pool.payload if payload else ()),
-    ]
+    named += [pool.cost, *pool.features, *spec.strata.columns, *pool.slices, *spec.named_slices]
+    named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

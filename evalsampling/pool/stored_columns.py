@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.pool.lists import list_names
+from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
@@ -24,7 +25,8 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
     ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C;
-    `COST` if labels differ in cost.
+    `COST` if labels differ in cost. ``within.K`` for column number K of the slices that the spec
+    names: the code of the row's value.
     """
     columns = {}
     for system in range(outputs.prediction.shape[1]):
@@ -33,7 +35,16 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
         for y in range(outputs.probability.shape[2]):
             column = pa.array(outputs.probability[:, system, y])
             columns[f"probability.{system}.{y}"] = column
-    return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
+    if outputs.cost is not None:
+        columns[COST] = pa.array(outputs.cost)
+    if outputs.slices is not None:
+        codes = map(pa.array, outputs.slices.code.T)
+        columns |= zip(_slice_names(outputs.slices.named), codes, strict=True)
+    return columns
+
+
+def _slice_names(named: Named) -> list[str]:
+    return [f"within.{place}" for place in range(len(named))]
 
 
 def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
@@ -53,19 +64,20 @@ def query_names(systems: int, costs: bool = False) -> list[str]:
     return [*names, *([COST] if costs else []), *list_names(systems)]
 
 
-def output_names(systems: int, classes: int, costs: bool = False) -> list[str]:
+def output_names(systems: int, classes: int, costs: bool, named: Named) -> list[str]:
     """Return the names of the columns that `output_columns` makes.
 
     Args:
         systems: number of systems.
         classes: number of classes.
         costs: whether labels differ in cost.
+        named: slices that the spec names.
     """
     names = list(output_columns(Outputs.none(systems, classes)))
-    return [*names, COST] if costs else names
+    return [*names, *([COST] if costs else []), *_slice_names(named)]
 
 
-def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
+def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
     """Return the systems' outputs stored in a table by `output_columns`."""
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
@@ -78,4 +90,10 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
         np.stack(score, axis=1),
         np.stack(probability, axis=1),
         cost=rows[COST].to_numpy() if COST in rows.column_names else None,
+        slices=_slice_codes(rows, named) if named else None,
     )
+
+
+def _slice_codes(rows: pa.Table, named: Named) -> SliceCodes:
+    codes = [rows[name].to_numpy() for name in _slice_names(named)]
+    return SliceCodes(named, np.stack(codes, axis=1))

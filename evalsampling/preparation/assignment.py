@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_slices
+from evalsampling.pool.columns import read_outputs, read_slices, with_slices
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import output_columns, query_columns
@@ -144,7 +144,7 @@ def assign_cells(
     try:
         cell = stratification.grid.codes(
             stratification.bins(batch, spec, outputs),
-            spec.labels.space.signed(outputs.prediction),
+            with_slices(spec.labels.space.signed(outputs.prediction), outputs.slices),
             outputs.cost,
         )
     except ValueError as error:

@@ -17,7 +17,7 @@ from evalsampling.pool.columns import (
     read_costs,
     read_features,
     read_partition,
-    read_predictions,
+    read_signatures,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
 from evalsampling.preparation.queries import ExpectedQueries
@@ -106,7 +106,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
     scores = {column: batch.numbers(column) for column in wanted if column is not None}
     if wants.predictions:
-        codes = signature_codes(spec.signature_shape, read_predictions(batch, spec))
+        codes = signature_codes(spec.signature_shape, read_signatures(batch, spec))
     if wants.histogram_bins:
         assert spec.pool.score is not None
         score = scores[spec.pool.score]
@@ -246,6 +246,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
         named += [system.score for system in pool.systems if system.threshold is not None]
         for system in pool.systems:
             named += [system.prediction, *system.by_label.values()]
+        named += spec.named_slices
     if wants.hashes:
         named.append(pool.id)
     if wants.features:

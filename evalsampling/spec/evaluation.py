@@ -1,6 +1,7 @@
 """One evaluation as its spec file describes it."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute
 from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import StrataSpec, of_moments, read_strata, strata_mapping
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
@@ -223,7 +225,12 @@ class EvaluationSpec:
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
-            raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
+            beside = ", with slices that measures name," if self.named_slices else ""
+            raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
+        if self.named_slices and self.labels.space.has_items:
+            raise InputError(
+                "measure.where: with pool.lists, slices (pool.slices) are only reported"
+            )
         if self.labels.space.has_items and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
         if self.sink.format == "splink" and len(self.labels.classes) != 2:
@@ -276,8 +283,18 @@ class EvaluationSpec:
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """How many predictions of each system cells tell apart: see `LabelSpace.signatures`."""
-        return self.labels.space.signatures(len(self.pool.systems))
+        """How many predictions of each system, then codes of each slice column, cells tell apart.
+
+        See `LabelSpace.signatures`.
+        """
+        of_systems = self.labels.space.signatures(len(self.pool.systems))
+        return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
+
+    @functools.cached_property
+    def named_slices(self) -> Where:
+        """Values of columns that measures and strata name: cells tell their rows apart."""
+        of_measures = (where for measure in self.measures for where in measure.slices)
+        return all_named([self.strata.slices, *of_measures])
 
     @property
     def row_classes(self) -> int:

@@ -1,9 +1,9 @@
 """The cell table: all that samplers and estimates read of a pool.
 
-A *cell* is a score bin together with the signature of the predictions and, where labels differ in
-cost, a class of costs; leaves are groups of adjacent bins. Counts and sums are integers, so the
-table does not depend on how the pool was cut or in which order it was summed: a probability p
-enters as the integer round(p 2^32).
+A *cell* is a score bin together with the signature, the predictions and the slices that the spec
+names, and, where labels differ in cost, a class of costs; leaves are groups of adjacent bins.
+Counts and sums are integers, so the table does not depend on how the pool was cut or in which order
+it was summed: a probability p enters as the integer round(p 2^32).
 """
 
 import dataclasses
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
+from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
@@ -216,6 +217,7 @@ class CellGrid:
         upper: shape (bins,): greatest score in each bin; None if it is `score`.
         costs: classes of costs, None if all labels cost the same.
         parting: hierarchy of the leaves: see `CellTable`.
+        named: slices whose codes follow the predictions in a signature.
     """
 
     leaf: IntArray
@@ -225,6 +227,7 @@ class CellGrid:
     upper: FloatArray | None = None
     costs: CostClasses | None = None
     parting: IntArray | None = None
+    named: Named = dataclasses.field(default_factory=dict)
 
     @property
     def cells(self) -> int:
@@ -236,20 +239,20 @@ class CellGrid:
         return 1 if self.costs is None else self.costs.classes
 
     def codes(
-        self, bin: IntArray, prediction: IntArray, cost: FloatArray | None = None
+        self, bin: IntArray, signature: npt.NDArray[np.integer], cost: FloatArray | None = None
     ) -> IntArray:
         """Return the cell code of each row.
 
         Args:
             bin: shape (n,): bin of the score.
-            prediction: shape (n, systems): class codes.
+            signature: shape (n, systems + columns of slices): class codes, then codes of slices.
             cost: shape (n,): cost of a label, if there are classes of costs.
 
         Returns:
             Shape (n,): codes in [0, cells), ordered by bin, then signature, then class of costs.
         """
         codes = bin * self.signatures.slots
-        codes += self.signatures.slot(prediction)
+        codes += self.signatures.slot(signature)
         if self.costs is not None:
             assert cost is not None
             codes = codes * self.costs.classes + self.costs.find(cost)
@@ -286,7 +289,8 @@ class CellGrid:
             np.cumsum(sizes[slot]) - sizes[slot], sizes[slot]
         )
         member = starts[slot[kind_cell]] + within
-        systems = len(self.signatures.shape)
+        systems = len(self.signatures.shape) - len(self.named)
+        signature = np.concatenate([codes for codes, _ in members])[member]
         # The scores of the other systems are not known, so they have no bounds.
         score = np.full((len(kind_cell), systems), -np.inf)
         score[:, 0] = self.score[bin[kind_cell]]
@@ -302,10 +306,11 @@ class CellGrid:
             kind_cell=kind_cell,
             kind_share=np.concatenate([share for _, share in members])[member],
             outputs=Outputs(
-                prediction=np.concatenate([prediction for prediction, _ in members])[member],
+                prediction=signature[:, :systems],
                 score=score,
                 probability=own[kind_cell],
                 cost=None if cost is None else cost[kind_cell],
+                slices=SliceCodes(self.named, signature[:, systems:]) if self.named else None,
             ),
             upper=upper,
             cost_class=None if cost is None else cost_class,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError, Where, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Outputs:
             query, -1 after the last; None if rows are no queries, or not graded.
         cost: shape (n,): cost of a label, above 0, which no loss looks at; None if all cost the
             same.
+        slices: which of the slices that the spec names each row is in; None if it names none.
     """
 
     prediction: IntArray
@@ -28,6 +30,7 @@ class Outputs:
     probability: FloatArray
     grades: IntArray | None = None
     cost: FloatArray | None = None
+    slices: SliceCodes | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -39,7 +42,24 @@ class Outputs:
         grades = None if self.grades is None else self.grades[index]
         cost = None if self.cost is None else self.cost[index]
         rows = self.prediction[index], self.score[index], self.probability[index]
-        return Outputs(*rows, grades, cost)
+        slices = None if self.slices is None else self.slices.take(index)
+        return Outputs(*rows, grades, cost, slices)
+
+    def within(self, where: Where) -> BoolArray:
+        """Return which rows are in a slice, shape (n,): none of no rows.
+
+        Args:
+            where: for each column a sequence of values. A row is in the slice if it has one of the
+                values of each column.
+
+        Raises:
+            UnknownSliceError: if the spec does not name the slice.
+        """
+        if self.slices is not None:
+            return self.slices.within(where)
+        if len(self):
+            raise UnknownSliceError(where)
+        return np.zeros(0, dtype=bool)
 
     @classmethod
     def none(cls, systems: int, classes: int) -> "Outputs":
@@ -61,6 +81,7 @@ class Outputs:
             np.concatenate([part.probability for part in parts]),
             _joined_grades(parts),
             np.concatenate(given) if given and len(given) == len(costs) else None,
+            joined([part.slices for part in parts if len(part)]),
         )
 
 

@@ -29,8 +29,15 @@ def measure_names(entry: Any) -> Iterator[str]:
     elif isinstance(entry, Mapping) and "name" in entry:
         yield entry["name"]
     else:
-        for part in entry.values() if isinstance(entry, Mapping) else entry:
+        for part in _parts(entry):
             yield from measure_names(part)
+
+
+def _parts(entry: Any) -> Sequence[Any]:
+    """Return the entries within an entry: not the slices of a least or greatest one."""
+    if isinstance(entry, Mapping):
+        return [part for key, part in entry.items() if key != "over"]
+    return list(entry)
 
 
 SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
@@ -78,6 +85,11 @@ RANKED: dict[str, Any] = {
     "measure": ["average_precision", {"name": "pr_curve", "thresholds": 4}, "f1"],
 }
 
+ON_SLICES: list[Any] = [
+    {"name": "recall", "where": {"new": True}},
+    {"name": "accuracy", "where": {"city": ["Bern", None], "year": 2020}},
+]
+OVER_SLICES: dict[str, Any] = {"least": "recall", "over": {"city": ["Bern", "Genève"]}}
 OF_TWO_CLASSES = [
     "f1",
     {"name": "f_beta", "beta": 2},
@@ -383,6 +395,19 @@ def _of_the_rest() -> Cases:
         ),
         "slices by calibrated": _scored("calibrated", {"slices": ["new"]}, measure=["f1"]),
         "slices by passive": _scored("passive", {"slices": ["city"]}, measure=["f1"]),
+        "a measure on a slice by calibrated": _scored("calibrated", measure=ON_SLICES),
+        "several measures on slices": _scored(
+            "calibrated",
+            measure=[{"joint": [ON_SLICES[0], {"name": "recall", "where": {"city": "Bern"}}]}],
+            rounds=(60, 60),
+        ),
+        "the least of slices by ais": _scored("ais", measure=[OVER_SLICES], rounds=(60, 60)),
+        "the least of slices by calibrated": _scored(
+            "calibrated", measure=[OVER_SLICES], rounds=(60, 60)
+        ),
+        "the greatest of slices": _scored(
+            "calibrated", measure=[{"greatest": "brier", "over": {"new": [True, False]}}]
+        ),
         "slices by poisson": _scored("poisson", {"slices": ["city"]}, measure=["accuracy"]),
         "every row": Case("few", {"pool": {**SCORED, "slices": ["new"]}, "measure": FEW}, (40, 40)),
         "rows without labels by ais": _scored("ais", skips=4),

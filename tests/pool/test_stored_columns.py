@@ -15,7 +15,10 @@ from evalsampling.pool.stored_columns import (
     outputs_of_columns,
 )
 from evalsampling.preparation.reserve import Reserve
+from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
+
+NAMED = {"city": ("Bern",)}
 
 
 @pytest.mark.parametrize(("systems", "classes"), [(1, 2), (3, 2), (2, 4)])
@@ -26,6 +29,7 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
         rng.integers(0, classes, (50, systems)),
         rng.normal(size=(50, systems)),
         rng.random((50, systems, classes)),
+        slices=SliceCodes(NAMED, rng.integers(0, 2, (50, 1))),
     )
     columns = {
         CELL: pa.array(rng.integers(0, 4, 50)),
@@ -37,10 +41,13 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
     }
     reserve = Reserve.from_bytes(Reserve.from_rows(5, [pa.table(columns)]).to_bytes())
     assert reserve.rows is not None
-    assert set(output_names(systems, classes)) <= set(reserve.rows.column_names)
-    found = outputs_of_columns(reserve.rows, systems, classes)
+    assert set(output_names(systems, classes, False, NAMED)) <= set(reserve.rows.column_names)
+    found = outputs_of_columns(reserve.rows, systems, classes, NAMED)
     expected = outputs.take(reserve.rows[ROW].to_numpy())
     assert len(found) > 15
     np.testing.assert_array_equal(found.prediction, expected.prediction)
     np.testing.assert_array_equal(found.score, expected.score)
+    assert found.slices is not None
+    assert expected.slices is not None
+    np.testing.assert_array_equal(found.slices.code, expected.slices.code)
     np.testing.assert_array_equal(found.probability, expected.probability)
