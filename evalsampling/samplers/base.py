@@ -45,6 +45,7 @@ class Sampler(abc.ABC):
         heeds_costs: whether rows whose labels are cheap are drawn more often.
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
+        takes_queries: whether it can draw rows that are queries, with lists of items.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
@@ -57,6 +58,7 @@ class Sampler(abc.ABC):
     heeds_costs = False
     needs_costs = False
     queries_ranks = False
+    takes_queries = False
     trusts_prior = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
