@@ -67,7 +67,7 @@ class Classes(LabelSpace):
         return np.where(is_positive, self.positive, 1 - self.positive).astype(np.int64)
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return probabilities from columns or logits, from one of the positive class, or scores."""
+        """Return probabilities from columns of classes, of the positive class, or of scores."""
         if isinstance(named, Mapping):
             columns = list(named.values())
             return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)
