@@ -39,6 +39,7 @@ Codes = npt.NDArray[np.integer]
 Named = str | Mapping[str, str] | None
 """Column of the probability of the positive class, columns of all classes by name, or neither."""
 
+
 class Logits(dict[str, str]):
     """Columns of the logits of all classes by name, in place of columns of probabilities."""
 

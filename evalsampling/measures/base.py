@@ -108,6 +108,8 @@ class Measure(abc.ABC):
         label_kinds: which labels it is about: see `label_spaces.base.LabelSpace.kind`.
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
+        greater_is_better: whether systems of greater values are better; None if neither of greater
+            nor of smaller ones, as of a bias.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Measure(abc.ABC):
     label_kinds: ClassVar[frozenset[str]] = frozenset({"classes"})
     affine: bool = False
     of_system: bool = True
+    greater_is_better: bool | None = True
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
