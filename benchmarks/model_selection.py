@@ -35,10 +35,13 @@ from evalsampling.stats.outputs import Outputs
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-BUDGETS = np.unique(np.round(np.geomspace(10, 800, 28)).astype(int))
+BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))
 """Draws at which a system is chosen."""
 
-LEVELS = (0.4, 0.3, 0.2, 0.1)
+FURTHER = np.unique(np.append(BUDGETS, np.round(np.geomspace(800, 6400, 12)).astype(int)))
+"""Draws at which one is chosen if rows are drawn evenly."""
+
+LEVELS = (0.3, 0.2, 0.1, 0.05)
 """Errors for which draws are told."""
 
 TRAINED = 500
@@ -50,7 +53,7 @@ CONFIDENCE = 0.05
 THESIS = {"two": "70 to 90 %", "five": "60 to 85 %", "thirteen": "about 70 %"}
 """What the thesis says `active` saves."""
 
-CHUNK = 250
+CHUNK = 50
 """Repeats that are drawn at a time."""
 
 
@@ -190,17 +193,19 @@ def proposals(systems: Systems) -> dict[str, FloatArray]:
     return {name: one.proposal(table, start).cell_probability for name, one in ways.items()}
 
 
-def errors(systems: Systems, q: FloatArray, repeats: int, rng: np.random.Generator) -> FloatArray:
-    """Return the model selection error at each of `BUDGETS`, and the regret: shape (2, budgets)."""
+def errors(
+    systems: Systems, q: FloatArray, budgets: IntArray, repeats: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return the model selection error at each budget, and the regret: shape (2, budgets)."""
     weighted = np.divide(
         systems.loss, q[:, None], out=np.zeros_like(systems.loss), where=q[:, None] > 0
     )
     ends = np.cumsum(q)
-    found = np.zeros((2, len(BUDGETS)))
+    found = np.zeros((2, len(budgets)))
     for _ in range(repeats // CHUNK):
-        drawn = np.searchsorted(ends, rng.random((CHUNK, BUDGETS[-1])) * ends[-1])
+        drawn = np.searchsorted(ends, rng.random((CHUNK, budgets[-1])) * ends[-1])
         drawn = np.minimum(drawn, len(q) - 1)
-        sums = np.cumsum(weighted[drawn], axis=1)[:, BUDGETS - 1]
+        sums = np.cumsum(weighted[drawn], axis=1)[:, budgets - 1]
         found += lost(systems, sums)
     return found / (repeats // CHUNK)
 
@@ -262,54 +267,66 @@ def _iwal_once(systems: Systems, rng: np.random.Generator) -> tuple[FloatArray, 
     return at, left
 
 
-def draws_to(error: FloatArray, budgets: FloatArray, level: float) -> float:
-    """Return the least budget with an error, NaN if none has it.
+@dataclasses.dataclass(frozen=True)
+class Errors:
+    """How often the wrong system is chosen, and how much worse it is on average.
 
-    By straight lines between budgets on their logarithmic scale.
+    Attributes:
+        budgets: shape (budgets,), increasing.
+        found: shape (2, budgets): model selection error and regret.
     """
-    falling = np.minimum.accumulate(error)
-    if falling[-1] > level or falling[0] <= level:
-        return math.nan
-    return math.exp(np.interp(-level, -falling, np.log(budgets)))
+
+    budgets: FloatArray | IntArray
+    found: FloatArray
+
+    def budget(self, level: float) -> float:
+        """Return the least budget with an error, NaN if none has it or the first one has.
+
+        By straight lines between budgets on their logarithmic scale.
+        """
+        falling = np.minimum.accumulate(self.found[0])
+        if falling[-1] > level or falling[0] <= level:
+            return math.nan
+        return math.exp(np.interp(-level, -falling, np.log(self.budgets)))
 
 
-def rows_of(
-    task: str, found: dict[str, FloatArray], budgets: FloatArray, thesis: str
-) -> Iterator[list[str]]:
+def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[list[str]]:
     """Yield the rows of the table for a task: budgets for each level, and what they save."""
-    even = [draws_to(found["passive"][0], budgets, level) for level in LEVELS]
-    for name, (error, regret) in found.items():
-        needed = [draws_to(error, budgets, level) for level in LEVELS]
+    even = [found["passive"].budget(level) for level in LEVELS]
+    for name, errors in found.items():
+        needed = [errors.budget(level) for level in LEVELS]
         cells = ["" if math.isnan(one) else f"{one:.0f}" for one in needed]
         shares = [1 - one / other for one, other in zip(needed, even, strict=True)]
         cells += ["" if math.isnan(one) else f"{100 * one:.0f}" for one in shares]
-        end = [f"{error[-1]:.3f}", f"{regret[-1]:.5f}"]
-        yield [task, name, *cells, *end, thesis if name == "active" else ""]
+        yield [task, name, *cells, thesis if name == "active" else ""]
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sets", type=int, default=5, help="sets of models of a task")
-    parser.add_argument("--repeats", type=int, default=1000, metavar="N")
-    parser.add_argument("--queries", type=int, default=800, metavar="N", help="of the rankings")
+    parser.add_argument("--sets", type=int, default=4, help="sets of models of a task")
+    parser.add_argument("--repeats", type=int, default=500, metavar="N")
+    parser.add_argument("--queries", type=int, default=400, metavar="N", help="of the rankings")
     arguments = parser.parse_args()
     lines = csv.writer(sys.stdout, lineterminator="\n")
     levels = [f"for an error of {level:g}" for level in LEVELS]
     saved = [f"saved at {level:g} (%)" for level in LEVELS]
-    lines.writerow(["task", "drawn by", *levels, *saved, "last error", "last regret", "thesis"])
+    lines.writerow(["task", "drawn by", *levels, *saved, "thesis"])
     for task, make in TASKS.items():
         found, dropped, differ = study(make, arguments.sets, arguments.repeats)
-        lines.writerows(rows_of(task, found, BUDGETS, THESIS[task]))
-        words = f"# {task}: within {BUDGETS[-1]} labels iwal drops {dropped:.2f} systems; systems differ"
-        print(words, f"on {differ:.3f} of the rows", file=sys.stderr, flush=True)
-    for task, found, costs in of_rankings(arguments.queries, arguments.repeats):
-        lines.writerows(rows_of(task, found, costs, "30 to 55 %"))
+        lines.writerows(rows_of(task, found, THESIS[task]))
+        words = (
+            f"# {task}: two systems differ on {differ:.3f} of the rows; within {BUDGETS[-1]} labels"
+        )
+        print(words, f"iwal drops {dropped:.2f}", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+    for task, found in of_rankings(arguments.queries, arguments.repeats):
+        lines.writerows(rows_of(task, found, "30 to 55 %"))
 
 
 def study(
     make: Callable[[np.random.Generator], Systems], sets: int, repeats: int
-) -> tuple[dict[str, FloatArray], float, float]:
+) -> tuple[dict[str, Errors], float, float]:
     """Return error and regret at each budget, by the way rows are drawn, on average over sets.
 
     And how many systems IWAL drops, and the share of rows on which two systems differ.
@@ -320,20 +337,23 @@ def study(
         systems = make(np.random.default_rng([17, number]))
         rng = np.random.default_rng([18, number])
         for name, q in proposals(systems).items():
-            found.setdefault(name, []).append(errors(systems, q, repeats, rng))
-        by_iwal, gone = iwal(systems, max(repeats // 4, CHUNK), rng)
+            found.setdefault(name, []).append(
+                errors(systems, q, FURTHER if name == "passive" else BUDGETS, repeats, rng)
+            )
+        by_iwal, gone = iwal(systems, max(repeats // 5, CHUNK), rng)
         found.setdefault("iwal", []).append(by_iwal)
         dropped.append(gone)
         said, k = systems.prediction.mean(axis=1), systems.prediction.shape[1]
         differ.append(2 * np.mean(said * (1 - said)) * k / (k - 1))
-    means = {name: np.mean(each, axis=0) for name, each in found.items()}
+    means = {
+        name: Errors(FURTHER if name == "passive" else BUDGETS, np.mean(each, axis=0))
+        for name, each in found.items()
+    }
     return means, float(np.mean(dropped)), float(np.mean(differ))
 
 
-def of_rankings(
-    queries: int, repeats: int
-) -> Iterator[tuple[str, dict[str, FloatArray], FloatArray]]:
-    """Yield, for each gain, error and regret of choosing the better of two rankers, and budgets.
+def of_rankings(queries: int, repeats: int) -> Iterator[tuple[str, dict[str, Errors]]]:
+    """Yield, for each gain, the errors of choosing the better of two rankers.
 
     Budgets are of grades, what a query costs being the number of its documents.
     """
@@ -341,16 +361,16 @@ def of_rankings(
         task = "the better of two"
         rankings.write_pool(Path(folder), task, queries, 119)
         for gain in ("dcg", "err"):
-            found: dict[str, FloatArray] = {}
-            rng, costs = np.random.default_rng(19), np.geomspace(500, 60_000, 28)
+            found: dict[str, Errors] = {}
+            rng, costs = np.random.default_rng(19), np.geomspace(200, 200_000, 28)
             for name, one in rankings.proposals(Path(folder), task, gain).items():
                 draws = np.maximum((costs / one.cost).astype(int), 1)
                 picked = rng.choice(len(one.chance), (repeats, draws[-1]), p=one.chance)
                 sums = np.cumsum((one.ratio * one.gain)[picked], axis=1)[:, draws - 1]
                 truth = float(one.share @ one.gain)
                 wrong = np.where(sums == 0, 0.5, sums * truth < 0).mean(axis=0)
-                found[name] = np.stack([wrong, wrong * abs(truth)])
-            yield f"two rankers by {gain}@10", found, costs
+                found[name] = Errors(costs, np.stack([wrong, wrong * abs(truth)]))
+            yield f"two rankers by {gain}@10", found
 
 
 if __name__ == "__main__":
