@@ -21,7 +21,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     compares = any(row.power is not None for row in result.errors)
     unit = "budget" if result.by_cost else "labels"
     head = ["sampler, measure", unit, "std. error", "half-width"]
-    head += ["power", "wrong", "regret"] * compares + ["draws", "labels", "cost"] * result.by_cost
+    head += ["power", "wrong"] * compares + ["draws", "labels", "cost"] * result.by_cost
     groups: dict[str, list[list[str]]] = {}
     for row in result.errors:
         cells = [
@@ -32,7 +32,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
         ]
         if compares:
             cells.append("" if row.power is None else f"{row.power:.2f}")
-            cells += [_choice(row.selection_error, 2), _choice(row.regret, 4)]
+            cells.append("" if row.selection_error is None else f"{row.selection_error:.2f}")
         if result.by_cost:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
         groups.setdefault(row.sampler, []).append(cells)
@@ -70,10 +70,6 @@ def _what_to_expect(result: PlanResult) -> list[str]:
 def _whole_or_rounded(budget: float) -> str:
     """Return a budget as text: rounded to five figures unless it is a whole number of cents."""
     return f"{budget:,.10g}" if budget == round(budget, 2) else f"{budget:,.5g}"
-
-
-def _choice(number: float | None, digits: int) -> str:
-    return "" if number is None else f"{number:.{digits}f}"
 
 
 def _shown(number: float | None, digits: int) -> str:
