@@ -87,10 +87,11 @@ class MemoryPool:
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del columns_by_name["prediction"]
             columns_by_name |= _columns_of(prediction, pool["prediction"])
-        if _is_matrix(probability):
-            pool["probability"] = {name: f"probability {name}" for name in space.names}
-            columns_by_name |= _columns_of(probability, pool["probability"])
-        elif probability is not None:
+        for key, matrix in (("probability", probability), ("logits", pool.get("logits"))):
+            if _is_matrix(matrix):
+                pool[key] = {name: f"{key} {name}" for name in space.names}
+                columns_by_name |= _columns_of(matrix, pool[key])
+        if probability is not None and not _is_matrix(probability):
             pool["probability"] = "probability"
             columns_by_name["probability"] = probability
         others = Table.of({} if columns is None else columns, "columns")
@@ -118,10 +119,11 @@ class MemoryPool:
         table, spec = Table.of(frame), _named(spec)
         own = {key: value for key, value in named.items() if value is not None}
         pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
-        if isinstance(pool.get("probability"), Mapping):
-            spec = _with_classes(spec, list(pool["probability"]))
+        of_classes = pool.get("probability") or pool.get("logits")
+        if isinstance(of_classes, Mapping):
+            spec = _with_classes(spec, list(of_classes))
             if "score" not in {*pool, *table.names}:
-                spec, pool = _cut_by_probabilities(spec, pool)
+                spec, pool = _cut_by_columns(spec, pool, list(of_classes.values()))
         wanted = _columns_named(pool, spec, with_id="id" in {*pool, *table.names})
         columns = {name: table.column(name) for name in wanted}
         if not columns:
@@ -250,17 +252,17 @@ def _with_classes(spec: dict[str, Any], named: list[Any]) -> dict[str, Any]:
     return {**spec, "labels": {**labels, "classes": named}}
 
 
-def _cut_by_probabilities(
-    spec: dict[str, Any], pool: dict[str, Any]
+def _cut_by_columns(
+    spec: dict[str, Any], pool: dict[str, Any], columns: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a spec and its pool with strata cut from the probabilities, in want of a score.
+    """Return a spec and its pool with strata cut from columns of classes, in want of a score.
 
     Nothing changes if the spec has strata of its own, or several systems.
     """
     if "method" in spec.get("strata", {}) or "partition" in spec or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
-    features = list(dict.fromkeys([*pool.get("features", []), *pool["probability"].values()]))
+    features = list(dict.fromkeys([*pool.get("features", []), *columns]))
     return {**spec, "strata": strata}, {**pool, "features": features}
 
 

@@ -17,6 +17,9 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
 """Rules: where the probabilities of a system, or the prior ones, come from."""
 
+SOFTMAX = "softmax(logits)"
+"""Rule of probabilities that are made of a column of logits for each class."""
+
 UNSURE_LABEL = "unsure"
 """Answer of an annotator who cannot decide, unless it is the name of a class."""
 
@@ -35,6 +38,11 @@ Codes = npt.NDArray[np.integer]
 
 Named = str | Mapping[str, str] | None
 """Column of the probability of the positive class, columns of all classes by name, or neither."""
+
+
+class Logits(dict[str, str]):
+    """Columns of the logits of all classes by name, in place of columns of probabilities."""
+
 
 Ends = tuple[float, float] | None
 """Least and greatest score, None if not known."""
@@ -335,7 +343,8 @@ class LabelSpace(abc.ABC):
 
         Args:
             rows: the columns.
-            named: column of the positive class, or one for each of `names`, by the rule `COLUMN`.
+            named: column of the positive class, or one for each of `names`; of their logits by the
+                rule `SOFTMAX`.
             rule: where they come from.
             score: shape (n,), for rules that need it.
         """
@@ -349,7 +358,7 @@ class LabelSpace(abc.ABC):
             ends: of the scores.
         """
         if named is not None:
-            return COLUMN
+            return SOFTMAX if isinstance(named, Logits) else COLUMN
         if score is None or ends is None or self.needs_columns:
             return NO_PROBABILITY
         return SCORE if ends[0] >= 0 and ends[1] <= 1 else LOG_ODDS

@@ -109,6 +109,8 @@ class Measure(abc.ABC):
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
         scale_free: whether g(c R) = g(R) for c > 0, as of a ratio of two risks.
+        greater_is_better: whether systems of greater values are better; None if neither of greater
+            nor of smaller ones, as of a bias.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Measure(abc.ABC):
     affine: bool = False
     of_system: bool = True
     scale_free: bool = False
+    greater_is_better: bool | None = True
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

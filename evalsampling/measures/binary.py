@@ -246,6 +246,7 @@ class FalsePositiveRate(Binary, Ratio):
     """False positive rate FP / N: l = [(1 - y) f, 1 - y], g(R) = R1 / R2."""
 
     name = "false_positive_rate"
+    greater_is_better = False
     made_of = ("specificity",)
     evidence_name = "negatives"
 

@@ -34,6 +34,7 @@ class OfNumbers(Measure):
     looks_at = frozenset({"prediction", "score"})
     label_kinds = frozenset({"numbers"})
     bounds = (0.0, math.inf)
+    greater_is_better: bool | None = False
 
     def __post_init__(self) -> None:
         """Check that the labels have a range, so that they are numbers."""
@@ -103,6 +104,7 @@ class MeanError(OfNumbers, Mean):
 
     name = "mean_error"
     bounds = (-math.inf, math.inf)
+    greater_is_better = None
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return e, shape (n, 1)."""

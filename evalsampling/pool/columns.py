@@ -144,7 +144,6 @@ def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | No
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
     """Return a column of groups as text, a null as `NULL`; floats that are all whole as such.
 
-
     Args:
         batch: the rows.
         name: of the column.

@@ -45,6 +45,7 @@ class Sampler(abc.ABC):
         heeds_costs: whether rows whose labels are cheap are drawn more often.
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
+        takes_queries: whether it can draw rows that are queries, with lists of items.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         bears_looks: whether its default intervals hold the truth as often as they say where the
             first narrow one ends an evaluation.
@@ -59,6 +60,7 @@ class Sampler(abc.ABC):
     heeds_costs = False
     needs_costs = False
     queries_ranks = False
+    takes_queries = False
     trusts_prior = False
     bears_looks = False
     draws_by_number = False

@@ -25,7 +25,7 @@ from evalsampling.spec.systems import (
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost",
+    "features", "variance", "lists", "cost", "logits",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -40,7 +40,7 @@ class PoolSpec:
         score: numeric column that drives the strata, finite; None if features do. Where labels are
             numbers a spec names the column `variance` in its place.
         probability: the prior: a column of the probability of the positive class, or a column for
-            each class, or None to take it from the score.
+            each class, `Logits` of the classes, or None to take it from the score.
         systems: the systems under evaluation, at least one.
         slices: columns for whose values results are reported separately.
         features: numeric columns, for strata without a score.
@@ -135,7 +135,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
     if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(
             f"pool.probability: with {labels.space.size}, name a column for each "
-            "(probability: {class: column, ...})"
+            "(probability: {class: column, ...}), or for its logit (logits: {...})"
         )
     return dataclasses.replace(
         pool,
@@ -162,7 +162,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             system.name: system_mapping(system, labels) for system in pool.systems
         }
     if pool.probability is not None:
-        mapping["probability"] = probability_mapping(pool.probability, labels)
+        mapping |= probability_mapping(pool.probability, labels)
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
             mapping[key] = list(columns)

@@ -363,6 +363,9 @@ def _of_queries() -> Cases:
         "ranking": _case("queries", QUERIES, sampler="ranking", **sizes),
         "ranking with slices": _case("queries", QUERIES, pool=sliced, sampler=active, **sizes),
         "ranking with costs": _case("queries", QUERIES, pool=priced, sampler="ranking", **sizes),
+        "queries by active_lambda": _case(
+            "queries", QUERIES, pool=priced, sampler="active_lambda", **sizes
+        ),
         "queries by passive": _case("queries", QUERIES, sampler="passive", **sizes),
     }
 
