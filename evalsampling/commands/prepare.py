@@ -241,7 +241,7 @@ class Preparation:
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
         code, count, mean = sums.means()
-        table = stratification.grid.table(code, count, mean, self.spec.row_classes)
+        table = stratification.table_of_means(code, count, mean)
         sizes = {
             "rows": table.rows,
             "leaves": table.leaves,

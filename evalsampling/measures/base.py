@@ -108,6 +108,7 @@ class Measure(abc.ABC):
         label_kinds: which labels it is about: see `label_spaces.base.LabelSpace.kind`.
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
+        incomparable: why its values for two systems are not compared; empty if they are.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Measure(abc.ABC):
     label_kinds: ClassVar[frozenset[str]] = frozenset({"classes"})
     affine: bool = False
     of_system: bool = True
+    incomparable: ClassVar[str] = ""
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

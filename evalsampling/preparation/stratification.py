@@ -12,6 +12,7 @@ from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features
+from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -59,6 +60,7 @@ class Stratification:
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
         costs: classes of costs, None if all labels cost the same.
+        compared: what is made of several systems that predict numbers, None for all others.
     """
 
     edges: FloatArray
@@ -72,6 +74,7 @@ class Stratification:
     has_system_probabilities: bool
     min_rows: IntArray | None = None
     costs: CostClasses | None = None
+    compared: ComparedSystems | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -144,6 +147,7 @@ class Stratification:
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
+            compared=ComparedSystems.of(spec),
         )
 
     @functools.cached_property
@@ -232,7 +236,19 @@ class Stratification:
         """
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
-        return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+        return self.table_of_means(*sums.means())
+
+    def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
+        """Return the cells that hold rows, given the means of what they sum up.
+
+        Args:
+            code: shape (cells,), ascending.
+            count: shape (cells,): rows.
+            mean: shape (cells, columns): see `CellGrid.table` and `ComparedSystems.table`.
+        """
+        if self.compared is not None:
+            return self.compared.table(self.grid, code, count, mean)
+        return self.grid.table(code, count, mean, classes=self.signatures.shape[0])
 
     @functools.cached_property
     def _bins(self) -> LeafTable:
@@ -248,6 +264,8 @@ class Stratification:
         """
         if self.tree is not None:
             return self.tree.find(read_features(batch, spec))
+        if self.compared is not None:
+            return self._bins.find(self.compared.score(outputs))
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
@@ -316,6 +334,7 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
+            compared=ComparedSystems.of(spec),
         )
 
 
