@@ -87,9 +87,7 @@ class ComparedSystems:
         position = self.space.positions(outputs.prediction)
         return self.disagreement.shares(position, self.space.relative(outputs.score))
 
-    def table(
-        self, grid: CellGrid, code: IntArray, count: IntArray, mean: FloatArray
-    ) -> CellTable:
+    def table(self, grid: CellGrid, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
         """Return the table of the cells that hold rows: see `CellGrid.table`.
 
         A cell's rows are represented by their mean predictions and variances. Predictions that
