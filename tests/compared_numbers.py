@@ -29,7 +29,11 @@ def make_compared_numbers(rows: int = 800, systems: int = 2, seed: int = 4) -> P
         variance = rng.gamma(1.0, 8.0 + 4 * place, rows)
         error = np.where(agree, 3 * shared, np.sqrt(variance) * rng.normal(size=rows))
         columns |= {name: label + error, f"{name}.variance": variance}
-    columns |= {"cost": 1 + label / 20, "low": label < 40, "name": [f"row {i}" for i in range(rows)]}
+    columns |= {
+        "cost": 1 + label / 20,
+        "low": label < 40,
+        "name": [f"row {i}" for i in range(rows)],
+    }
     return Pool(pa.table(columns), dict(enumerate(label.tolist())))
 
 

@@ -79,9 +79,7 @@ def test_cells_have_the_means_of_their_rows(systems: int) -> None:
     for place, (i, j) in enumerate(itertools.combinations(range(systems), 2)):
         ahead = predicted[:, i] - predicted[:, j]
         total = predicted[:, i] + predicted[:, j]
-        inner = [
-            (total - 2 * predicted[:, k]) ** 2 + 4 * variance[:, k] for k in range(systems)
-        ]
+        inner = [(total - 2 * predicted[:, k]) ** 2 + 4 * variance[:, k] for k in range(systems)]
         root = np.abs(ahead) * np.sqrt(np.mean(inner, axis=0))
         for known, of_rows in (
             (table.disagreement.root * WIDTH**2, root),
