@@ -38,7 +38,7 @@ FloatArray = npt.NDArray[np.float64]
 FITTED, LEVEL = 500, 0.05
 """Rows that models are fitted to, and the level of the test that ends an evaluation."""
 
-LOOKS = tuple(range(50, 801, 50))
+LOOKS = tuple(range(100, 801, 100))
 """Numbers of draws at which evaluations are looked at."""
 
 SIZES = (100, 200, 400, 800)

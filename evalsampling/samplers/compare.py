@@ -7,6 +7,7 @@ References:
 
 import dataclasses
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -136,6 +137,15 @@ class Compare(ReplacementSampler):
         return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
 
     def _probability(self, table: CellTable) -> FloatArray:
+        """Return the chance of each row of a cell, shape (cells,), worked out once for a table."""
+        made_for = self.measure, self.variant, self.floor
+        before, known = table.memory.get("compare", (None, None))
+        if before != made_for:
+            known = self._worked_out(table)
+            table.memory["compare"] = made_for, known
+        return cast(FloatArray, known)
+
+    def _worked_out(self, table: CellTable) -> FloatArray:
         """Return the chance of each row of a cell, shape (cells,)."""
         sizes = [self._size(pair, table) for pair in self.pairs]
         if self.variant == "committee":
