@@ -8,6 +8,7 @@ from scipy import stats
 from sklearn import metrics
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.compared_numbers import ComparedNumbers
 from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     BY_NAME,
@@ -16,6 +17,7 @@ from evalsampling.measures import (
     MeanSquaredError,
     Measure,
     RootMeanSquaredError,
+    difference,
 )
 from evalsampling.measures.build import build_measures
 from evalsampling.stats.derivatives import jacobian

@@ -153,7 +153,7 @@ def numbers_spec(**pool: Any) -> dict[str, Any]:
         (numbers_spec(systems=systems_of(2), variance="v"), r"pool\.variance: with systems"),
         (numbers_spec(systems=systems_of(2), prediction="v"), r"pool\.prediction: with systems"),
         (numbers_spec(systems=systems_of(2), score="v"), r"pool\.score: with labels\.range"),
-        (numbers_spec(systems={"a": {"prediction": "a", "score": "b"}}), r"pool\.systems\.a.*score"),
+        (numbers_spec(systems={"a": {"prediction": "a", "score": "b"}}), r"systems\.a.*score"),
         ({**numbers_spec(systems=systems_of(2)), "strata": {"edges": [1, 2]}}, r"strata\.edges"),
         ({**numbers_spec(systems=systems_of(2)), "strata": {"method": "kd"}}, r"strata\.method"),
     ],
