@@ -14,7 +14,6 @@ import dataclasses
 import sys
 import tempfile
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from scipy import special
 
 from evalsampling import EvaluationSpec
-from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.comparisons import Difference
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
 from evalsampling.stats.history import History
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,11 +36,11 @@ FloatArray = npt.NDArray[np.float64]
 FITTED, LEVEL = 500, 0.05
 """Rows that models are fitted to, and the level of the test that ends an evaluation."""
 
-LOOKS = tuple(range(100, 801, 100))
+LOOKS = tuple(range(50, 801, 50))
 """Numbers of draws at which evaluations are looked at."""
 
 SIZES = (100, 200, 400, 800)
-"""Those at which systems that are alike are looked at."""
+"""Those that are told of one by one."""
 
 LEVELS = (0.1, 0.05, 0.01, 0.001)
 
@@ -51,33 +49,33 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--abalone", type=Path, metavar="FILE", help="abalone.data of UCI")
-    parser.add_argument("--repeats", type=int, default=40, metavar="N", help="of each pair")
+    parser.add_argument("--repeats", type=int, default=400, metavar="N", help="of each pair")
     parser.add_argument("--pairs", type=int, default=5, metavar="N", help="pairs of models")
     arguments = parser.parse_args()
     features, label = made_up() if arguments.abalone is None else read_abalone(arguments.abalone)
-    runs: dict[str, list[Look]] = {}
+    runs: dict[str, list[Runs]] = {}
     for pair in range(arguments.pairs):
         columns = fit_pair(features, label, pair)
-        pools = {"real": (columns, LOOKS), "alike": (both_ways(columns), SIZES)}
-        for name, (pool, sizes) in pools.items():
-            told = evaluate(pool, sizes, arguments.repeats, seed=pair)
-            for variant, looks in told.items():
-                runs.setdefault(f"{name},{variant}", []).extend(looks)
+        for name, pool in (("real", columns), ("alike", both_ways(columns))):
+            for way, told in evaluate(pool, arguments.repeats, seed=pair).items():
+                runs.setdefault(f"{name},{way}", []).append(told)
         print(f"pair {pair + 1} done", file=sys.stderr, flush=True)
     report(runs)
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
-    """What the tests of one evaluation said, look by look.
+class Runs:
+    """What the evaluations of one pool say after each number of draws in `LOOKS`.
 
     Attributes:
-        p_value: shape (looks,): 1 where the labels allowed no claim.
-        right: shape (looks,): whether the better system looked better.
-        labels: shape (looks,): rows labelled.
+        student: shape (repeats, looks): p-value of Student's test, as the package makes it.
+        wald: shape (repeats, looks): that of Wald's, as the thesis has it (eq. 3.24).
+        right: shape (repeats, looks): whether the better system looked better.
+        labels: shape (repeats, looks): rows labelled.
     """
 
-    p_value: FloatArray
+    student: FloatArray
+    wald: FloatArray
     right: npt.NDArray[np.bool_]
     labels: npt.NDArray[np.int64]
 
@@ -147,22 +145,17 @@ def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
     }
 
 
-def evaluate(
-    columns: dict[str, Any], sizes: Sequence[int], repeats: int, seed: int
-) -> dict[str, list[Look]]:
-    """Return what the evaluations of one pool say at some numbers of draws, by way of drawing."""
+def evaluate(columns: dict[str, Any], repeats: int, seed: int) -> dict[str, Runs]:
+    """Return what the evaluations of one pool say, by the way of drawing."""
     known = {variant: known_pool(columns, variant) for variant in ("rescaled", "active_risk")}
     _, spec = known["rescaled"]
     measure = build_driver(spec, [None, None])
     assert isinstance(measure, Difference)
-    sign = float(np.sign(known["rescaled"][0].value(measure)[0]))
-    told = {}
-    for name, sampler in samplers_for(measure).items():
-        pool, _ = known["active_risk" if name == "active_risk" else "rescaled"]
-        told[name] = [
-            _look(pool, sampler, sizes, sign, (seed, repeat)) for repeat in range(repeats)
-        ]
-    return told
+    return {
+        name: draw(known["active_risk" if name == "active_risk" else "rescaled"][0], sampler,
+                   repeats, np.random.default_rng((seed, place)))
+        for place, (name, sampler) in enumerate(samplers_for(measure).items())
+    }  # fmt: skip
 
 
 def known_pool(columns: dict[str, Any], variant: str) -> tuple[KnownPool, EvaluationSpec]:
@@ -189,65 +182,87 @@ def known_pool(columns: dict[str, Any], variant: str) -> tuple[KnownPool, Evalua
         return KnownPool.read(spec, stratify_pool(spec), truth), spec
 
 
-def _look(
-    known: KnownPool,
-    sampler: ReplacementSampler,
-    sizes: Sequence[int],
-    sign: float,
-    seed: tuple[int, int],
-) -> Look:
-    """Return what one evaluation says after each round."""
-    rng, history = np.random.default_rng(seed), History.start(2, known.table.classes)
-    urns, scope = Urns(known, seed[1]), ReportedDomains(systems=known.systems, anytime=False)
-    p_values, right, labels = [], [], []
-    for draws in np.diff(sizes, prepend=0).tolist():
-        a_round = dataclasses.replace(sampler, draws=draws)
-        history = urns.answer(a_round.design(known.table, history, known.table.rows, rng))
-        (said,) = sampler.estimate(known.table, history, [sampler.measure], 1 - LEVEL, scope)
-        p_value = None if said.significance is None else said.significance.p_value
-        p_values.append(1.0 if p_value is None else p_value)
-        right.append(said.value is not None and said.value * sign > 0)
-        labels.append(len(history.labelled))
-    return Look(np.array(p_values), np.array(right), np.array(labels))
+def draw(
+    known: KnownPool, sampler: ReplacementSampler, repeats: int, rng: np.random.Generator
+) -> Runs:
+    """Return what evaluations say whose rows are drawn by a sampler's proposal.
+
+    Each row is a kind of its own in the known pool. Estimate, error and degrees of freedom are
+    those of the package, with each draw as a term (`tests/samplers/test_compare_numbers.py`).
+    """
+    table, start = known.table, History.start(2, known.table.classes)
+    proposal = sampler.proposal(table, start)
+    assert proposal is not None
+    chance = proposal.cell_probability[known.cell]
+    own = sampler.measure.loss(known.outputs, known.label)[:, 0]
+    row = rng.choice(len(chance), (repeats, LOOKS[-1]), p=chance / chance.sum())
+    weight, loss = 1 / (table.rows * chance[row]), own[row]
+    normalised = sampler.inputs(table, start, 1 - LEVEL).self_normalised
+    student, wald, right = [], [], []
+    for n in LOOKS:
+        w, d = weight[:, :n], loss[:, :n]
+        sum_of_weights = w.sum(axis=1) if normalised else np.full(repeats, n)
+        value = (w * d).sum(axis=1) / sum_of_weights
+        centre = w * value[:, None] if normalised else value[:, None]
+        square = (w * d - centre) ** 2
+        total = square.sum(axis=1)
+        error = np.sqrt(total * n / (n - 1)) / sum_of_weights
+        spread = (square**2).sum(axis=1) / total**2 - 1 / n
+        degrees = np.clip(2 / np.maximum(spread, 2 / n) - 1, 1, n - 1)
+        statistic = -np.abs(value) / error
+        student.append(2 * special.stdtr(degrees, statistic))
+        wald.append(2 * special.ndtr(statistic * np.sqrt(n / (n - 1))))
+        right.append(value * own.mean() > 0)
+    labels = [[len(np.unique(one[:n])) for n in LOOKS] for one in row]
+    columns = (np.stack(one, axis=1) for one in (student, wald, right))
+    return Runs(*columns, np.array(labels))
 
 
-def report(runs: dict[str, list[Look]]) -> None:
+def report(runs: dict[str, list[Runs]]) -> None:
     """Print what stopping early, fixed sizes and alike systems give."""
+    joined = {key: _joined(parts) for key, parts in runs.items()}
     ways = list(dict.fromkeys(key.split(",", 1)[1] for key in runs))
-    print("drawn until significant,draws,labels,significant,wrong system")
-    for way in ways:
-        print(f"{way},{','.join(_stopping(runs[f'real,{way}']))}")
-    print("\nafter so many draws,way,wrong system,mean p,rejected at " + " ".join(map(str, LEVELS)))
-    for size in SIZES:
+    print("test,drawn by,draws,labels,significant,wrong system")
+    for test in ("wald", "student"):
         for way in ways:
-            told = _after(runs[f"real,{way}"], LOOKS.index(size))
-            print(f"{size},{way},{','.join(told)}")
-    print("\nalike,way,rejected at " + " ".join(map(str, LEVELS)))
-    for size in SIZES:
-        for way in ways:
-            print(f"{size},{way},{_after(runs[f'alike,{way}'], SIZES.index(size))[-1]}")
+            print(f"{test},{way},{','.join(_stopping(joined[f'real,{way}'], test))}")
+    levels = ",".join(f"rejected at {level:g}" for level in LEVELS)
+    for name in ("real", "alike"):
+        print(f"\nsystems,draws,test,drawn by,wrong system,mean p,{levels}")
+        for size in SIZES:
+            for test in ("wald", "student"):
+                for way in ways:
+                    told = _after(joined[f"{name},{way}"], test, LOOKS.index(size))
+                    told[0] = told[0] if name == "real" else "-"
+                    print(f"{name},{size},{test},{way},{','.join(told)}")
 
 
-def _stopping(looks: list[Look]) -> list[str]:
-    """Return draws, labels, significant and falsely significant evaluations of the protocol."""
-    used, labels, found, wrong = [], [], 0, 0
-    for look in looks:
-        below = np.flatnonzero(look.p_value <= LEVEL)
-        end = int(below[0]) if len(below) else len(LOOKS) - 1
-        used.append(LOOKS[end])
-        labels.append(look.labels[end])
-        found += len(below) > 0
-        wrong += len(below) > 0 and not look.right[end]
-    shares = [f"{100 * count / len(looks):.1f} %" for count in (found, wrong)]
-    return [f"{np.mean(used):.0f}", f"{np.mean(labels):.0f}", *shares]
+def _joined(parts: list[Runs]) -> Runs:
+    """Return the evaluations of all pairs of models."""
+    names = [field.name for field in dataclasses.fields(Runs)]
+    return Runs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _after(looks: list[Look], place: int) -> list[str]:
+def _stopping(runs: Runs, test: str) -> list[str]:
+    """Return draws, labels, and shares that are significant and falsely so, of the protocol."""
+    below = getattr(runs, test) <= LEVEL
+    found = below.any(axis=1)
+    end = np.where(found, below.argmax(axis=1), len(LOOKS) - 1)
+    rows = np.arange(len(end))
+    wrong = found & ~runs.right[rows, end]
+    used, labels = np.array(LOOKS)[end].mean(), runs.labels[rows, end].mean()
+    return [f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)]
+
+
+def _after(runs: Runs, test: str, place: int) -> list[str]:
     """Return how often the worse system looked better, the mean p-value, shares of rejections."""
-    p_values = np.array([look.p_value[place] for look in looks])
-    wrong = np.mean([not look.right[place] for look in looks])
-    rejected = " ".join(f"{100 * np.mean(p_values <= level):.1f}" for level in LEVELS)
-    return [f"{100 * wrong:.1f} %", f"{p_values.mean():.3f}", rejected]
+    p_value = getattr(runs, test)[:, place]
+    rejected = [_percent(p_value <= level) for level in LEVELS]
+    return [_percent(~runs.right[:, place]), f"{p_value.mean():.3f}", *rejected]
+
+
+def _percent(flags: npt.NDArray[np.bool_]) -> str:
+    return f"{100 * flags.mean():.2f} %"
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class LabelSpace(abc.ABC):
         return len(self.outcomes) == 2
 
     def of_systems(self, systems: int) -> "LabelSpace":
-        """Return the space as it is where there are so many systems: the same, unless overridden."""
+        """Return the space of so many systems: the same space, unless overridden."""
         return self
 
     def signatures(self, systems: int) -> tuple[int, ...]:
