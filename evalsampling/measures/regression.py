@@ -47,13 +47,14 @@ class OfNumbers(Measure):
         """Return e = f - y of rows, shape (n,)."""
         assert self.numbers is not None
         predicted, is_number = outputs.prediction[:, self.system], label >= FIRST
-        model, error = self.system, np.where(is_number, 0, label)
-        ahead: FloatArray | float = 0.0
-        if not self.numbers.has_score:
+        error = np.where(is_number, 0, label)
+        if self.numbers.has_score:
+            ahead, variance = 0.0, outputs.score[:, self.system]
+        else:
             model, error = np.divmod(error, len(ERRORS))
-            model_says = outputs.prediction[np.arange(len(label)), model]
-            ahead = (predicted - model_says) * self.numbers.step
-        variance = outputs.score[np.arange(len(label)), model]
+            rows = np.arange(len(label))
+            ahead = (predicted - outputs.prediction[rows, model]) * self.numbers.step
+            variance = outputs.score[rows, model]
         expected = ahead + ERRORS[error] * np.sqrt(np.maximum(variance, 0.0))
         observed = (predicted - label) * self.numbers.step
         return np.where(is_number, observed, expected)
