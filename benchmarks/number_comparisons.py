@@ -139,7 +139,7 @@ def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
     return {
         "rescaled (default)": Compare(measure),
         "active": Compare(measure, variant="active"),
-        **{f"{name}, no floor": sampler for name, sampler in published.items()},
+        **{f"{name} without floor": sampler for name, sampler in published.items()},
         "active_risk": Compare(measure, variant="active_risk"),
         "passive": Passive(measure),
     }
