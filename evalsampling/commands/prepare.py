@@ -23,7 +23,7 @@ from evalsampling.pool.stored_columns import CELL, HASH
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
-from evalsampling.preparation.slices import Slices, check_named
+from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification, what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
@@ -241,8 +241,7 @@ class Preparation:
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
         code, count, mean = sums.means()
-        table = stratification.grid.table(code, count, mean, self.spec.row_classes)
-        check_named(table)
+        table = stratification.table_of_means(code, count, mean)
         sizes = {
             "rows": table.rows,
             "leaves": table.leaves,

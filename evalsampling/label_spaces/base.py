@@ -141,6 +141,8 @@ class LabelSpace(abc.ABC):
         default_measure: the measure of a spec that names none.
         default_sampler: the sampler of a spec that names none; None for that of classes.
         score_key: key of ``pool`` that names the column that drives the strata.
+        system_keys: keys of each system; the first names what `score_key` names of a single one.
+        has_score: whether a column drives the strata; else what systems predict does.
         rule: the rule by which several votes decide; None if the spec chooses one.
         refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
             finds out itself.
@@ -155,6 +157,8 @@ class LabelSpace(abc.ABC):
     default_measure: ClassVar[str] = "f1"
     default_sampler: ClassVar[str | None] = None
     score_key: ClassVar[str] = "score"
+    system_keys: ClassVar[tuple[str, ...]] = ("score", "prediction", "probability", "logits")
+    has_score: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
     refusal: ClassVar[str] = ""
     has_classes: ClassVar[bool] = True
@@ -207,6 +211,10 @@ class LabelSpace(abc.ABC):
     def is_binary(self) -> bool:
         """Whether a threshold decides, and a column of probabilities tells all."""
         return len(self.outcomes) == 2
+
+    def of_systems(self, systems: int) -> "LabelSpace":
+        """Return the space of so many systems: the same space, unless overridden."""
+        return self
 
     def signatures(self, systems: int) -> tuple[int, ...]:
         """Return how many predictions of each system cells tell apart."""
@@ -330,7 +338,7 @@ class LabelSpace(abc.ABC):
         """Return the codes that a system predicts, shape (n,), as narrow as they are stored."""
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what cells know of predictions, the same shape: codes below `signatures`."""
+        """Return what cells know of predictions: codes below `signatures`, (n, systems)."""
         return predictions
 
     def number_columns(self, system: System) -> list[str]:

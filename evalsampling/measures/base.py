@@ -111,6 +111,7 @@ class Measure(abc.ABC):
         scale_free: whether g(c R) = g(R) for c > 0, as of a ratio of two risks.
         greater_is_better: whether systems of greater values are better; None if neither of greater
             nor of smaller ones, as of a bias.
+        incomparable: why its values for two systems are not compared; empty if they are.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Measure(abc.ABC):
     of_system: bool = True
     scale_free: bool = False
     greater_is_better: bool | None = True
+    incomparable: ClassVar[str] = ""
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

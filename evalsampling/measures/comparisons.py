@@ -57,6 +57,8 @@ class Comparison(Measure):
             )
         if not (first.looks_at and first.of_system):
             raise ValueError(f"{first.name} cannot be compared: it is of no system")
+        if first.incomparable:
+            raise ValueError(f"{first.name} cannot be compared: {first.incomparable}")
         if not are_comparable(first, other):
             raise ValueError(
                 f"{first.name} cannot be compared: its points are at other thresholds of each "
@@ -334,7 +336,8 @@ def are_comparable(first: Measure, other: Measure) -> bool:
     if (type(first), first.name) != (type(other), other.name):
         return False
     left, right = ([part.threshold for part in measure.components] for measure in (first, other))
-    return bool(first.looks_at) and first.of_system and left == right
+    is_of_system = bool(first.looks_at) and first.of_system and not first.incomparable
+    return is_of_system and left == right
 
 
 def systems_of(measure: Measure) -> tuple[int, ...]:

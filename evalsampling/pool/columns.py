@@ -85,8 +85,8 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
         score = batch.numbers(str(system.score)) if by_score else None
-        predictions.append(space.signed(space.predictions(columns, system, score)))
-    return _side_by_side(predictions)
+        predictions.append(space.predictions(columns, system, score))
+    return space.signed(_side_by_side(predictions))
 
 
 def read_signatures(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:

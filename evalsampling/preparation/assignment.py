@@ -71,8 +71,9 @@ class CellBatch:
     @property
     def _shares(self) -> FloatArray:
         """The prior, the probabilities of each system unless they are the prior's, the cost."""
-        columns = [self.prior]
-        if self.stratification.has_system_probabilities:
+        compared = self.stratification.compared
+        columns = [self.prior] if compared is None else [compared.shares(self.outputs)]
+        if compared is None and self.stratification.has_system_probabilities:
             own = np.nan_to_num(self.outputs.probability)
             columns.append(own.reshape(len(own), math.prod(own.shape[1:])))
         if self.stratification.costs is not None:

@@ -12,6 +12,7 @@ from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition
+from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.slices import check_named
 from evalsampling.preparation.summary import (
     PoolSummary,
@@ -71,6 +72,7 @@ class Stratification:
             None if there was none.
         costs: classes of costs, None if all labels cost the same.
         named: slices that are part of the signatures.
+        compared: what is made of several systems that predict numbers, None for all others.
     """
 
     edges: FloatArray
@@ -87,6 +89,7 @@ class Stratification:
     partition: Partition | None = None
     parting: IntArray | None = None
     named: Named = dataclasses.field(default_factory=dict)
+    compared: ComparedSystems | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -155,6 +158,7 @@ class Stratification:
             partition=leaves.partition,
             parting=leaves.parting,
             named=spec.named_slices,
+            compared=ComparedSystems.of(spec),
         )
 
     @property
@@ -261,7 +265,23 @@ class Stratification:
         """
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
-        table = self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+        return self.table_of_means(*sums.means())
+
+    def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
+        """Return the cells that hold rows, given the means of what they sum up.
+
+        Args:
+            code: shape (cells,), ascending.
+            count: shape (cells,): rows.
+            mean: shape (cells, columns): see `CellGrid.table` and `ComparedSystems.table`.
+
+        Raises:
+            InputError: if no row has a slice that the spec names.
+        """
+        if self.compared is not None:
+            table = self.compared.table(self.grid, code, count, mean)
+        else:
+            table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
         check_named(table)
         return table
 
@@ -281,6 +301,8 @@ class Stratification:
             return self.tree.find(read_features(batch, spec))
         if self.partition is not None:
             return self.partition.find(read_partition(batch, spec))
+        if self.compared is not None:
+            return self._bins.find(self.compared.score(outputs))
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
@@ -358,6 +380,7 @@ class Stratification:
             partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
             named=spec.named_slices,
+            compared=ComparedSystems.of(spec),
         )
 
 

@@ -20,6 +20,7 @@ from evalsampling.pool.columns import (
     read_signatures,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
+from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.spec.strata import CUT_METHODS
@@ -108,8 +109,8 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     if wants.predictions:
         codes = signature_codes(spec.signature_shape, read_signatures(batch, spec))
     if wants.histogram_bins:
-        assert spec.pool.score is not None
-        score = scores[spec.pool.score]
+        compared = ComparedSystems.of(spec)
+        score = scores[str(spec.pool.score)] if compared is None else compared.score_of(batch, spec)
         groups = [score]
         if wants.by_signature:
             groups = [score[codes == code] for code in range(math.prod(spec.signature_shape))]
@@ -242,7 +243,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
-    if wants.predictions:
+    if wants.predictions or not spec.labels.space.has_score:
         named += [system.score for system in pool.systems if system.threshold is not None]
         for system in pool.systems:
             named += [system.prediction, *system.by_label.values()]

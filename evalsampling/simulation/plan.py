@@ -117,6 +117,11 @@ def plan(
                 f"sampler {sampler.name}: there is no plan of it: its budget follows from what it "
                 f"finds; its first round takes {head + queries:,} answers, {head:,} for the head"
             )
+    if power is not None and effect is None and not spec.labels.space.has_score:
+        raise InputError(
+            "effect: systems that predict numbers are expected to be alike, so a power needs the "
+            "difference that it is for (--effect)"
+        )
     measures = build_measures(spec, ranges)
     for requested in measures:
         measure = measure_of(requested)

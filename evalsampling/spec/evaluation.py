@@ -71,8 +71,11 @@ class SamplerSpec:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
-    """Return the sampler, by default the calibrated design if it has a model of the labels."""
+def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec, measure: Any) -> SamplerSpec:
+    """Return the sampler, by default the calibrated design if it has a model of the labels.
+
+    For a difference of systems that predict numbers it is active comparison.
+    """
     given = top.get("sampler")
     if given is not None:
         chosen = SamplerSpec(*name_and_parameters("sampler", given))
@@ -85,6 +88,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
     has_prior = pool.score is not None or pool.probability is not None
     has_prior = has_prior and labels.oracle == "deterministic"
     usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
+    if not labels.space.has_score and isinstance(measure, Mapping) and "difference" in measure:
+        return SamplerSpec("compare")
     return SamplerSpec(labels.space.default_sampler or usual)
 
 
@@ -188,6 +193,7 @@ class EvaluationSpec:
         labels = read_labels(top.section("labels"), str(directory), of_items)
         strata = read_strata(top)
         pool = read_pool(section, labels, str(directory), strata)
+        labels = dataclasses.replace(labels, space=labels.space.of_systems(len(pool.systems)))
         if labels.space.has_items:
             strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
@@ -200,7 +206,7 @@ class EvaluationSpec:
             labels=labels,
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
-            sampler=_sampler(top, pool, labels),
+            sampler=_sampler(top, pool, labels, listed[0]),
             budget=limits.labels,
             money=limits.money,
             round_size=_round_size(top),
@@ -230,6 +236,11 @@ class EvaluationSpec:
         if self.named_slices and self.labels.space.has_items:
             raise InputError(
                 "measure.where: with pool.lists, slices (pool.slices) are only reported"
+            )
+        if not self.labels.space.has_score and self.strata.edges is not None:
+            raise InputError(
+                "strata.edges: strata of several systems that predict numbers are cut from how far "
+                "they are apart, by strata.method"
             )
         if self.labels.space.has_items and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
@@ -295,11 +306,6 @@ class EvaluationSpec:
         """Values of columns that measures and strata name: cells tell their rows apart."""
         of_measures = (where for measure in self.measures for where in measure.slices)
         return all_named([self.strata.slices, *of_measures])
-
-    @property
-    def row_classes(self) -> int:
-        """Number of classes of a row: 1 for queries, whose items have the grades."""
-        return self.signature_shape[0]
 
 
 def _round_size(top: Section) -> RoundSize:

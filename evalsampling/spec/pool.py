@@ -122,9 +122,10 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
-        score = score or systems[0].score
+        has_score = labels.space.of_systems(len(systems)).has_score
+        score = score or (systems[0].score if has_score else None)
         probability = probability or systems[0].probability
-        if score is None and strata.by_score:
+        if score is None and has_score and strata.by_score:
             raise InputError("pool.score: missing, and the first system has no score either")
     else:
         score = score or "score" if strata.by_score else score
@@ -152,9 +153,9 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
     if pool.lists is not None:
         mapping["lists"] = lists_mapping(pool.lists)
-    if pool.score is not None:
-        mapping[labels.space.score_key] = pool.score
     first = pool.systems[0]
+    if pool.score is not None and (first.name is None or labels.space.score_key == "score"):
+        mapping[labels.space.score_key] = pool.score
     if first.name is None:
         mapping["prediction"] = prediction_mapping(first)
     else:

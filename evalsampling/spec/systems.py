@@ -70,8 +70,9 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     for key in section.content:
         name = str(key)
         own = section.section(key)
-        own.check_keys("score", "prediction", "probability", "logits")
-        systems.append(read_system(own, name, labels, own.text("score"), None))
+        own.check_keys(*labels.space.system_keys)
+        score = own.text(labels.space.score_key, required=labels.space.score_key != "score")
+        systems.append(read_system(own, name, labels, score, None))
     names = [system.name for system in systems]
     for twice in names:
         if names.count(twice) > 1:
@@ -136,7 +137,7 @@ def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
     if system.prediction or system.by_label or system.threshold is not None:
         mapping["prediction"] = prediction_mapping(system)
     if system.score is not None:
-        mapping["score"] = system.score
+        mapping[labels.space.score_key] = system.score
     if system.probability is not None:
         mapping |= probability_mapping(system.probability, labels)
     return mapping

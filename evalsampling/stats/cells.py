@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
+from evalsampling.stats.disagreement import CellDisagreement
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
@@ -52,6 +53,7 @@ class CellTable:
             hierarchy, from 1; None if they have none.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
+        disagreement: how far the systems are apart in each cell, if several predict numbers.
     """
 
     code: IntArray
@@ -66,6 +68,7 @@ class CellTable:
     cost_class: IntArray | None = None
     parting: IntArray | None = None
     numbers: PermanentNumbers | None = None
+    disagreement: CellDisagreement | None = None
 
     def __len__(self) -> int:
         """Return the number of cells."""

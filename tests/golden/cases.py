@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.compared_numbers import RANGE, systems_of
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -61,6 +63,10 @@ NUMBERS: dict[str, Any] = {
     "pool": {"id": "id", "prediction": "prediction", "variance": "variance"},
     "labels": {"range": [0, 100]},
     "measure": ["mse", "mean_error"],
+}
+COMPARED: dict[str, Any] = {
+    "pool": {"id": "id", "systems": systems_of(2)},
+    "labels": {"range": RANGE},
 }
 SETS: dict[str, Any] = {
     "pool": {
@@ -324,8 +330,31 @@ def _of_comparisons() -> Cases:
         "active_risk": "f1",
         "committee": "accuracy",
     }
+    sure = {"name": "compare", "delta": 0.1}
+    numbers = {
+        "numbers compared": _case(
+            "compared numbers",
+            COMPARED,
+            sampler=sure,
+            measure=[{"difference": "mse"}, {"difference": "mae"}, {"ratio": "rmse"}],
+        ),
+        "numbers of three systems compared": _case(
+            "compared numbers",
+            COMPARED,
+            pool={"id": "id", "systems": systems_of(3)},
+            sampler={**sure, "variant": "active"},
+            measure=[{"difference": "mse", "of": "old", "against": "rules"}],
+        ),
+        "numbers compared by costs": _case(
+            "compared numbers",
+            COMPARED,
+            pool={**COMPARED["pool"], "cost": "cost"},
+            measure=[{"difference": "mse"}],
+        ),
+    }
     three, two, sizes = {"pool": THREE}, {"pool": TWO}, {"rounds": (60, 60)}
     return {
+        **numbers,
         "three systems by ais": _case(
             "differing", three, **sizes, sampler=SURE, measure=["f1", brier]
         ),

@@ -23,7 +23,6 @@ def test_defaults_are_filled_in_and_read_again() -> None:
     spec = load()
     assert spec.sampler.name == "ranking"
     assert spec.strata.by_features
-    assert spec.row_classes == 1
     assert spec.signature_shape == (1, 2)
     again = EvaluationSpec.from_mapping(spec.to_mapping(), "/nowhere")
     assert again == spec
