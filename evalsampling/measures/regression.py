@@ -48,9 +48,9 @@ class OfNumbers(Measure):
         """Return e = f - y of rows, shape (n,)."""
         assert self.numbers is not None
         predicted, is_number = outputs.prediction[:, self.system], label >= FIRST
-        error = np.where(is_number, 0, label)
+        error, ahead = np.where(is_number, 0, label), np.zeros(len(label))
         if self.numbers.has_score:
-            ahead, variance = 0.0, outputs.score[:, self.system]
+            variance = outputs.score[:, self.system]
         else:
             model, error = np.divmod(error, len(ERRORS))
             rows = np.arange(len(label))
