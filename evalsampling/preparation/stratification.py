@@ -197,7 +197,7 @@ class Stratification:
             return []
         return [
             "strata.method: kd: features do not say which rows are likely positive. Where it was "
-            "measured, errors were two to three times those with a score. Learn one from features "
+            "measured, errors were two to four times those with a score. Learn one from features "
             "and predictions if you can, and name it pool.score"
         ]
 
