@@ -33,13 +33,16 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    scores, predictions, probabilities = [], [], []
+    scores, predictions, probabilities, tags = [], [], [], []
     space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
         score = None if system.score is None else batch.numbers(system.score)
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
-        if rule == NO_PROBABILITY:
+        if space.tagged:
+            tags.append(space.tags(columns, system))
+            probabilities.append(np.zeros((len(batch.rows), 0)))
+        elif rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
         else:
             probabilities.append(space.probabilities(columns, system.probability, rule, score))
@@ -54,6 +57,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
         cost=read_costs(batch, spec),
+        tags=np.stack(tags, axis=1) if tags else None,
     )
 
 

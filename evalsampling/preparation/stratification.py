@@ -59,6 +59,7 @@ class Stratification:
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
         costs: classes of costs, None if all labels cost the same.
+        labels: number of the labels of which a row may have many; 0 for classes.
     """
 
     edges: FloatArray
@@ -72,6 +73,7 @@ class Stratification:
     has_system_probabilities: bool
     min_rows: IntArray | None = None
     costs: CostClasses | None = None
+    labels: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -144,6 +146,7 @@ class Stratification:
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
+            labels=spec.row_classes if spec.labels.space.tagged else 0,
         )
 
     @functools.cached_property
@@ -159,7 +162,7 @@ class Stratification:
             if self.ranges[0] is not None:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
-        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs)
+        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs, self.labels)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Return warnings of few leaves, few classes of costs, and scores that are no log-odds.
@@ -232,7 +235,7 @@ class Stratification:
         """
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
-        return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+        return self.grid.table(*sums.means(), classes=self.labels or self.signatures.shape[0])
 
     @functools.cached_property
     def _bins(self) -> LeafTable:
@@ -316,6 +319,7 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
+            labels=spec.row_classes if spec.labels.space.tagged else 0,
         )
 
 

@@ -327,8 +327,8 @@ class EvaluationSpec:
 
     @property
     def row_classes(self) -> int:
-        """Number of classes of a row: 1 for queries, whose items have the grades."""
-        return self.signature_shape[0]
+        """Number of classes of a row: see `LabelSpace.row_classes`."""
+        return self.labels.space.row_classes
 
 
 def _strata(section: Section) -> StrataSpec:

@@ -47,6 +47,9 @@ class CellTable:
         upper: shape (kinds, systems): greatest scores; None if all scores of a kind are equal.
         cost_class: shape (cells,): class of costs of each cell, in [0, classes of costs); None if
             all labels cost the same.
+        expected: shape (cells, 1 + systems, labels): where rows have any number of many labels, the
+            share expected to have each, then to have it and be predicted it by each system. Every
+            cell is of one kind then, and `prior` has the labels' probabilities.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
     """
@@ -61,6 +64,7 @@ class CellTable:
     outputs: Outputs
     upper: FloatArray | None = None
     cost_class: IntArray | None = None
+    expected: FloatArray | None = None
     numbers: PermanentNumbers | None = None
 
     def __len__(self) -> int:
@@ -212,6 +216,7 @@ class CellGrid:
         signatures: the slots.
         upper: shape (bins,): greatest score in each bin; None if it is `score`.
         costs: classes of costs, None if all labels cost the same.
+        labels: number of the labels of which a row may have many; 0 for classes.
     """
 
     leaf: IntArray
@@ -220,6 +225,7 @@ class CellGrid:
     signatures: Signatures
     upper: FloatArray | None = None
     costs: CostClasses | None = None
+    labels: int = 0
 
     @property
     def cells(self) -> int:
@@ -264,7 +270,9 @@ class CellGrid:
             count: shape (cells,): rows.
             mean: shape (cells, columns): prior of each class, then the probability of each class
                 for each system; of a single system without its own, the prior alone. Where there
-                are classes of costs, last the cost as a share of the greatest of the class.
+                are classes of costs, last the cost as a share of the greatest of the class. With
+                `labels`, after the prior of each label come for each system the shares of rows that
+                are predicted it, then those expected to have it too.
             classes: number of classes.
         """
         bin, slot, cost_class = self.places(code)
@@ -288,6 +296,12 @@ class CellGrid:
         upper = np.full_like(score, np.inf)
         upper[:, 0] = (self.score if self.upper is None else self.upper)[bin[kind_cell]]
         own = means[:, 1:] if means.shape[1] > 1 else means[:, :1]
+        prediction = np.concatenate([prediction for prediction, _ in members])[member]
+        tags = expected = None
+        if self.labels:
+            tags, expected = means[:, 1 : 1 + systems], np.delete(means, range(1, 1 + systems), 1)
+            # The sets that two systems predict are taken to differ in every cell.
+            prediction, own = prediction + np.arange(systems), own[:, :systems, :0]
         return CellTable(
             code=code,
             leaf=self.leaf[bin],
@@ -297,11 +311,13 @@ class CellGrid:
             kind_cell=kind_cell,
             kind_share=np.concatenate([share for _, share in members])[member],
             outputs=Outputs(
-                prediction=np.concatenate([prediction for prediction, _ in members])[member],
+                prediction=prediction,
                 score=score,
                 probability=own[kind_cell],
                 cost=None if cost is None else cost[kind_cell],
+                tags=tags,
             ),
             upper=upper,
             cost_class=None if cost is None else cost_class,
+            expected=expected,
         )

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ class Outputs:
         probability: shape (n, systems, classes): probability of each class, in [0, 1].
         grades: shape (n, systems, depth): grade of the item that each system has at each rank of a
             query, -1 after the last; None if rows are no queries, or not graded.
+        tags: shape (n, systems, labels): which labels each system predicts, where rows have any
+            number of many; of cells the share of the rows. Probabilities have no columns then.
         cost: shape (n,): cost of a label, above 0, which no loss looks at; None if all cost the
             same.
     """
@@ -28,6 +31,7 @@ class Outputs:
     probability: FloatArray
     grades: IntArray | None = None
     cost: FloatArray | None = None
+    tags: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -38,8 +42,9 @@ class Outputs:
         index = np.asarray(index)
         grades = None if self.grades is None else self.grades[index]
         cost = None if self.cost is None else self.cost[index]
+        tags = None if self.tags is None else self.tags[index]
         rows = self.prediction[index], self.score[index], self.probability[index]
-        return Outputs(*rows, grades, cost)
+        return Outputs(*rows, grades, cost, tags)
 
     @classmethod
     def none(cls, systems: int, classes: int) -> "Outputs":
@@ -53,6 +58,8 @@ class Outputs:
     @classmethod
     def concatenate(cls, parts: Sequence["Outputs"]) -> "Outputs":
         """Return the rows of all parts, at least one, in order."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        tags = [part.tags for part in parts if part.tags is not None]
         costs = [part.cost for part in parts if len(part)]
         given = [cost for cost in costs if cost is not None]
         return cls(
@@ -61,6 +68,7 @@ class Outputs:
             np.concatenate([part.probability for part in parts]),
             _joined_grades(parts),
             np.concatenate(given) if given and len(given) == len(costs) else None,
+            np.concatenate(tags) if tags else None,
         )
 
 
