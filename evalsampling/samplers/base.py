@@ -46,6 +46,7 @@ class Sampler(abc.ABC):
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
+        takes_tags: whether rows may have any number of many labels (`CellTable.expected`).
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -58,6 +59,7 @@ class Sampler(abc.ABC):
     needs_costs = False
     queries_ranks = False
     trusts_prior = False
+    takes_tags = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.score_calibration import check_calibration, recalibrated_table
+from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, cell_norms
@@ -25,7 +26,8 @@ class Importance(ReplacementSampler):
 
     For a deterministic oracle v(x) = p(x) sum_y n(x, y) s(y|k), for a stochastic one
     v(x) = p(x) sqrt(sum_y n(x, y)^2 s(y|k)). s(y|k) is the leaf's mean prior probability, and
-    n(x, y) the norm of the loss times the Jacobian at the risk that the prior implies.
+    n(x, y) the norm of the loss times the Jacobian at the risk that the prior implies. Of rows with
+    any number of many labels v(x) is the root mean square in both cases: `measures.deviation`.
 
     Attributes:
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
@@ -34,6 +36,7 @@ class Importance(ReplacementSampler):
 
     calibration: str | None = None
     name = "importance"
+    takes_tags = True
     trusts_prior = True
 
     def __post_init__(self) -> None:
@@ -48,6 +51,10 @@ class Importance(ReplacementSampler):
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round without a calibration."""
+        if table.expected is not None:
+            deviation = Deviation.from_cells(self.measure, table, table.prior)
+            value = deviation.of_cells(table, table.prior)
+            return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
         table = recalibrated_table(table, history, self.calibration, self.measure.system)
         # A class that all scores of a leaf exclude keeps a small probability.
         prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]

@@ -176,6 +176,7 @@ class _Kinds:
                 np.clip(mean(outputs.score), least, greatest),
                 mean(outputs.probability),
                 cost=None if outputs.cost is None else mean(outputs.cost),
+                tags=None if outputs.tags is None else outputs.tags[order][first],
             ),
         )
 

@@ -34,6 +34,7 @@ class OptimalImportance(DeviationSampler):
     smoothing: float = 1.0
     calibration: str | None = None
     name = "optimal_importance"
+    takes_tags = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
