@@ -131,7 +131,9 @@ class Tags(Sets):
     def problem(self, text: str) -> str:
         """Return why a text is no set."""
         strange = next((one for one in labels_of_text(text) if one not in self._place), text)
-        return f"label {text!r}: {strange!r} is none of the {len(self.labels)} labels"
+        return (
+            f"label {text!r} is no set of the {len(self.labels)} labels: {strange!r} is none of them"
+        )
 
     def encode(self, held: BoolArray) -> IntArray:
         """Return the codes of sets, shape (n,), and remember the sets: see `Sets.encode`."""

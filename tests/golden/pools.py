@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tests.jobs import LABEL_SET, Pool, make_label_set_pool, make_rich_pool
+from tests.many_labels import make_many_labels_pool
 from tests.queries import make_queries
 from tests.ranked_lists import ranked_pool
 
@@ -61,6 +62,7 @@ _MAKERS: dict[str, Callable[[], Pool]] = {
     "numbers": make_numbers_pool,
     "ranked": functools.partial(ranked_pool, 2000),
     "sets": make_sets_pool,
+    "tags": make_many_labels_pool,
     "queries": make_query_pool,
 }
 
