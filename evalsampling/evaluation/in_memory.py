@@ -15,6 +15,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
 from evalsampling.measures.build import entry_of as entry_of_measure
+from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
@@ -81,6 +82,8 @@ class MemoryPool:
         columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
         space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        if space.tagged and score is not None:
+            pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del columns_by_name["prediction"]
@@ -253,9 +256,10 @@ def _cut_by_probabilities(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a spec and its pool with strata cut from the probabilities, in want of a score.
 
-    Nothing changes if the spec has strata of its own, or several systems.
+    Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
     """
-    if "method" in spec.get("strata", {}) or "systems" in pool:
+    many = len(spec.get("labels", {}).get("multilabel", ())) > MOST_LABELS
+    if many or "method" in spec.get("strata", {}) or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
     features = list(dict.fromkeys([*pool.get("features", []), *pool["probability"].values()]))

@@ -12,7 +12,13 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import hash_ids, read_costs, read_features, read_predictions
+from evalsampling.pool.columns import (
+    hash_ids,
+    label_columns,
+    read_costs,
+    read_features,
+    read_predictions,
+)
 from evalsampling.pool.lists import check_item_payload, list_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import EvaluationSpec
@@ -216,7 +222,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     if wants.hashes:
         named.append(pool.id)
     if wants.features:
-        named += pool.features
+        named += pool.features or label_columns(spec)
     named.append(pool.cost)
     return list(dict.fromkeys(name for name in named if name is not None))
 

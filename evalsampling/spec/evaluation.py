@@ -223,7 +223,7 @@ class EvaluationSpec:
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = _strata(top.section("strata"))
+        strata = _strata(top.section("strata"), labels, section)
         pool = read_pool(section, labels, str(directory), strata.by_features)
         if labels.space.has_items:
             strata = _of_moments(strata, top.section("strata"))
@@ -331,9 +331,11 @@ class EvaluationSpec:
         return self.labels.space.row_classes
 
 
-def _strata(section: Section) -> StrataSpec:
+def _strata(section: Section, labels: LabelsSpec, pool: Section) -> StrataSpec:
+    """Return the section ``strata``; without a score, many labels are strata by their numbers."""
     section.check_keys("method", "leaves", "branching", "edges")
-    method = section.part("method", CUT_METHODS, "csf", [KD])
+    usual = KD if labels.space.tagged and pool.get("score") is None else "csf"
+    method = section.part("method", CUT_METHODS, usual, [KD])
     edges = None if section.get("edges") is None else section.numbers("edges")
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
         raise InputError("strata.edges: must be strictly increasing")

@@ -128,7 +128,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         score = score if by_features else score or "score"
         systems = (read_system(section, None, labels, score, "prediction"),)
     features = section.columns("features")
-    if by_features and not features:
+    if by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
     if labels.space.needs_columns and probability is None and not by_features:
         raise InputError(
