@@ -47,7 +47,8 @@ class Tagged:
 
     def lists(self, flags: Flags) -> list[list[str]]:
         """Return flags as lists of labels."""
-        return [[self.names[place] for place in np.flatnonzero(row)] for row in flags]
+        names = self.names
+        return [[names[place] for place in np.flatnonzero(row)] for row in flags]
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of a pool, with a score that strata are cut from."""

@@ -39,6 +39,9 @@ _ONE_PROCESS = (
     ("rule", "majority", "votes for whole sets decide"),
 )
 
+_KNOWN: dict[tuple[str, ...], dict[int, bytes]] = {}
+"""The sets of each tuple of labels that were given a code in this process, as `Tags.known`."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Tags(Sets):
@@ -50,7 +53,8 @@ class Tags(Sets):
 
     Attributes:
         labels: of which a row may have several, more than `MOST_LABELS`.
-        known: the flags of each set that was given a code, packed into bytes.
+        known: the flags of each set that was given a code, packed into bytes: one mapping for all
+            spaces of the same labels in a process, and sent with a space to another.
     """
 
     kind: ClassVar[str] = "tags"
@@ -65,7 +69,15 @@ class Tags(Sets):
     default_sampler: ClassVar[str | None] = "poisson"
     are: ClassVar[str] = "rows have any number of labels"
     positive: ClassVar[int] = 0  # type: ignore[misc]
-    known: dict[int, bytes] = dataclasses.field(default_factory=dict, compare=False, repr=False)
+    known: dict[int, bytes] = dataclasses.field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Share what is known of the same labels."""
+        object.__setattr__(self, "known", _KNOWN.setdefault(self.labels, {}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the space again in another process, with the sets that are known."""
+        return _with_known, (type(self), self.labels, dict(self.known))
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
@@ -196,3 +208,10 @@ class Tags(Sets):
             return np.full((len(rows), len(self.labels)), 0.5)
         assert isinstance(named, Mapping)
         return probabilities_of_labels(rows, named)
+
+
+def _with_known(space: type[Tags], labels: tuple[str, ...], known: dict[int, bytes]) -> Tags:
+    """Return a space of labels that knows some sets."""
+    made = space(labels)
+    made.known.update(known)
+    return made

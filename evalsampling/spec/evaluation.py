@@ -113,7 +113,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
     given = top.get("sampler")
     if given is not None:
         chosen = SamplerSpec(*name_and_parameters("sampler", given))
-        if chosen.name == "calibrated" and len(labels.classes) > MOST_CLASSES:
+        many = len(labels.classes) > MOST_CLASSES and labels.space.has_classes
+        if chosen.name == "calibrated" and many:
             raise InputError(
                 f"sampler: calibrated has a model of at most {MOST_CLASSES} classes, labels have "
                 f"{len(labels.classes)}: ais takes them"

@@ -1,5 +1,8 @@
 """Sets of many labels: codes that are hashes, and what a spec may say of them."""
 
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +44,20 @@ def test_a_code_of_another_set_is_no_label() -> None:
         Tags(MANY).holds(np.array([FIRST + 5]))
 
 
+def test_spaces_of_the_same_labels_know_the_same_sets() -> None:
+    """Also in a process that has met none of them, to which a space was sent."""
+    space = Tags(("p", "q", "r"))
+    code = space.codes["p+r"]
+    assert Tags(("p", "q", "r")).text(code) == "p+r"
+    script = "import pickle, sys; space, code = pickle.load(sys.stdin.buffer); print(space.text(code))"
+    sent = pickle.dumps((space, code))
+    told = subprocess.run([sys.executable, "-c", script], input=sent, capture_output=True, check=True)
+    assert told.stdout.decode().strip() == "p+r"
+
+
 def test_two_sets_of_one_code_are_an_error() -> None:
-    space = Tags(MANY)
-    held = np.zeros((1, 500), dtype=np.bool_)
+    space = Tags((*MANY, "of two"))
+    held = np.zeros((1, 501), dtype=np.bool_)
     space.known[int(space.hashes(held)[0])] = b"another"
     with pytest.raises(ArithmeticError, match="two sets of labels have the code"):
         space.encode(held)
