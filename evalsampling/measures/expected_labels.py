@@ -72,16 +72,24 @@ def influence_moments(
         ]
         means, variances = zip(*moments, strict=True)
         return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
-    mean = np.nan_to_num(measure.influence(outputs, expected, risk))  # type: ignore[arg-type]
-    return mean, _variances(measure, outputs, expected, risk)
+    slopes = np.nan_to_num(measure.jacobian(risk))
+    loss = measure.loss(outputs, expected)  # type: ignore[arg-type]
+    mean = np.stack([_weighted(loss, slope) for slope in slopes], axis=1)
+    return mean, _variances(measure, outputs, expected, slopes)
+
+
+def _weighted(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the weighted sum of each row's values, to the digit the same in any batch: (n,)."""
+    places = np.flatnonzero(weight)
+    return np.asarray((np.take(values, places, axis=1) * weight[places]).sum(axis=1))
 
 
 def _variances(
-    measure: Measure, outputs: Outputs, expected: FloatArray, risk: FloatArray
+    measure: Measure, outputs: Outputs, expected: FloatArray, slopes: FloatArray
 ) -> FloatArray:
-    """Return the variance of Dg(risk) l over the labels of each row, shape (n, m)."""
+    """Return the variance of Dg l over the labels of each row, shape (n, m), Dg being (m, d)."""
     assert outputs.tags is not None
-    slopes, systems = np.nan_to_num(measure.jacobian(risk)), systems_of(measure)
+    systems = systems_of(measure)
     cases = list(itertools.product((False, True), repeat=1 + len(systems)))
     added = np.stack([_added(measure, slopes, outputs, case) for case in cases])
     chance = [_chance(outputs.tags, expected, systems, case) for case in cases]
@@ -89,9 +97,10 @@ def _variances(
     for component in range(len(slopes)):
         by_case = added[:, component]
         labels = np.flatnonzero(by_case.any(axis=0))
-        terms = [p[:, labels] * one[labels] for p, one in zip(chance, by_case, strict=True)]
-        squares = sum(t @ one[labels] for t, one in zip(terms, by_case, strict=True))
-        variance[:, component] = squares - (np.sum(terms, axis=0) ** 2).sum(axis=1)
+        pairs = list(zip(chance, by_case, strict=True))
+        mean = sum(np.take(p, labels, axis=1) * one[labels] for p, one in pairs)
+        squares = sum(_weighted(p, one**2) for p, one in pairs)
+        variance[:, component] = squares - (np.asarray(mean) ** 2).sum(axis=1)
     return np.maximum(variance, 0.0)
 
 
