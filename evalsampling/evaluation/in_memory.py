@@ -14,8 +14,8 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
-from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.label_spaces.sets import MOST_LABELS
+from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array

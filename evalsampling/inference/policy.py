@@ -3,11 +3,12 @@
 A number has up to three intervals: the default, the design-based one, and the assumption-light one
 where it says more. Others are added if they are requested by name (`interval_methods`).
 
-1. *Design-based.* Korn and Graubard's for shares of rows, the Beta distribution's for shares of pairs
-   of a row and one of many labels, which are more than the draws; Fisher's z (the normal interval on the logit
-   scale) for correlations, whose bounds are symmetric about 0; Student's on the logarithmic scale
-   for positive numbers without an upper bound, as ratios of two systems and mean squared errors;
-   Student's for all others, differences of two systems among them. The whole range, with a warning,
+1. *Design-based.* Korn and Graubard's for shares of rows; the Beta distribution's for shares of
+   pairs of a row and one of many labels, which are more than the draws; Fisher's z (the normal
+   interval on the logit scale) for correlations, whose bounds are symmetric about 0; Student's on
+   the logarithmic scale for positive numbers without an upper bound, as ratios of two systems and
+   mean squared errors; Student's for all others, differences of two systems among them. The whole
+   range, with a warning,
    if labels allow no claim: because of a gap in the evidence, or as no labelled row contradicts the
    value.
 2. *Model-based*, if there is a model of the labels that they do not contradict: it comes before the

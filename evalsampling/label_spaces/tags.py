@@ -98,7 +98,7 @@ class Tags(Sets):
         return cls(tuple(listed))
 
     @property
-    def outcomes(self) -> tuple[int | str, ...]:  # type: ignore[override]
+    def outcomes(self) -> tuple[int | str, ...]:
         """The labels, which probabilities are of."""
         return self.labels
 
@@ -143,9 +143,8 @@ class Tags(Sets):
     def problem(self, text: str) -> str:
         """Return why a text is no set."""
         strange = next((one for one in labels_of_text(text) if one not in self._place), text)
-        return (
-            f"label {text!r} is no set of the {len(self.labels)} labels: {strange!r} is none of them"
-        )
+        labels = f"the {len(self.labels)} labels"
+        return f"label {text!r} is no set of {labels}: {strange!r} is none of them"
 
     def encode(self, held: BoolArray) -> IntArray:
         """Return the codes of sets, shape (n,), and remember the sets: see `Sets.encode`."""

@@ -113,7 +113,8 @@ class Deviation:
 
 def _of_labels(table: CellTable, smoothing: float) -> FloatArray:
     """Return what is anticipated of many labels in each cell, (cells, 1 + systems, labels)."""
-    assert table.expected is not None and table.outputs.tags is not None
+    assert table.expected is not None
+    assert table.outputs.tags is not None
     return _shrunk(table.expected, table.outputs.tags, smoothing)
 
 

@@ -128,7 +128,7 @@ def _added(
             expected[:, 1 + system] = case[0] * tags[:, system]
         nothing = np.zeros((len(one), systems))
         alone = Outputs(nothing.astype(np.int64), nothing, nothing[:, :, None][:, :, :0], tags=tags)
-        parts.append(slopes @ measure.loss(alone, expected).T)  # type: ignore[arg-type]
+        parts.append(slopes @ measure.loss(alone, expected).T)
     return np.concatenate(parts, axis=1)
 
 

@@ -145,7 +145,8 @@ class Averaged(Measure):
         """
         f = self._predicted(outputs).astype(np.float64)
         if label.ndim == 3:
-            return label[:, 1 + self.system][:, self._codes], f, label[:, 0][:, self._codes]
+            held, hit = label[:, 0].astype(np.float64), label[:, 1 + self.system]
+            return hit[:, self._codes].astype(np.float64), f, held[:, self._codes]
         y = self._holds(label).astype(np.float64)
         return y * f, f, y
 
@@ -187,10 +188,10 @@ class Averaged(Measure):
         """
         f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
         return (
-            Share("pooled recall", "rows with labels", y.any(axis=1)),
-            Share("pooled precision", "rows with predictions", f.any(axis=1)),
-            Share("true positives", "rows with a true positive", (y & f).any(axis=1)),
-            Share("errors", "rows with an error", (y != f).any(axis=1)),
+            Share("pooled recall", "rows with labels", np.any(y, axis=1)),
+            Share("pooled precision", "rows with predictions", np.any(f, axis=1)),
+            Share("true positives", "rows with a true positive", np.any(y & f, axis=1)),
+            Share("errors", "rows with an error", np.any(y != f, axis=1)),
         )
 
     def _shares_of_mean(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -200,7 +201,9 @@ class Averaged(Measure):
             *self._pooled_shares(outputs, label),
             *(
                 Share(f"label {title}", f"rows with or predicted label {title}", rows)
-                for title, rows in zip(map(self._title, self._codes.tolist()), (f | y).T, strict=True)
+                for title, rows in zip(
+                    map(self._title, self._codes.tolist()), (f | y).T, strict=True
+                )
             ),
         )
 

@@ -2,8 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -119,8 +121,10 @@ def rows_of_cells(
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     if table.expected is not None:  # Rows with every label, and all predictions of their cell.
-        most, outputs = np.ones_like(table.expected[kinds]), table.outputs.take(kinds)
-        return dataclasses.replace(outputs, tags=outputs.tags > 0), most  # type: ignore[operator, return-value]
+        outputs = table.outputs.take(kinds)
+        tags = np.asarray(outputs.tags) > 0
+        every: npt.NDArray[Any] = np.ones_like(table.expected[kinds])
+        return dataclasses.replace(outputs, tags=tags), every
     views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
     _, systems, classes = views[0].probability.shape
     looks_at_them = "probability" in measure.looks_at

@@ -43,7 +43,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
         if space.tagged:
-            tags.append(space.tags(columns, system))
+            tags.append(np.asarray(space.tags(columns, system)))
             probabilities.append(np.zeros((len(batch.rows), 0)))
         elif rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
@@ -108,9 +108,9 @@ def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
 
 
 def _label_counts(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
-    """Return how many of many labels are expected to be right, too many and missing, of each system.
+    """Return how many labels are expected to be right, wrong and missing, shape (n, 3 systems).
 
-    Shape (n, 3 systems). By them rows differ in how far their labels move a measure.
+    Of rows with many labels: by these numbers rows differ in how far their labels move a measure.
     """
     space, columns = spec.labels.space, LabelColumns.of(batch)
     rule = EVEN if spec.pool.probability is None else COLUMN
@@ -125,7 +125,7 @@ def _label_counts(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
 
 def label_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of predictions and probabilities, which `_label_counts` reads."""
-    named: list[str | None] = _columns(spec.pool.probability)
+    named: list[str | None] = [*_columns(spec.pool.probability)]
     for system in spec.pool.systems:
         named += [system.prediction, *system.by_label.values()]
     return [name for name in named if name is not None]

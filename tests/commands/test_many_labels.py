@@ -1,4 +1,4 @@
-"""Evaluations of rows with many labels: from files, in memory, by simulation; one reserve for all."""
+"""Evaluations of rows with many labels: from files, in memory and by simulation."""
 
 import json
 from pathlib import Path
@@ -58,7 +58,10 @@ def test_files_and_forms_of_labels(tmp_path: Path) -> None:
     assert said[0]["measures"] == said[1]["measures"] == said[2]["measures"]
     found = {one["measure"]: one for one in said[0]["measures"]}
     y, f = tagged.y, tagged.f
-    truth = {"micro_f1": f1_score(y, f, average="micro"), "class_f1[tag 3]": f1_score(y[:, 3], f[:, 3])}
+    truth = {
+        "micro_f1": f1_score(y, f, average="micro"),
+        "class_f1[tag 3]": f1_score(y[:, 3], f[:, 3]),
+    }
     truth["macro_f1"] = f1_score(y, f, average="macro")
     truth["micro_precision"] = precision_score(y, f, average="micro")
     for name, true in truth.items():
@@ -140,12 +143,16 @@ def test_simulated_errors_are_those_that_are_claimed(tmp_path: Path) -> None:
     tagged = Tagged.make(2000, 20, seed=3)
     spec = write_job(tmp_path, tagged, measure=["micro_f1", "macro_f1"], budget=300)
     ids = np.arange(len(tagged.y))
-    pq.write_table(pa.table({"id": ids, "label": tagged.lists(tagged.y)}), tmp_path / "truth.parquet")
+    pq.write_table(
+        pa.table({"id": ids, "label": tagged.lists(tagged.y)}), tmp_path / "truth.parquet"
+    )
     result = call(
         "simulate", spec, "--json", "--truth", tmp_path / "truth.parquet", "--repeats", "60",
         "--budgets", "300", "--sampler", "poisson", "importance", "passive",
     ).json  # fmt: skip
-    assert result["truth"]["micro_f1"] == pytest.approx(f1_score(tagged.y, tagged.f, average="micro"))
+    assert result["truth"]["micro_f1"] == pytest.approx(
+        f1_score(tagged.y, tagged.f, average="micro")
+    )
     found = {(one["sampler"], one["measure"]): one for one in result["results"]}
     for one in found.values():
         assert one["coverage"] >= 0.85

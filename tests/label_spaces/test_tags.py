@@ -49,9 +49,13 @@ def test_spaces_of_the_same_labels_know_the_same_sets() -> None:
     space = Tags(("p", "q", "r"))
     code = space.codes["p+r"]
     assert Tags(("p", "q", "r")).text(code) == "p+r"
-    script = "import pickle, sys; space, code = pickle.load(sys.stdin.buffer); print(space.text(code))"
+    script = (
+        "import pickle, sys; space, code = pickle.load(sys.stdin.buffer); print(space.text(code))"
+    )
     sent = pickle.dumps((space, code))
-    told = subprocess.run([sys.executable, "-c", script], input=sent, capture_output=True, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", script], input=sent, capture_output=True, check=True
+    )
     assert told.stdout.decode().strip() == "p+r"
 
 
