@@ -173,8 +173,8 @@ def page(
 ANSWER = """\
 Yes. At 1,500 of 10,000 rows the RMSE of `poisson` is {micro:.2f} of the passive one for micro F1,
 and {macro:.2f} for macro F1. Rows are drawn for the measure that is estimated, strata need no
-score, and probabilities are calibrated. *Coverage* is that of 90 % Beta intervals, the default, over
-{repeats} runs. *Seconds a run* are of processor time, draw and estimate together.
+score, and probabilities are calibrated. *Coverage* is that of 90 % Beta intervals, the default,
+over {repeats} runs. *Seconds a run* are of processor time, draw and estimate together.
 
 {table}
 

@@ -8,9 +8,8 @@ where it says more. Others are added if they are requested by name (`interval_me
    interval on the logit scale) for correlations, whose bounds are symmetric about 0; Student's on
    the logarithmic scale for positive numbers without an upper bound, as ratios of two systems and
    mean squared errors; Student's for all others, differences of two systems among them. The whole
-   range, with a warning,
-   if labels allow no claim: because of a gap in the evidence, or as no labelled row contradicts the
-   value.
+   range, with a warning, if labels allow no claim: because of a gap in the evidence, or as no
+   labelled row contradicts the value.
 2. *Model-based*, if there is a model of the labels that they do not contradict: it comes before the
    design-based one with `FEWEST_EVIDENCE` labelled rows of the scarcest share, if the draws are
    informative (`DrawnRange.is_informative`).
