@@ -58,6 +58,7 @@ class Outputs:
     @classmethod
     def concatenate(cls, parts: Sequence["Outputs"]) -> "Outputs":
         """Return the rows of all parts, at least one, in order."""
+        grades = _joined_grades(parts)
         parts = [part for part in parts if len(part)] or parts[:1]
         tags = [part.tags for part in parts if part.tags is not None]
         costs = [part.cost for part in parts if len(part)]
@@ -66,7 +67,7 @@ class Outputs:
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
-            _joined_grades(parts),
+            grades,
             np.concatenate(given) if given and len(given) == len(costs) else None,
             np.concatenate(tags) if tags else None,
         )

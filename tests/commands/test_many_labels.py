@@ -194,3 +194,36 @@ def test_predictions_and_answers_that_are_no_labels(tmp_path: Path) -> None:
     assert call("plan", write_job(tmp_path, tagged)).err.startswith(
         "evalsampling plan: labels.multilabel: there is no plan for 12 labels"
     )
+
+
+def test_the_difference_estimator_is_exact_where_the_model_is() -> None:
+    """Probabilities are the truth and every row is a cell, so no label differs from the model."""
+    tagged = Tagged.make(150, 15)
+    sure = Tagged(tagged.y.astype(float), tagged.f, tagged.y)
+    spec, columns = sure.spec(), sure.columns() | {"score": np.arange(150.0)}
+    evaluation = Evaluation.from_frame(
+        pa.table(columns), score="score", prediction="tags", labels=spec["labels"],
+        probability=spec["pool"]["probability"], measure=["micro_f1", "macro_f1"],
+        sampler={"name": "poisson", "estimator": "difference"},
+        strata={"edges": [row + 0.5 for row in range(149)]},
+    )  # fmt: skip
+    ids = evaluation.sample(60)
+    evaluation.label(ids, sure.lists(sure.y[ids]))
+    wanted = [f1_score(sure.y, sure.f, average=average) for average in ("micro", "macro")]
+    assert [one.value for one in evaluation.estimate()] == pytest.approx(wanted)
+
+
+def test_known_numbers_of_predictions_are_those_of_the_pool() -> None:
+    """By weights that reproduce their mean: the regression estimator of an even sample."""
+    tagged = Tagged.make(800, 12, seed=4)
+    measure = [{"name": "micro_precision", "calibrate": True}, "micro_precision"]
+    evaluation = in_memory(tagged, sampler="stratified", measure=measure, strata={"leaves": 1})
+    ids = evaluation.sample(300)
+    evaluation.label(ids, tagged.lists(tagged.y[ids]))
+    calibrated, plain = evaluation.estimate()
+    f, hit = (flags[ids].sum(axis=1) for flags in (tagged.f, tagged.f & tagged.y))
+    known = tagged.f.sum(axis=1).mean()
+    regressed = hit.mean() + (hit @ f / (f @ f)) * (known - f.mean())
+    wanted = regressed / known
+    assert calibrated.value == pytest.approx(wanted, abs=1e-9)
+    assert plain.value == pytest.approx(hit.sum() / f.sum())
