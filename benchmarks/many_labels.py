@@ -205,8 +205,8 @@ are not at hand.
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=60, help="of the cross tables")
-    parser.add_argument("--repeats-of-tags", type=int, default=40)
+    parser.add_argument("--repeats", type=int, default=40, help="of the cross tables")
+    parser.add_argument("--repeats-of-tags", type=int, default=30)
     study_pages.add_output(parser, "many-labels")
     study_pages.add_note(parser)
     options = parser.parse_args()
