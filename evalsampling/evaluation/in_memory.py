@@ -14,6 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
+from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
@@ -83,6 +84,8 @@ class MemoryPool:
         if score is not None and "partition" in spec:
             pool.setdefault("score", "score")
         space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        if space.tagged and score is not None:
+            pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del columns_by_name["prediction"]
@@ -257,9 +260,11 @@ def _cut_by_columns(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a spec and its pool with strata cut from columns of classes, in want of a score.
 
-    Nothing changes if the spec has strata of its own, or several systems.
+    Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
     """
-    if "method" in spec.get("strata", {}) or "partition" in spec or "systems" in pool:
+    many = len(spec.get("labels", {}).get("multilabel", ())) > MOST_LABELS
+    cut = "method" in spec.get("strata", {}) or "partition" in spec
+    if many or cut or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
     features = list(dict.fromkeys([*pool.get("features", []), *columns]))

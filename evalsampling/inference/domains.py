@@ -88,6 +88,7 @@ class ReportedDomains:
                 threshold=component.threshold,
                 slice=domain.title,
                 against=None if component.against is None else self.systems[component.against],
+                of_pairs=component.of_pairs,
             )
             for component in requested.components
         ]

@@ -72,7 +72,8 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
         exact = known_value(measure, table, inputs.history, domain).tolist()
         needed = measure.undefined_without
         return [census(*pair, confidence, needed) for pair in zip(targets, exact, strict=True)]
-    if estimand.calibrates and not known_exactly(measure, table):
+    sums_known = estimand.is_pool and table.expected is not None
+    if estimand.calibrates and not (sums_known or known_exactly(measure, table)):
         reason = f"{estimand.requested.name}: the cells do not say its known totals"
         return [undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets]
     if not estimand.is_pool and not estimand.inside.any():

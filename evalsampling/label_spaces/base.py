@@ -12,7 +12,7 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
 """Rules: where the probabilities of a system, or the prior ones, come from."""
@@ -105,8 +105,8 @@ class Columns(Protocol):
     def places(self, name: str, among: Sequence[int | str]) -> Codes:
         """Return the place of each value among some values, shape (n,)."""
 
-    def bits(self, name: str, among: Sequence[str]) -> IntArray:
-        """Return a number for each set of labels, shape (n,): bit c is set if it has label c."""
+    def tags(self, name: str, among: Sequence[str]) -> BoolArray:
+        """Return which labels each row has, shape (n, labels)."""
 
     def error(self, column: str, row: int, problem: str) -> InputError:
         """Return the error of one value, ``row`` being its place in these rows."""
@@ -149,6 +149,7 @@ class LabelSpace(abc.ABC):
         has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
         has_items: whether labels are of items of a row, not of the row.
         outputs: the outputs that every system has, as measures name them in `looks_at`.
+        tagged: whether cells tell the probability of each of several labels of a row.
         are: what labels are, in words that end a sentence.
         positive: code of the positive class.
     """
@@ -163,6 +164,7 @@ class LabelSpace(abc.ABC):
     refusal: ClassVar[str] = ""
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False
+    tagged: ClassVar[bool] = False
     outputs: ClassVar[frozenset[str]] = frozenset({"prediction"})
     are: ClassVar[str] = "labels are classes"
     positive: int
@@ -220,11 +222,17 @@ class LabelSpace(abc.ABC):
         """Return how many predictions of each system cells tell apart."""
         return (len(self.outcomes),) * systems
 
+    @property
+    def row_classes(self) -> int:
+        """Number of the columns of probabilities that cells sum up of each system."""
+        return len(self.outcomes)
+
     def measure_fields(self) -> dict[str, Any]:
         """Return the fields of a measure that follow from the labels."""
         return {
             "positive": self.positive,
             "numbers": None,
+            "tags": None,
             "classes": len(self.names),
             "sets": False,
             "titles": self.offered,
@@ -336,6 +344,10 @@ class LabelSpace(abc.ABC):
     @abc.abstractmethod
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return the codes that a system predicts, shape (n,), as narrow as they are stored."""
+
+    def tags(self, rows: Columns, system: System) -> BoolArray | None:
+        """Return which labels a system predicts, shape (n, labels); None if codes say it all."""
+        return None
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what cells know of predictions: codes below `signatures`, (n, systems)."""

@@ -27,6 +27,8 @@ class Component:
         system: number of the system it is about.
         threshold: the score threshold it is about, if any.
         against: number of the system that it is compared with, if any.
+        of_pairs: whether it counts pairs of a row and a label, of which a row may have many, so
+            that it is no share of rows.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Component:
     system: int = 0
     threshold: float | None = None
     against: int | None = None
+    of_pairs: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -63,7 +63,7 @@ def build_reported(
                       if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
 
 
-GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "label_space")
+GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "tags", "label_space")
 """Fields of measures that are filled in from the spec."""
 
 
@@ -324,6 +324,9 @@ class _Builder:
 
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has one of the outputs that the measure looks at."""
+        space = self.spec.labels.space
+        if space.tagged and space.kind not in measure.label_kinds:
+            raise InputError(f"measure: {self.entry.name} {space.refusal}")
         system = self.spec.pool.systems[self.system]
         available = {*self.spec.labels.space.outputs}
         available |= {"score"} if system.score is not None else set()

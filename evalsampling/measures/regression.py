@@ -48,7 +48,8 @@ class OfNumbers(Measure):
         """Return e = f - y of rows, shape (n,)."""
         assert self.numbers is not None
         predicted, is_number = outputs.prediction[:, self.system], label >= FIRST
-        error, ahead = np.where(is_number, 0, label), np.zeros(len(label))
+        error = np.where(is_number, 0, label)
+        ahead: FloatArray = np.zeros(len(label))
         if self.numbers.has_score:
             variance = outputs.score[:, self.system]
         else:

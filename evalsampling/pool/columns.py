@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.base import NO_PROBABILITY
+from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
@@ -19,6 +19,9 @@ from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
+
+_DIGITS = 9
+"""Of expected numbers of labels, so that no stratum depends on the order of a sum."""
 
 
 def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
@@ -33,13 +36,16 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    scores, predictions, probabilities = [], [], []
+    scores, predictions, probabilities, tags = [], [], [], []
     space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
         score = None if system.score is None else batch.numbers(system.score)
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
-        if rule == NO_PROBABILITY:
+        if space.tagged:
+            tags.append(np.asarray(space.tags(columns, system)))
+            probabilities.append(np.zeros((len(batch.rows), 0)))
+        elif rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
         else:
             probabilities.append(space.probabilities(columns, system.probability, rule, score))
@@ -55,6 +61,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         probability=_side_by_side(probabilities),
         cost=read_costs(batch, spec),
         slices=read_named_slices(batch, spec),
+        tags=np.stack(tags, axis=1) if tags else None,
     )
 
 
@@ -107,8 +114,34 @@ def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
-    """Return the feature columns, shape (n, features)."""
+    """Return what a k-d tree cuts strata from, shape (n, features): columns, or `_label_counts`."""
+    if not spec.pool.features:
+        return _label_counts(batch, spec)
     return np.stack([batch.numbers(name) for name in spec.pool.features], axis=1, dtype=np.float64)
+
+
+def _label_counts(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+    """Return how many labels are expected to be right, wrong and missing, shape (n, 3 systems).
+
+    Of rows with many labels: by these numbers rows differ in how far their labels move a measure.
+    """
+    space, columns = spec.labels.space, LabelColumns.of(batch)
+    rule = EVEN if spec.pool.probability is None else COLUMN
+    p = space.probabilities(columns, spec.pool.probability, rule, None)
+    counts = []
+    for system in spec.pool.systems:
+        f = space.tags(columns, system)
+        assert f is not None, "other labels have features or a score"
+        counts += [(f * p).sum(axis=1), (f * (1 - p)).sum(axis=1), (~f * p).sum(axis=1)]
+    return np.round(np.stack(counts, axis=1), _DIGITS) + 0.0
+
+
+def label_columns(spec: EvaluationSpec) -> list[str]:
+    """Return the columns of predictions and probabilities, which `_label_counts` reads."""
+    named: list[str | None] = [*_columns(spec.pool.probability)]
+    for system in spec.pool.systems:
+        named += [system.prediction, *system.by_label.values()]
+    return [name for name in named if name is not None]
 
 
 def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:

@@ -73,7 +73,10 @@ class CellBatch:
         """The prior, the probabilities of each system unless they are the prior's, the cost."""
         compared = self.stratification.compared
         columns = [self.prior] if compared is None else [compared.shares(self.outputs)]
-        if compared is None and self.stratification.has_system_probabilities:
+        if self.outputs.tags is not None:
+            tags = np.moveaxis(self.outputs.tags, 1, 0)
+            columns += [*tags.astype(np.float64), *(tags * self.prior)]
+        elif compared is None and self.stratification.has_system_probabilities:
             own = np.nan_to_num(self.outputs.probability)
             columns.append(own.reshape(len(own), math.prod(own.shape[1:])))
         if self.stratification.costs is not None:
@@ -133,7 +136,7 @@ def assign_cells(
     if spec.pool.lists is not None:
         return _assign_queries(batch, ids, spec, stratification)
     outputs = read_outputs(batch, spec, stratification.rules)
-    if stratification.has_system_probabilities:
+    if stratification.has_system_probabilities or stratification.labels:
         needs_score = stratification.prior in (SCORE, LOG_ODDS)
         assert spec.pool.score is not None or not needs_score
         scores = batch.numbers(str(spec.pool.score)) if needs_score else None

@@ -73,6 +73,7 @@ class Stratification:
         costs: classes of costs, None if all labels cost the same.
         named: slices that are part of the signatures.
         compared: what is made of several systems that predict numbers, None for all others.
+        labels: number of the labels of which a row may have many; 0 for classes.
     """
 
     edges: FloatArray
@@ -90,6 +91,7 @@ class Stratification:
     parting: IntArray | None = None
     named: Named = dataclasses.field(default_factory=dict)
     compared: ComparedSystems | None = None
+    labels: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -159,6 +161,7 @@ class Stratification:
             parting=leaves.parting,
             named=spec.named_slices,
             compared=ComparedSystems.of(spec),
+            labels=spec.labels.space.row_classes if spec.labels.space.tagged else 0,
         )
 
     @property
@@ -180,7 +183,15 @@ class Stratification:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = len(self.edges) + 1 if self._grouped is None else self._grouped.leaves
         return CellGrid(
-            leaf, low, leaves, self.signatures, high, self.costs, self.parting, self.named
+            leaf,
+            low,
+            leaves,
+            self.signatures,
+            high,
+            self.costs,
+            self.parting,
+            self.named,
+            self.labels,
         )
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
@@ -281,7 +292,9 @@ class Stratification:
         if self.compared is not None:
             table = self.compared.table(self.grid, code, count, mean)
         else:
-            table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
+            table = self.grid.table(
+                code, count, mean, classes=self.labels or self.signatures.shape[0]
+            )
         check_named(table)
         return table
 
@@ -381,6 +394,7 @@ class Stratification:
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
             named=spec.named_slices,
             compared=ComparedSystems.of(spec),
+            labels=spec.labels.space.row_classes if spec.labels.space.tagged else 0,
         )
 
 

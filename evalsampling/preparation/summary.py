@@ -14,6 +14,7 @@ from evalsampling.measures.build import most_bins, needs_ranges, needs_signature
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import (
     hash_ids,
+    label_columns,
     read_costs,
     read_features,
     read_partition,
@@ -251,7 +252,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     if wants.hashes:
         named.append(pool.id)
     if wants.features:
-        named += pool.features
+        named += pool.features or label_columns(spec)
     named += [*spec.strata.columns, pool.cost]
     return list(dict.fromkeys(name for name in named if name is not None))
 

@@ -49,6 +49,7 @@ class Sampler(abc.ABC):
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         bears_looks: whether its default intervals hold the truth as often as they say where the
             first narrow one ends an evaluation.
+        takes_tags: whether rows may have any number of many labels (`CellTable.expected`).
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -63,6 +64,7 @@ class Sampler(abc.ABC):
     takes_queries = False
     trusts_prior = False
     bears_looks = False
+    takes_tags = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure

@@ -49,6 +49,11 @@ def build_sampler(
             f"sampler: {chosen.name}: what it queries follows from what it finds, so its budget is "
             "of labels, not of cost"
         )
+    if spec.labels.space.tagged and not maker.takes_tags:
+        raise InputError(
+            f"sampler: {chosen.name}: it models labels as classes, and here "
+            f"{spec.labels.space.are}: passive, stratified, importance and poisson draw them"
+        )
     if maker.needs_costs and spec.pool.cost is None:
         raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
     parameters = dict(chosen.parameters)

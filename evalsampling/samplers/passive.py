@@ -16,6 +16,7 @@ class Passive(ReplacementSampler):
 
     name = "passive"
     takes_queries = True
+    takes_tags = True
     heeds_costs = False
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:

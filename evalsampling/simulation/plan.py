@@ -109,6 +109,11 @@ def plan(
     if spec.pool.lists is not None:
         chosen = budgets or _budgets(spec, table)
         return plan_gains(spec, table, ranges, names, chosen, half_width, power, effect)
+    if table.expected is not None:
+        raise InputError(
+            f"labels.multilabel: there is no plan for {spec.labels.space.size}: it imagines rows "
+            "with one label each. `simulate` says what to expect, on rows whose labels are known"
+        )
     built = [build_sampler(spec, ranges, name) for name in names]
     for sampler in built:
         if isinstance(sampler, samplers.RankedSampler):

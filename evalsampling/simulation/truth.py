@@ -199,6 +199,7 @@ class _Kinds:
                 mean(outputs.probability),
                 cost=None if outputs.cost is None else mean(outputs.cost),
                 slices=None if outputs.slices is None else outputs.slices.take(order[first]),
+                tags=None if outputs.tags is None else outputs.tags[order][first],
             ),
             None if rate is None else mean(rate),
         )

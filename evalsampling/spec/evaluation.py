@@ -79,7 +79,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec, measure: Any) -> 
     given = top.get("sampler")
     if given is not None:
         chosen = SamplerSpec(*name_and_parameters("sampler", given))
-        if chosen.name == "calibrated" and len(labels.classes) > MOST_CLASSES:
+        many = len(labels.classes) > MOST_CLASSES and labels.space.has_classes
+        if chosen.name == "calibrated" and many:
             raise InputError(
                 f"sampler: calibrated has a model of at most {MOST_CLASSES} classes, labels have "
                 f"{len(labels.classes)}: ais takes them"
@@ -191,7 +192,7 @@ class EvaluationSpec:
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = read_strata(top)
+        strata = read_strata(top, by_numbers=labels.space.tagged and section.get("score") is None)
         pool = read_pool(section, labels, str(directory), strata)
         labels = dataclasses.replace(labels, space=labels.space.of_systems(len(pool.systems)))
         if labels.space.has_items:
@@ -233,10 +234,9 @@ class EvaluationSpec:
         if math.prod(self.signature_shape) >= 1 << 62:
             beside = ", with slices that measures name," if self.named_slices else ""
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
-        if self.named_slices and self.labels.space.has_items:
-            raise InputError(
-                "measure.where: with pool.lists, slices (pool.slices) are only reported"
-            )
+        if self.named_slices and (self.labels.space.has_items or self.labels.space.tagged):
+            key = "pool.lists" if self.labels.space.has_items else "more than eight labels"
+            raise InputError(f"measure.where: with {key}, slices (pool.slices) are only reported")
         if not self.labels.space.has_score and self.strata.edges is not None:
             raise InputError(
                 "strata.edges: strata of several systems that predict numbers are cut from how far "

@@ -131,7 +131,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         score = score or "score" if strata.by_score else score
         systems = (read_system(section, None, labels, score, "prediction"),)
     features = section.columns("features")
-    if strata.by_features and not features:
+    if strata.by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
     if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(

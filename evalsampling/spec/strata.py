@@ -72,11 +72,12 @@ class StrataSpec:
         return self.method == KD and self.edges is None and not self.columns
 
 
-def read_strata(top: Section) -> StrataSpec:
+def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
     """Return the sections ``strata`` and ``partition``, checked.
 
     Args:
         top: the spec.
+        by_numbers: whether leaves are cut by how many labels rows have, unless it says otherwise.
 
     Raises:
         InputError: naming the key that is wrong.
@@ -90,7 +91,7 @@ def read_strata(top: Section) -> StrataSpec:
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
         raise InputError("strata.edges: must be strictly increasing")
     strata = StrataSpec(
-        method=section.part("method", CUT_METHODS, "csf", [KD]),
+        method=section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD]),
         leaves=section.integer("leaves", 256, least=1),
         branching=section.integer("branching", 2, least=2),
         edges=edges,

@@ -51,6 +51,9 @@ class CellTable:
             all labels cost the same.
         parting: shape (leaves - 1,): level at which each two neighbouring leaves part in their own
             hierarchy, from 1; None if they have none.
+        expected: shape (cells, 1 + systems, labels): where rows have any number of many labels, the
+            share expected to have each, then to have it and be predicted it by each system. Every
+            cell is of one kind then, and `prior` has the labels' probabilities.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
         disagreement: how far the systems are apart in each cell, if several predict numbers.
@@ -67,6 +70,7 @@ class CellTable:
     upper: FloatArray | None = None
     cost_class: IntArray | None = None
     parting: IntArray | None = None
+    expected: FloatArray | None = None
     numbers: PermanentNumbers | None = None
     disagreement: CellDisagreement | None = None
 
@@ -221,6 +225,7 @@ class CellGrid:
         costs: classes of costs, None if all labels cost the same.
         parting: hierarchy of the leaves: see `CellTable`.
         named: slices whose codes follow the predictions in a signature.
+        labels: number of the labels of which a row may have many; 0 for classes.
     """
 
     leaf: IntArray
@@ -231,6 +236,7 @@ class CellGrid:
     costs: CostClasses | None = None
     parting: IntArray | None = None
     named: Named = dataclasses.field(default_factory=dict)
+    labels: int = 0
 
     @property
     def cells(self) -> int:
@@ -275,7 +281,9 @@ class CellGrid:
             count: shape (cells,): rows.
             mean: shape (cells, columns): prior of each class, then the probability of each class
                 for each system; of a single system without its own, the prior alone. Where there
-                are classes of costs, last the cost as a share of the greatest of the class.
+                are classes of costs, last the cost as a share of the greatest of the class. With
+                `labels`, after the prior of each label come for each system the shares of rows that
+                are predicted it, then those expected to have it too.
             classes: number of classes.
         """
         bin, slot, cost_class = self.places(code)
@@ -300,6 +308,12 @@ class CellGrid:
         upper = np.full_like(score, np.inf)
         upper[:, 0] = (self.score if self.upper is None else self.upper)[bin[kind_cell]]
         own = means[:, 1:] if means.shape[1] > 1 else means[:, :1]
+        prediction = signature[:, :systems]
+        tags = expected = None
+        if self.labels:
+            tags, expected = means[:, 1 : 1 + systems], np.delete(means, range(1, 1 + systems), 1)
+            # The sets that two systems predict are taken to differ in every cell.
+            prediction, own = prediction + np.arange(systems), own[:, :systems, :0]
         return CellTable(
             code=code,
             leaf=self.leaf[bin],
@@ -309,13 +323,15 @@ class CellGrid:
             kind_cell=kind_cell,
             kind_share=np.concatenate([share for _, share in members])[member],
             outputs=Outputs(
-                prediction=signature[:, :systems],
+                prediction=prediction,
                 score=score,
                 probability=own[kind_cell],
                 cost=None if cost is None else cost[kind_cell],
                 slices=SliceCodes(self.named, signature[:, systems:]) if self.named else None,
+                tags=tags,
             ),
             upper=upper,
             cost_class=None if cost is None else cost_class,
             parting=self.parting,
+            expected=expected,
         )

@@ -179,7 +179,10 @@ class PreparedPool:
         """
         pool = self.spec.pool
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
-        outputs = output_names(len(pool.systems), classes, has_costs, self.spec.named_slices)
+        tagged = self.spec.labels.space.tagged
+        outputs = output_names(
+            len(pool.systems), classes, has_costs, self.spec.named_slices, tagged
+        )
         if pool.lists is not None:
             outputs = query_names(len(pool.systems), has_costs)
         slices = [SLICE_PREFIX + name for name in pool.slices]

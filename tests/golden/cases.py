@@ -76,6 +76,16 @@ SETS: dict[str, Any] = {
     },
     "labels": {"multilabel": ["toxic", "insult", "threat"]},
 }
+TAGS: dict[str, Any] = {
+    "pool": {
+        "id": "id",
+        "score": "score",
+        "prediction": "tags",
+        "probability": {f"tag {number}": f"p tag {number}" for number in range(12)},
+    },
+    "labels": {"multilabel": [f"tag {number}" for number in range(12)]},
+    "measure": ["micro_f1", {"name": "macro_f1", "over": ["tag 0", "tag 7"]}],
+}
 QUERIES: dict[str, Any] = {
     "pool": {
         "id": "query",
@@ -271,6 +281,8 @@ def _of_kinds() -> Cases:
         )
     for name in ("calibrated", "stratified", "importance", "ais", "strat"):
         cases[f"label sets by {name}"] = _case("sets", SETS, sampler=name, measure=["micro_f1"])
+    for name in ("poisson", "importance"):
+        cases[f"many labels by {name}"] = _case("tags", TAGS, sampler=name, rounds=(40,))
     for name in TAKE_NUMBERS:
         cases[f"numbers by {name}"] = _case("numbers", NUMBERS, sampler=name)
     priced = {**NUMBERS, "pool": {**NUMBERS["pool"], "cost": "cost"}}

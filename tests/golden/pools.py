@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tests.compared_numbers import make_compared_numbers
 from tests.jobs import LABEL_SET, Pool, make_label_set_pool, make_rich_pool
+from tests.many_labels import make_many_labels_pool
 from tests.queries import make_queries
 from tests.ranked_lists import ranked_pool
 
@@ -63,6 +64,7 @@ _MAKERS: dict[str, Callable[[], Pool]] = {
     "compared numbers": functools.partial(make_compared_numbers, 600, 3),
     "ranked": functools.partial(ranked_pool, 2000),
     "sets": make_sets_pool,
+    "tags": make_many_labels_pool,
     "queries": make_query_pool,
 }
 
