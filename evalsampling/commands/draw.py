@@ -128,12 +128,12 @@ def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
     path = Path(folder)
     if path.exists() and not path.is_dir():
         raise InputError(f"{folder}: is no folder")
-    found = sorted(path.glob("draws-*.parquet"))
-    wanted = [path / _DRAWS.format(number) for number in range(1, len(found) + 1)]
-    for file, name in zip(found, wanted, strict=True):
+    files = sorted(path.glob("draws-*.parquet"))
+    wanted = [path / _DRAWS.format(number) for number in range(1, len(files) + 1)]
+    for file, name in zip(files, wanted, strict=True):
         if file != name:
             raise InputError(f"{name}: is missing, where {file.name} is there")
-    return [_read(spec, file) for file in found]
+    return [_read(spec, file) for file in files]
 
 
 def _read(spec: EvaluationSpec, file: Path) -> pa.Table:

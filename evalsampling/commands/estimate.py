@@ -144,7 +144,7 @@ def _keep(
             "strict": options.strict,
         },
         counts={key: getattr(result, key) for key in _COUNTS},
-        deliveries=[{**one.details, "bytes": one.bytes, "sha256": one.sha256} for one in files],
+        deliveries=[{**file.details, "bytes": file.bytes, "sha256": file.sha256} for file in files],
     )
     by_hand = [files.number for files in snapshot.rounds if files.closed]
     workspace.add_estimate(name, result.to_json(), {**manifest, CLOSES: by_hand})

@@ -64,7 +64,7 @@ def weigh(options: WeighOptions) -> WeighResult:
         draws=len(drawn.ids),
         labels=len(codes),
         open=len(drawn.first) - len(codes),
-        measures=tuple(Number.of(one) for one in estimates),
+        measures=tuple(Number.of(estimate) for estimate in estimates),
         warnings=tuple(brief(estimates, attrgetter("warnings"))),
         notes=tuple(brief(estimates, attrgetter("notes"))),
     )

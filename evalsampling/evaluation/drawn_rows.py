@@ -150,8 +150,10 @@ class DrawnRows:
             )
         note = self._note_of(missing)
         return [
-            dataclasses.replace(one, notes=(*one.notes, *note), statement=statement(one))
-            for one in estimates
+            dataclasses.replace(
+                estimate, notes=(*estimate.notes, *note), statement=statement(estimate)
+            )
+            for estimate in estimates
         ]
 
     @functools.cached_property

@@ -56,16 +56,17 @@ def extreme_of(
         far: the same with the intervals of the far end.
         confidence: in (0, 1).
     """
-    for one in near:
-        if one.value is None:
-            reason, method = f"{target.title} is undefined: {one.reason}", one.intervals[0].method
-            return undefined(target, confidence, method, reason, warn=bool(one.warnings))
+    for estimate in near:
+        if estimate.value is None:
+            reason = f"{target.title} is undefined: {estimate.reason}"
+            method, warn = estimate.intervals[0].method, bool(estimate.warnings)
+            return undefined(target, confidence, method, reason, warn=warn)
     pick = max if isinstance(measure, Greatest) else min
     extreme = pick(near, key=_value)
-    if all(one.intervals[0].method == "census" for one in near):
+    if all(estimate.intervals[0].method == "census" for estimate in near):
         return census(target, _value(extreme), confidence, measure.undefined_without)
     interval = _interval(measure, near, far)
-    warnings = dict.fromkeys(warning for one in near for warning in one.warnings)
+    warnings = dict.fromkeys(warning for estimate in near for warning in estimate.warnings)
     if (interval.low, interval.high) == target.bounds and not warnings:
         whole = "its interval is the whole range of the measure: it takes more labels"
         warnings[f"{target.title}: {whole}"] = None
@@ -76,7 +77,7 @@ def extreme_of(
         intervals=(interval,),
         warnings=tuple(warnings),
         notes=(_note(measure, target, extreme, near),),
-        reliable=all(one.reliable for one in near)
+        reliable=all(estimate.reliable for estimate in near)
         and (interval.low, interval.high) != target.bounds,
         sensitivity=(),
         without_unmet=None,
@@ -91,21 +92,21 @@ def _value(estimate: Estimate) -> float:
 
 def _interval(measure: Extreme, near: Sequence[Estimate], far: Sequence[Estimate]) -> Interval:
     """Return the interval of the extreme."""
-    of_model = any(one.intervals[0].kind == MODEL_BASED for one in near)
+    of_model = any(estimate.intervals[0].kind == MODEL_BASED for estimate in near)
     kind = MODEL_BASED if of_model else near[0].intervals[0].kind
     if isinstance(measure, Greatest):
-        low, high = max(one.low for one in far), max(one.high for one in near)
+        low, high = max(estimate.low for estimate in far), max(estimate.high for estimate in near)
     else:
-        low, high = min(one.low for one in near), min(one.high for one in far)
+        low, high = min(estimate.low for estimate in near), min(estimate.high for estimate in far)
     return Interval(low, high, kind, f"{measure.kind}-{METHOD}")
 
 
 def _note(measure: Extreme, target: Target, extreme: Estimate, near: Sequence[Estimate]) -> str:
     """Return which slice is the extreme one, and which others might be."""
     others = [
-        one.target.title
-        for one in near
-        if one is not extreme and one.low <= extreme.high and extreme.low <= one.high
+        estimate.target.title
+        for estimate in near
+        if estimate is not extreme and estimate.low <= extreme.high and extreme.low <= estimate.high
     ]
     said = f"{target.title}: it is {extreme.target.title}"
     if not others:

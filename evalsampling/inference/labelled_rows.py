@@ -62,14 +62,14 @@ class LabelledRows:
         if self.normalised:
             influence = influence - sample.weight @ influence
         inside, votes = np.ones(len(label), dtype=np.bool_), Votes.of_labels(label)
-        known = biases(measure, outputs, votes, sample, inside, self.normalised)
+        bias_of_parts = biases(measure, outputs, votes, sample, inside, self.normalised)
         value = measure.value(risk)
-        value = less_bias(value, known) if correct_bias else value
+        value = less_bias(value, bias_of_parts) if correct_bias else value
         shares = measure.shares(outputs, label)
         gaps = find_gaps(shares, self.row, len(measure.components), shares)
         evidence = [
             Evidence(measure.undefined_without, of_labels or gap, bias=bias)
-            for of_labels, bias in zip(gaps, known, strict=True)
+            for of_labels, bias in zip(gaps, bias_of_parts, strict=True)
         ]
         targets = WHOLE_POOL.targets(measure, Domain()) if targets is None else targets
         return estimate(targets, value, influence, sample, evidence, confidence, methods)

@@ -89,15 +89,15 @@ def one_answer_a_row(history: History, classes: int) -> History:
         history: the answers.
         classes: number of classes.
     """
-    known = history.labelled
-    places = np.stack([history.cell[known], history.rank[known]], axis=1)
+    labelled = history.labelled
+    places = np.stack([history.cell[labelled], history.rank[labelled]], axis=1)
     first, row = distinct_rows(places)
-    votes, shares = history.votes(known), np.zeros((len(first), classes))
+    votes, shares = history.votes(labelled), np.zeros((len(first), classes))
     np.add.at(shares, (row[votes.row], votes.label), votes.share)
     cumulated = np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True)
     turn = (0.5 + np.arange(len(first)) * _GOLDEN) % 1
     label = np.sum(cumulated[:, :-1] <= turn[:, None], axis=1)
-    kept = known[first]
+    kept = labelled[first]
     return History(
         history.cell[kept],
         history.rank[kept],

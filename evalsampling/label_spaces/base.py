@@ -215,7 +215,7 @@ class LabelSpace(abc.ABC):
         return len(self.outcomes) == 2
 
     def of_systems(self, systems: int) -> "LabelSpace":
-        """Return the space of so many systems: the same space, unless overridden."""
+        """Return the space of a number of systems: the same space, unless overridden."""
         return self
 
     def signatures(self, systems: int) -> tuple[int, ...]:

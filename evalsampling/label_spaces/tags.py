@@ -142,7 +142,7 @@ class Tags(Sets):
 
     def problem(self, text: str) -> str:
         """Return why a text is no set."""
-        strange = next((one for one in labels_of_text(text) if one not in self._place), text)
+        strange = next((label for label in labels_of_text(text) if label not in self._place), text)
         labels = f"the {len(self.labels)} labels"
         return f"label {text!r} is no set of {labels}: {strange!r} is none of them"
 

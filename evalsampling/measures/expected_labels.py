@@ -98,8 +98,8 @@ def _variances(
         by_case = added[:, component]
         labels = np.flatnonzero(by_case.any(axis=0))
         pairs = list(zip(chance, by_case, strict=True))
-        mean = sum(np.take(p, labels, axis=1) * one[labels] for p, one in pairs)
-        squares = sum(_weighted(p, one**2) for p, one in pairs)
+        mean = sum(np.take(p, labels, axis=1) * change[labels] for p, change in pairs)
+        squares = sum(_weighted(p, change**2) for p, change in pairs)
         variance[:, component] = squares - (np.asarray(mean) ** 2).sum(axis=1)
     return np.maximum(variance, 0.0)
 
@@ -119,14 +119,14 @@ def _added(
     _, systems, labels = outputs.tags.shape
     parts = []
     for begin in range(0, labels, _LABELS_AT_A_TIME):
-        one = np.eye(labels)[begin : begin + _LABELS_AT_A_TIME]
-        tags = np.zeros((len(one), systems, labels))
-        expected = np.zeros((len(one), 1 + systems, labels))
-        expected[:, 0] = case[0] * one
+        single = np.eye(labels)[begin : begin + _LABELS_AT_A_TIME]
+        tags = np.zeros((len(single), systems, labels))
+        expected = np.zeros((len(single), 1 + systems, labels))
+        expected[:, 0] = case[0] * single
         for system, predicted in zip(systems_of(measure), case[1:], strict=True):
-            tags[:, system] = predicted * one
+            tags[:, system] = predicted * single
             expected[:, 1 + system] = case[0] * tags[:, system]
-        nothing = np.zeros((len(one), systems))
+        nothing = np.zeros((len(single), systems))
         alone = Outputs(nothing.astype(np.int64), nothing, nothing[:, :, None][:, :, :0], tags=tags)
         parts.append(slopes @ measure.loss(alone, expected).T)
     return np.concatenate(parts, axis=1)

@@ -55,7 +55,8 @@ class OfNumbers(Measure):
         else:
             model, error = np.divmod(error, len(ERRORS))
             rows = np.arange(len(label))
-            ahead = (predicted - outputs.prediction[rows, model]) * self.numbers.step
+            apart = predicted - outputs.prediction[rows, model]
+            ahead = np.asarray(apart * self.numbers.step, dtype=np.float64)
             variance = outputs.score[rows, model]
         expected = ahead + ERRORS[error] * np.sqrt(np.maximum(variance, 0.0))
         observed = (predicted - label) * self.numbers.step

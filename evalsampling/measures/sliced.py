@@ -53,6 +53,8 @@ class Sliced(Measure):
             "looks_at": inner.looks_at,
             "label_kinds": inner.label_kinds,
             "of_system": inner.of_system,
+            "greater_is_better": inner.greater_is_better,
+            "incomparable": inner.incomparable,
             "scale_free": True,
         }
         for name, value in own.items():

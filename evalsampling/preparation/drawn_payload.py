@@ -31,10 +31,10 @@ def read_payload(spec: EvaluationSpec, ids: Sequence[Any]) -> pa.Table:
     rows = dataclasses.replace(pool_rows(spec), columns=[spec.pool.id, *payload])
     parts = []
     for batch in rows.batches():
-        found = batch.ids(spec.pool.id)
-        place = np.flatnonzero(pc.is_in(found, wanted.cast(found.type)).to_numpy(False))
+        id_column = batch.ids(spec.pool.id)
+        place = np.flatnonzero(pc.is_in(id_column, wanted.cast(id_column.type)).to_numpy(False))
         shown = {PAYLOAD_PREFIX + name: batch.payload(name, place) for name in payload}
-        parts.append(pa.table({ID: found.take(pa.array(place)), **shown}))
+        parts.append(pa.table({ID: id_column.take(pa.array(place)), **shown}))
     read = pa.concat_tables(parts, promote_options="permissive")
     place_of = {id: place for place, id in enumerate(read[ID].to_pylist())}
     return read.take(pa.array([place_of[id] for id in ids]))

@@ -58,7 +58,7 @@ class Alike:
 
 @dataclasses.dataclass(frozen=True)
 class Believed:
-    """What a law takes for the unknown p(y|x): the prior, unless it is told otherwise.
+    """What a law takes for the unknown p(y|x): the prior, unless another is chosen.
 
     Attributes:
         systems: the mean of the predictive distributions of these ([AE] eq. 5.11), if any.

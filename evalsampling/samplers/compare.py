@@ -139,11 +139,11 @@ class Compare(ReplacementSampler):
     def _probability(self, table: CellTable) -> FloatArray:
         """Return the chance of each row of a cell, shape (cells,), worked out once for a table."""
         made_for = self.measure, self.variant, self.floor
-        before, known = table.memory.get("compare", (None, None))
+        before, proposal = table.memory.get("compare", (None, None))
         if before != made_for:
-            known = self._worked_out(table)
-            table.memory["compare"] = made_for, known
-        return cast(FloatArray, known)
+            proposal = self._worked_out(table)
+            table.memory["compare"] = made_for, proposal
+        return cast(FloatArray, proposal)
 
     def _worked_out(self, table: CellTable) -> FloatArray:
         """Return the chance of each row of a cell, shape (cells,)."""
@@ -280,8 +280,8 @@ def _distance(pair: Difference, table: CellTable, power: int) -> FloatArray:
     place = _place_of(pair, table)
     if place is not None:
         assert table.disagreement is not None
-        known = table.disagreement.square if power == 2 else table.disagreement.distance
-        return known[:, place]
+        apart = table.disagreement.square if power == 2 else table.disagreement.distance
+        return apart[:, place]
     if isinstance(pair.first, MeanSquaredError):
         return np.abs(table.mean_by_cell(_ahead(pair, table))) ** power
     if not isinstance(pair.first, Brier):

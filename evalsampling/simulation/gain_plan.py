@@ -125,7 +125,7 @@ class GainPlanner:
             covariance[i, j] = covariance[j, i] = half
         rng = np.random.default_rng(seed)
         estimates = rng.multivariate_normal(value, covariance / draws, IMAGINED)
-        return mean_selection([candidates.choose(one, value) for one in estimates])
+        return mean_selection([candidates.choose(estimate, value) for estimate in estimates])
 
     def for_power(
         self, measure: Difference, wanted: float, effect: float | None
@@ -205,10 +205,10 @@ def plan_gains(
             measure = measure_of(requested)
             head = {"sampler": sampler.name, "measure": title(requested, systems)}
             for budget in budgets:
-                found = planner.at(measure, budget, by_cost)
+                plan = planner.at(measure, budget, by_cost)
                 if choice is not None:
-                    found |= planner.select(choice, of_all, found["draws"], spec.seed)
-                entries.append(head | {"budget": budget} | found)
+                    plan |= planner.select(choice, of_all, plan["draws"], spec.seed)
+                entries.append(head | {"budget": budget} | plan)
             goals = []
             if half_width is not None:
                 goals.append(planner.for_half_width(measure, half_width))

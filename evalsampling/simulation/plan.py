@@ -382,7 +382,7 @@ def _spread(points: Sequence[_Outcome], confidence: float, most: float) -> Sprea
     """
     error = float(np.sqrt(np.mean([point.square for point in points])))
     halves = [point.half for point in points if point.half is not None]
-    selection = mean_selection([one.selection for one in points if one.selection is not None])
+    selection = mean_selection([point.selection for point in points if point.selection is not None])
     power = None
     if all(point.is_compared for point in points):
         p_values = [point.p_value for point in points]

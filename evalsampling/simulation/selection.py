@@ -68,8 +68,8 @@ class Candidates:
             estimated: shape (systems - 1,): first system less each other one; NaN where undefined.
             true: the true differences, likewise, all defined.
         """
-        known = estimated if np.isfinite(estimated).all() else np.zeros_like(estimated)
-        looks, standing = self._standing(known), self._standing(true)
+        deviations = estimated if np.isfinite(estimated).all() else np.zeros_like(estimated)
+        looks, standing = self._standing(deviations), self._standing(true)
         chosen = looks >= looks.max() - ALIKE
         loss = standing.max() - standing[chosen]
         return Selection(float(np.mean(loss > ALIKE)), float(np.mean(loss)))
@@ -108,6 +108,6 @@ def mean_selection(selections: Sequence[Selection]) -> dict[str, float | None]:
     if not selections:
         return {"selection_error": None, "regret": None}
     return {
-        "selection_error": float(np.mean([one.error for one in selections])),
-        "regret": float(np.mean([one.regret for one in selections])),
+        "selection_error": float(np.mean([selection.error for selection in selections])),
+        "regret": float(np.mean([selection.regret for selection in selections])),
     }

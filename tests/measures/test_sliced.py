@@ -52,6 +52,13 @@ def test_structured_methods_equal_the_dense_ones(measure: Measure) -> None:
 
 
 @every_named
+def test_systems_are_compared_on_a_slice_as_on_the_pool(measure: Measure) -> None:
+    sliced = Sliced(measure, WHERE)
+    assert sliced.greater_is_better == measure.greater_is_better
+    assert sliced.incomparable == measure.incomparable
+
+
+@every_named
 def test_measures_say_whether_they_are_free_of_scale(measure: Measure) -> None:
     outputs, label, _ = pool_with_slices()
     risk = risk_of(measure, outputs, label)
