@@ -13,7 +13,7 @@ import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
 from blocks import keep_settings, run_missing, write_rows
-from coverage_situations import CLASSES, NUMBERS, RANGE, SITUATIONS, write_situations
+from coverage_situations import AT_RANDOM, CLASSES, NUMBERS, RANGE, SITUATIONS, write_situations
 
 from evalsampling import EvaluationSpec
 from evalsampling.inference.estimates import BANDS
@@ -83,6 +83,9 @@ MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier"
 OF_NUMBERS = ("mse", "rmse", "mae", "mean_error")
 TAKE_NUMBERS = ("passive", "stratified", "importance", "poisson", "active_risk")
 """Samplers of predicted numbers."""
+
+TAKE_RANDOM = ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err")
+"""Samplers of a stochastic oracle."""
 
 DEFAULT = "default"
 BESIDE = "design-based"
@@ -164,11 +167,16 @@ def run(
 
 
 def _possible(pool: str, method: Method) -> bool:
-    """Oasis is for two classes, as curves are in this study; few samplers are for numbers."""
+    """Oasis is for two classes, as curves are in this study; few samplers are for numbers.
+
+    Some are for a stochastic oracle, of whose pools curves drive none.
+    """
     if method.pools and pool not in method.pools:
         return False
     if pool == NUMBERS:
         return method.name in TAKE_NUMBERS
+    if pool in AT_RANDOM:
+        return method.sampler["name"] in TAKE_RANDOM and method.drives != CURVE
     return pool != "four-classes" or (method.name != "oasis" and method.drives != CURVE)
 
 
@@ -202,6 +210,8 @@ class Ground:
             cuts = [float(low)] if low == high else np.linspace(low, high, thresholds).tolist()
             curve = {"name": CURVE, "thresholds": cuts}
             measures = [curve, *measures] if drives == CURVE else [*measures, curve]
+        if pool in AT_RANDOM:
+            labels = {"oracle": "stochastic"}
         content = {
             "pool": columns,
             "labels": labels,

@@ -18,6 +18,9 @@ CLASSES = 4
 NUMBERS, RANGE = "numbers", (-1000.0, 1000.0)
 """The pool of predicted numbers, and what its labels may be."""
 
+AT_RANDOM = ("at-random", "at-random-small", "one-in-ten-wrong")
+"""Pools of a stochastic oracle: their labels are probabilities."""
+
 
 def write_situations(directory: Path) -> list[str]:
     """Write the pools that are not there yet and return the names of all of them."""
@@ -258,6 +261,24 @@ def _perfect(rng: np.random.Generator) -> Columns:
     return {"score": score, "prediction": label, "probability": prior, "label": label}
 
 
+def _at_random(rng: np.random.Generator) -> Columns:
+    """Answers are at random: a row is positive at the rate that its score says."""
+    columns = _pool(rng, _logits(rng))
+    return columns | {"label": columns["probability"]}
+
+
+def _at_random_small(rng: np.random.Generator) -> Columns:
+    """The same of 2,200 rows, nine in ten of which may be labelled."""
+    columns = _pool(rng, _logits(rng, 2200, mean=-3.0))
+    return columns | {"label": columns["probability"]}
+
+
+def _one_in_ten_wrong(rng: np.random.Generator) -> Columns:
+    """Rows have a label, and one answer of ten is another: rates are .1 or .9 in any cell."""
+    columns = _pool(rng, _logits(rng))
+    return columns | {"label": np.where(columns["label"] == 1, 0.9, 0.1)}
+
+
 SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "calibrated": _calibrated,
     "over-confident": _over_confident,
@@ -283,4 +304,7 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "no-threshold": _no_threshold,
     "not-monotone": _not_monotone,
     "perfect": _perfect,
+    "at-random": _at_random,
+    "at-random-small": _at_random_small,
+    "one-in-ten-wrong": _one_in_ten_wrong,
 }

@@ -55,6 +55,36 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
             "measure": ["f1", "brier"],
         },
     ),
+    "partition": (
+        {},
+        {
+            "pool": {"prediction": "s0.prediction", "probability": "s0.chance", "slices": ["new"]},
+            "partition": {"column": "year"},
+            "measure": ["f1", "accuracy"],
+        },
+    ),
+    "hierarchy of columns": (
+        {},
+        {
+            "pool": SCORED,
+            "partition": {"column": ["city", "year", "new"]},
+            "strata": {"leaves": 48},
+        },
+    ),
+    "agglomerative": (
+        {},
+        {
+            "pool": SCORED,
+            "strata": {"method": "agglomerative", "leaves": 24, "hierarchy": "own"},
+        },
+    ),
+    "kd with its own tree": (
+        {},
+        {
+            "pool": {"features": ["x", "y"], "prediction": "s0.prediction"},
+            "strata": {"method": "kd", "leaves": 12, "hierarchy": "own"},
+        },
+    ),
     "systems": (
         {"systems": 3},
         {

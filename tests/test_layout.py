@@ -98,6 +98,7 @@ ELSEWHERE = {
     "spec/pool.py": "spec/test_evaluation.py",
     "parts/references.py": "spec/test_evaluation.py",
     "spec/sections.py": "spec/test_evaluation.py",
+    "spec/strata.py": "spec/test_evaluation.py",
     "spec/systems.py": "spec/test_evaluation.py",
     "stats/outputs.py": "stats/test_history.py",
     "storage/objects.py": "storage/test_base.py",

@@ -20,9 +20,9 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.parts.registry import KINDS, Registry
-from evalsampling.spec.evaluation import CUT_METHODS
 from evalsampling.spec.labels import VOTE_RULES
 from evalsampling.spec.sink import SINKS
+from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.storage import STORES, open_store
 from evalsampling.storage.filesystems import locate
 from evalsampling.workspace.prepared import PreparedPool
@@ -150,6 +150,36 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     assert f"{SCORE[id]}\t".encode() in kept(outside, tmp_path, BATCH)
     said(run("forget", "sqlite://kept/run", id))
     assert f"{SCORE[id]}\t".encode() not in kept(outside, tmp_path, BATCH)
+
+
+def test_a_model_of_the_labels(run: Run, tmp_path: Path) -> None:
+    """Named in design.json; gone when the package is, with a sentence."""
+    model = "outside_parts.label_model:by_prediction"
+    spec = {
+        "pool": {"path": "pool.arrow"},
+        "sampler": {"name": "ais", "model": model},
+        "partition": {"column": "prediction"},
+        "workspace": "run",
+    }
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec))
+    said(run("prepare", "spec.yaml", "--in-process"))
+    chances = []
+    for number in ("0001", "0002"):
+        said(run("sample", "run"))
+        design = json.loads((tmp_path / f"run/rounds/{number}/design.json").read_text())
+        assert design["sampler"] == {"name": "ais", "model": model}
+        chances.append(design["cell_probability"])
+        ids = pq.read_table(tmp_path / f"run/rounds/{number}/batch.parquet")["id"].to_pylist()
+        lines = [f"{id},{int(SCORE[id] > 2)}" for id in ids]
+        (tmp_path / "labels.csv").write_text("\n".join(["id,label", *lines, ""]))
+        estimated = said(run("estimate", "run", "--labels", "labels.csv"))
+    assert chances[0] != chances[1]
+    (f1,) = estimated["measures"]
+    truth = 2 * np.sum(SCORE > 2) / (np.sum(SCORE > 2) + GUESS.sum())
+    assert f1["intervals"][0]["low"] < truth < f1["intervals"][0]["high"]
+    gone = run("sample", "run", installed=False)
+    assert gone.returncode == 1
+    assert f"sampler.model: {model}: No module named 'outside_parts'" in gone.stderr
 
 
 @pytest.mark.parametrize("space", ["angles", "outside_parts.label_space:Angles"])

@@ -10,15 +10,17 @@ from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 
 def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
     positive = result.positive
-    lines = [f"share of {positive!r}, of leaves with labels, from the lowest score to the highest",
+    order = ", from the lowest score to the highest" if result.by_score else ""
+    lines = [f"share of {positive!r}, of leaves with labels{order}",
              f"{'leaf':>6}{'rows':>14}{'labels':>8}{'prior':>10}{'observed':>10}"
              f"{'posterior':>11}"]  # fmt: skip
     for leaf in result.leaves:
         if leaf.observed is not None:
             model = "-" if leaf.posterior is None else f"{leaf.posterior[positive]:.6f}"
+            path = "  " + ", ".join(result.paths[leaf.leaf]) if result.paths else ""
             lines.append(
                 f"{leaf.leaf:>6}{leaf.rows:>14,}{leaf.labelled:>8}"
-                f"{leaf.prior[positive]:>10.6f}{leaf.observed[positive]:>10.4f}{model:>11}"
+                f"{leaf.prior[positive]:>10.6f}{leaf.observed[positive]:>10.4f}{model:>11}{path}"
             )
     if result.label_likelihood is not None:
         lines.append(

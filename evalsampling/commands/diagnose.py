@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
@@ -16,7 +17,7 @@ class LeafReport:
     """What was expected of a leaf and what its labels say, as shares of each class.
 
     Attributes:
-        leaf: number, from the lowest score to the highest.
+        leaf: number, from the lowest score to the highest where leaves are cut from a score.
         rows: of the pool.
         labelled: distinct questions with an answer.
         prior: by the scores.
@@ -43,12 +44,23 @@ class DiagnoseResult(Result):
         label_likelihood: how good the scores' probabilities are by the labels, in (0, 1]; None of
             too few (`inference.label_likelihood`).
         label_likelihood_of: the same for each slice that has labels enough, ``column=value``.
+        paths: of a partition the value of each of its columns, for each leaf; else none, and not
+            in JSON.
+        by_score: whether leaves are cut from a score; not in JSON.
     """
 
     positive: str
     leaves: tuple[LeafReport, ...]
     label_likelihood: float | None = None
     label_likelihood_of: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    paths: Sequence[Sequence[str]] = ()
+    by_score: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that the command prints with `--json`."""
+        content: dict[str, Any] = super().to_json()
+        del content["by_score"]
+        return content if self.paths else {k: v for k, v in content.items() if k != "paths"}
 
 
 def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
@@ -75,6 +87,7 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         )
         for code, value in enumerate(values)
     }
+    partition = pool.stratification.partition
     likelihood, *of_parts = analysis.label_likelihoods([None, *parts.values()])
     return DiagnoseResult(
         positive=classes[pool.spec.labels.positive],
@@ -93,4 +106,6 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         label_likelihood_of={
             name: text for name, text in zip(parts, of_parts, strict=True) if text is not None
         },
+        paths=() if partition is None else partition.paths,
+        by_score=pool.spec.strata.by_score,
     )

@@ -23,7 +23,9 @@ from evalsampling.telemetry import logs, progress
 class SimulateOptions(SpecOptions):
     """What a call of `simulate` asks for."""
 
-    truth: str = option("true labels: the id column and 'label'", required=True, metavar="FILE")
+    truth: str = option(
+        "true labels, or rates: the id column and 'label'", required=True, metavar="FILE"
+    )
     sampler: tuple[str, ...] = listed(
         "samplers to try (default: the spec's)", "NAME", choices=samplers.BY_NAME
     )
@@ -130,6 +132,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         confidence=spec.confidence,
         hidden=spec.label_prior,
         by_cost=spec.money is not None,
+        votes=spec.labels.votes if spec.labels.oracle == "stochastic" else 1,
     )
     with unchanged(spec.pool.path):
         stratification = stratify_pool(spec)

@@ -22,6 +22,7 @@ from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
+from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
@@ -224,14 +225,15 @@ class Analysis:
     def label_model(self) -> LabelModel | None:
         """Draws of all labels given those so far; None where there is no such model.
 
-        There is no model for a stochastic oracle, for a pool to which
-        `inference.class_curves.obstacle` objects, and before the first label.
+        There is no model for a pool to which `inference.class_curves.obstacle` objects, and before
+        the first label.
         """
-        if self.hidden is None or self.sampler.stochastic or obstacle(self.table):
+        if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
             return None
-        if not len(self.history.labelled):
-            return None
-        return LabelModel.fit(self.table, self.history, (self.seed,), self.hidden)
+        stochastic, history = self.sampler.stochastic, self.history
+        if stochastic:
+            history = one_answer_a_row(history, self.table.classes)
+        return LabelModel.fit(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
 
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more.

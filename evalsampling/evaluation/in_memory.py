@@ -27,10 +27,10 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.evaluation import KD
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
+from evalsampling.spec.strata import KD
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
@@ -80,6 +80,8 @@ class MemoryPool:
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
+        if score is not None and "partition" in spec:
+            pool.setdefault("score", "score")
         space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
@@ -255,7 +257,7 @@ def _cut_by_probabilities(
 
     Nothing changes if the spec has strata of its own, or several systems.
     """
-    if "method" in spec.get("strata", {}) or "systems" in pool:
+    if "method" in spec.get("strata", {}) or "partition" in spec or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
     features = list(dict.fromkeys([*pool.get("features", []), *pool["probability"].values()]))

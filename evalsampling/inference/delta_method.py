@@ -62,11 +62,12 @@ def estimate(
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"
         return [undefined(t, confidence, "no labels", reason) for t in targets]
-    size, heaviest = effective_size(sample.weight), largest_share(sample.weight)
+    weight = sample.by_question(sample.weight)
+    size, heaviest = effective_size(weight), largest_share(weight)
     rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
     error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
     latest = sample.latest_variance(influence)
-    terms = sample.contributions(influence) ** 2 * (error > 0)
+    terms = sample.by_question(sample.contributions(influence) ** 2) * (error > 0)
     # The variance that a single random row would have, estimated from the weighted sample.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
     unit = _without_rounding(unit, rounding**2)
@@ -88,7 +89,7 @@ def estimate(
             support.expected_error,
         )
         single = _estimate(number, support, methods)
-        effect = design_effect(number.error, float(unit[i]), len(sample.question))
+        effect = design_effect(number.error, float(unit[i]), len(weight))
         estimates.append(
             dataclasses.replace(
                 single,

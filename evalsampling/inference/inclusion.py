@@ -1,12 +1,12 @@
 """Estimates from a Poisson sample: labelled rows with their inclusion probabilities."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
 from evalsampling.inference.delta_method import Evidence, estimate
 from evalsampling.inference.evidence import find_gaps
+from evalsampling.inference.random_answers import with_random_answers
 from evalsampling.inference.ratio_bias import biases, less_bias
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
@@ -25,6 +25,7 @@ def estimate_from_inclusion(
     correct_bias: bool = False,
     stochastic: bool = False,
     methods: Sequence[str] = (),
+    row: IntArray | None = None,
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
@@ -39,33 +40,37 @@ def estimate_from_inclusion(
         confidence: level of the intervals, in (0, 1).
         correct_bias: whether the bias is subtracted.
         stochastic: whether answers about the same row may differ. The variance is then that of [Y]
-            eq. 27 without its second term: too large, never too small.
+            eq. 27. One answer a row leaves out the second term: too large, never too small.
         methods: names of further interval methods, reported beside the default.
+        row: shape (n,): whole numbers that say which row each of n answers is about, if there are
+            several answers about a row of a stochastic oracle. Each counts alike.
 
     Raises:
-        ValueError: if the numbers of rows differ, or a probability is outside (0, 1].
+        ValueError: if the numbers of rows differ, a probability is outside (0, 1], or several
+            answers are about a row whose answers may not differ, or one of two probabilities.
     """
     if not len(outputs) == len(label) == len(inclusion):
         raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")
     if not np.all((inclusion > 0) & (inclusion <= 1)):
         raise ValueError("inclusion probabilities must lie in (0, 1]")
-    rows = np.arange(len(label))
-    estimated_rows = float(np.sum(1 / inclusion))
-    sample = WeightedSample.without_replacement(rows, inclusion, max(estimated_rows, 1.0))
+    first, votes = _votes(label, inclusion, row, stochastic)
+    inclusion, outputs, label = inclusion[first], outputs.take(first[votes.row]), votes.label
+    questions = np.arange(len(first))
+    sample = WeightedSample.without_replacement(
+        questions, inclusion, max(float(np.sum(1 / inclusion)), 1.0)
+    )
     if stochastic:
-        sample = dataclasses.replace(
-            sample, weight_square_sum=sample.weight**2, weight_sum=sample.weight
-        )
+        unknown = np.full(len(first), np.inf)
+        sample = with_random_answers(sample, votes, inclusion, questions, unknown)
     risk = measure.mean_loss(outputs, label, sample.weight)
     influence = measure.influence(outputs, label, risk)
     influence = influence - sample.weight @ influence
-    inside = np.ones(len(rows), dtype=np.bool_)
-    votes = Votes.of_labels(label)
-    known_biases = biases(measure, outputs, votes, sample, inside, normalised=True)
+    inside = np.ones(len(label), dtype=np.bool_)
+    known_biases = biases(measure, outputs, Votes.of_labels(label), sample, inside, normalised=True)
     value = measure.value(risk)
     value = less_bias(value, known_biases) if correct_bias else value
     shares = measure.shares(outputs, label)
-    gaps = find_gaps(shares, rows, len(measure.components), shares)
+    gaps = find_gaps(shares, votes.row, len(measure.components), shares)
     evidence = [
         Evidence(measure.undefined_without, gap, bias=bias)
         for gap, bias in zip(gaps, known_biases, strict=True)
@@ -75,3 +80,23 @@ def estimate_from_inclusion(
         for component in measure.components
     ]
     return estimate(targets, value, influence, sample, evidence, confidence, methods)
+
+
+def _votes(
+    label: IntArray, inclusion: FloatArray, row: IntArray | None, stochastic: bool
+) -> tuple[IntArray, Votes]:
+    """Return the place of the first answer about each row, shape (rows,), and all answers."""
+    if row is None:
+        return np.arange(len(label)), Votes.of_labels(label)
+    if len(row) != len(label):
+        raise ValueError(f"{len(label)} labels, {len(row)} rows")
+    _, first, place, answers = np.unique(
+        row, return_index=True, return_inverse=True, return_counts=True
+    )
+    if not stochastic and len(first) < len(row):
+        raise ValueError("a row has one label unless the oracle is stochastic")
+    if np.any(inclusion != inclusion[first[place]]):
+        raise ValueError("answers about the same row have different inclusion probabilities")
+    shares = np.zeros((len(first), int(label.max(initial=0)) + 1))
+    np.add.at(shares, (place, label), 1 / answers[place])
+    return first, Votes.of_labels(label[first], shares, answers)

@@ -75,6 +75,8 @@ class EstimationInput:
     @functools.cached_property
     def votes(self) -> Votes:
         """The answers about the labelled rows: one a row, unless answers about a row differ."""
+        if self.sample.answer is not None:
+            return Votes.of_labels(self.sample.answer)
         return self.history.votes(self.sample.question)
 
     @functools.cached_property

@@ -72,6 +72,9 @@ class LabelModel:
         seed: seed of what is drawn from the curves.
         turned: the model with falling curves, if labels leave open which way a curve goes. Its
             share of the draws is its probability.
+        stochastic: whether labels are answers at random, of which the model has one a row
+            (`one_answer_a_row`). Then it knows no row: what a row's rate is, is drawn with the
+            widest spread that the curve allows, that of rates of 0 and 1.
     """
 
     table: CellTable
@@ -80,6 +83,7 @@ class LabelModel:
     modes: tuple[CurveDraws, ...]
     seed: tuple[int, ...]
     turned: "LabelModel | None" = None
+    stochastic: bool = False
 
     @classmethod
     def fit(
@@ -89,16 +93,18 @@ class LabelModel:
         seed: tuple[int, ...],
         hidden: HiddenPrior = HIDDEN,
         schedule: Schedule = SCHEDULE,
+        stochastic: bool = False,
     ) -> "LabelModel":
         """Return the model fitted to the labels of a history.
 
         Args:
             table: the cells.
-            history: rounds and labels of a deterministic oracle.
+            history: the labels, one a row.
             seed: seed of the draws. It stays the same from round to round, so that intervals change
                 by what labels say and not by the noise of the draws.
             hidden: prior of the positives that the score does not separate from negatives.
             schedule: length and number of the chains.
+            stochastic: whether the labels are answers at random.
 
         Raises:
             ValueError: if no model can be fitted: see `obstacle`.
@@ -110,7 +116,8 @@ class LabelModel:
         direction = fit_curves(table, history, hidden)
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
         rising = round(most * (1 - direction.chance))
-        model = cls(table, history, *_drawn(direction.curves, seed, schedule, rising), seed)
+        drawn = _drawn(direction.curves, seed, schedule, rising)
+        model = cls(table, history, *drawn, seed, stochastic=stochastic)
         if direction.turned is None:
             return model
         odds = direction.chance / (1 - direction.chance)
@@ -188,7 +195,9 @@ class LabelModel:
                 model = dataclasses.replace(self, curves=curves, modes=modes, turned=turned)
             else:
                 hidden = dataclasses.replace(self.hidden, share=share)
-                model = LabelModel.fit(self.table, self.history, self.seed, hidden)
+                model = LabelModel.fit(
+                    self.table, self.history, self.seed, hidden, stochastic=self.stochastic
+                )
             self._with_share[share] = model
         return self._with_share[share]
 
@@ -251,6 +260,7 @@ class Predictive:
         unlabelled: shape (draws, cells, classes): number of unlabelled rows of each class; with
             two classes each class is contiguous in memory.
         of_draw: shape (draws,): the draw of the curves that each draw is made from.
+        stochastic: whether labels are answers at random: then all rows count as unlabelled.
     """
 
     table: CellTable
@@ -258,6 +268,7 @@ class Predictive:
     domain: Domain
     unlabelled: IntArray | FloatArray
     of_draw: IntArray
+    stochastic: bool = False
 
     @classmethod
     def drawn(
@@ -270,16 +281,20 @@ class Predictive:
     ) -> "Predictive":
         """Return draws of the labels of unlabelled rows of a domain, given rates of the classes."""
         table, history = model.table, model.history
-        left = domain.rows(table) - labels_by_cell(table, history, domain).sum(axis=1)
+        left = domain.rows(table)
+        if not model.stochastic:
+            left = left - labels_by_cell(table, history, domain).sum(axis=1)
         place = (domain.column, domain.value) if domain.count is not None else ()
         rng = np.random.Generator(np.random.PCG64([*model.seed, *place, stream]))
         if table.classes == 2:
             by_class = np.empty((2, *rates.shape[:2]))
             by_class[1] = rng.binomial(left, np.minimum(rates[:, :, 1], 1.0))
             np.subtract(left, by_class[1], out=by_class[0])
-            return cls(table, history, domain, np.moveaxis(by_class, 0, 2), of_draw)
+            drawn = np.moveaxis(by_class, 0, 2)
+            return cls(table, history, domain, drawn, of_draw, model.stochastic)
         rates = rates / rates.sum(axis=2, keepdims=True)
-        return cls(table, history, domain, rng.multinomial(left, rates), of_draw)
+        drawn = rng.multinomial(left, rates)
+        return cls(table, history, domain, drawn, of_draw, model.stochastic)
 
     @functools.cached_property
     def without_unmet(self) -> "Predictive | None":
@@ -395,7 +410,8 @@ class Predictive:
     ) -> FloatArray:
         """Return the result of `losses_if`, given outputs of unlabelled rows: (draws, d)."""
         labelled = self.domain.labelled(self.history)
-        labelled = labelled[self.history.label[labelled] == label]
+        is_known = (self.history.label[labelled] == label) & (not self.stochastic)
+        labelled = labelled[is_known]
         rows = max(int(self.domain.rows(self.table).sum()), 1)
         y = np.full(len(labelled), true, dtype=np.int64)
         weight = np.full(len(labelled), 1 / rows)

@@ -28,6 +28,10 @@ class WeightedSample:
         latest: shape (n,): sum over the draws of a row of w times its weight under the latest
             proposal, in place of w^2; None if it was not computed.
         empty_because: why the labels have no weight, in words; None if they have weights.
+        answer: shape (n,): label code of each entry, where an entry is a class among the answers to
+            a question, and several may have the same question; None if an entry is a question.
+        centre: shape (groups,): factor of the weighted sum of a group in the deviations that are
+            its `contributions`; None if it is the correction.
     """
 
     question: IntArray
@@ -41,6 +45,8 @@ class WeightedSample:
     answered: int
     latest: FloatArray | None = None
     empty_because: str | None = None
+    answer: IntArray | None = None
+    centre: FloatArray | None = None
 
     @classmethod
     def with_replacement(
@@ -207,12 +213,19 @@ class WeightedSample:
         They are deviations from the mean of the group, scaled so that their squares add up to the
         variance, apart from the effect of draws that have a weight and no label.
         """
-        mean = self._by_group(self.weight_sum[:, None] * values) * self.mean_correction[:, None]
+        centre = self.mean_correction if self.centre is None else self.centre
+        mean = self._by_group(self.weight_sum[:, None] * values) * centre[:, None]
         root = np.sqrt(self.weight_square_sum)[:, None]
         # A row that was certain to be drawn adds nothing.
         of_mean = np.divide(self.weight_sum[:, None], root, out=np.zeros_like(root), where=root > 0)
         deviation = root * values - of_mean * mean[self.group]
         return np.sqrt(self.scale[self.group])[:, None] * deviation
+
+    def by_question(self, values: FloatArray) -> FloatArray:
+        """Return the sum of values, shape (n, ...), over the entries of each question."""
+        if self.answer is None:
+            return values
+        return np.asarray(np.add.reduceat(values, np.unique(self.question, return_index=True)[1]))
 
     def _by_group(self, values: FloatArray) -> FloatArray:
         """Return the sum of values, shape (n, m), over each group: shape (groups, m)."""

@@ -13,12 +13,19 @@ import numpy as np
 import scipy
 
 from evalsampling.inference.anticipation import calibrated_prior
+from evalsampling.inference.own_model import OwnModel, is_own, probabilities
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 CALIBRATIONS = ("logistic", "isotonic")
 """Names of the calibrations that a spec may ask for."""
+
+Calibration = str | OwnModel | None
+"""A name in `CALIBRATIONS`, a model of the user's own, or None for the scores as they are."""
+
+LEAST_PROBABILITY = 1e-9
+"""Least probability of a class by a model of the user's own."""
 
 PSEUDO_LABELS = 30.0
 """Weight of the logistic fit in isotonic regression, in labels spread evenly over the pool.
@@ -28,30 +35,37 @@ Pseudo-labels at the uncalibrated probabilities would do harm where these are ov
 docs/active_risk.md)."""
 
 
-def check_calibration(calibration: str | None) -> None:
-    """Check that a calibration of this name exists.
+def check_calibration(calibration: Calibration) -> None:
+    """Check that a calibration is a function, or the name of one.
 
     Raises:
         ValueError: if there is no such calibration.
     """
-    if calibration is not None and calibration not in CALIBRATIONS:
-        names = " or ".join(CALIBRATIONS)
-        raise ValueError(f"calibration must be {names}, got {calibration!r}")
+    if calibration is not None and not is_own(calibration) and calibration not in CALIBRATIONS:
+        names = ", ".join(CALIBRATIONS)
+        raise ValueError(f"calibration must be {names} or module:object, got {calibration!r}")
 
 
 def recalibrated(
-    table: CellTable, history: History, calibration: str | None, system: int = 0
+    table: CellTable, history: History, calibration: Calibration, system: int = 0
 ) -> FloatArray:
     """Return the probability of each class in each cell, shape (cells, classes), rows summing to 1.
 
-    Without a calibration, or without labels, it is the unchanged prior.
+    Without a calibration it is the unchanged prior; without labels too, unless a model of the
+    user's own says otherwise.
 
     Args:
         table: the cells.
         history: rounds and labels so far.
-        calibration: a name in `CALIBRATIONS`, or None.
+        calibration: what calibrates.
         system: index of the system whose predictions enter the logistic regression.
+
+    Raises:
+        InputError: if an own model returns no probabilities.
     """
+    if calibration is not None and not isinstance(calibration, str):
+        least = LEAST_PROBABILITY
+        return probabilities("sampler.calibration", calibration, table, history, least)
     if calibration is None or not len(history.labelled):
         return table.prior
     fit = calibrated_prior if calibration == "logistic" else isotonic_prior
@@ -59,7 +73,7 @@ def recalibrated(
 
 
 def recalibrated_table(
-    table: CellTable, history: History, calibration: str | None, system: int = 0
+    table: CellTable, history: History, calibration: Calibration, system: int = 0
 ) -> CellTable:
     """Return the cells with their prior calibrated: see `recalibrated`."""
     prior = recalibrated(table, history, calibration, system)

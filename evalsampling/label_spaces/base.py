@@ -219,12 +219,12 @@ class LabelSpace(abc.ABC):
         """Return the column of 0 and 1 of each label, if predictions are given so, else nothing."""
         return {}
 
-    def score(self, pool: Keys, by_features: bool) -> str | None:
+    def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column that drives the strata, None if the spec does not name it.
 
         Args:
             pool: the section.
-            by_features: whether strata are cut from features.
+            without: whether strata are features' or those of columns, not cut from a score.
 
         Raises:
             InputError: naming a key that is for other labels.
@@ -363,6 +363,13 @@ class LabelSpace(abc.ABC):
             row = int(np.argmax(codes < 0))
             raise rows.error(LABEL, row, f"{texts[place[row]]!r} is no class")
         return codes
+
+    def true_rates(self, rows: Columns) -> FloatArray:
+        """Return P(label | row) in a file for a stochastic oracle, shape (n, outcomes).
+
+        Here labels are certain; see `true_codes`.
+        """
+        return np.eye(len(self.outcomes))[self.true_codes(rows)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,8 @@ import scipy
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     EVEN,
+    FLAG,
+    LABEL,
     SCORE,
     Codes,
     Columns,
@@ -64,6 +66,21 @@ class Classes(LabelSpace):
         # As float64, like curves and leaves: a float32 score counts for what it is.
         is_positive = score.astype(np.float64, copy=False) >= system.threshold
         return np.where(is_positive, self.positive, 1 - self.positive).astype(np.int64)
+
+    def true_rates(self, rows: Columns) -> FloatArray:
+        """Return P(label | row), shape (n, classes), from `LABEL` or from a column of each class.
+
+        Of two classes `LABEL` is the probability of the positive one, unless all its values are
+        classes: then these are certain. The columns of classes are called ``label.<class>``.
+        """
+        columns = [f"{FLAG}{name}" for name in self.values]
+        if any(column in rows for column in columns):
+            matrix = _of_columns(rows, columns)
+            return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+        if not self.is_binary or {*map(str, self.texts(rows.distinct(LABEL)[0]))} <= {*self.codes}:
+            return super().true_rates(rows)
+        positive = rows.shares(LABEL)
+        return np.stack([1 - positive, positive], axis=1)[:, [1 - self.positive, self.positive]]
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return probabilities from columns, from one of the positive class, or from scores."""

@@ -129,7 +129,7 @@ class Numbers(LabelSpace):
         """Return the fields of a measure, with the numbers."""
         return super().measure_fields() | {"numbers": self}
 
-    def score(self, pool: Keys, by_features: bool) -> str | None:
+    def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column of predictive variances, which takes the place of a score."""
         for key in ("systems", "score", "probability"):
             if pool.get(key) is not None:
@@ -137,9 +137,10 @@ class Numbers(LabelSpace):
                     f"pool.{key}: with labels.range there is one system, whose strata are "
                     "those of pool.variance"
                 )
-        if by_features:
+        if without:
             raise InputError(
-                "strata.method: kd: with labels.range strata are those of pool.variance"
+                "strata: with labels.range they are cut from pool.variance: no method kd, no "
+                "partition"
             )
         return pool.text("variance") or "variance"
 

@@ -236,6 +236,20 @@ class Tally:
                 shares[question] /= shares[question].sum()
         return shares
 
+    @property
+    def numbers(self) -> IntArray | None:
+        """Number of answers that each question is decided by, shape (questions,), 0 if it is not.
+
+        None by rules other than `EACH`.
+        """
+        if self.rule != EACH:
+            return None
+        numbers = np.zeros(self.subjects.questions, dtype=np.int64)
+        for question in {*self.answers, *self._settled}:
+            if question < len(numbers):
+                numbers[question] = sum(self.labels(question).values())
+        return numbers
+
     def _counts(self, subject: int) -> collections.Counter[int]:
         """Return the number of answers on a subject for each class."""
         return collections.Counter(

@@ -102,12 +102,11 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
     mapping = spec.to_mapping()
     listed = [entry.get("name", entry) for entry in mapping["measure"]]
     others = spec.strata.method, spec.sink.format, spec.labels.rule
-    named = [mapping["sampler"]["name"], *listed, *others]
+    named = [*mapping["sampler"].values(), *listed, *others]
     own = [name for name in named if "__main__:" in str(name)]
     if own:
         raise InputError(
-            f"the spec names {own[0]}, which no other program can import: put the class "
-            "into a module"
+            f"the spec names {own[0]}, which no other program can import: put it into a module"
         )
     try:
         json.dumps(mapping, allow_nan=False)

@@ -16,6 +16,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.partition import Coded
 
 NO_VALUE = "null"
 """What a null is called in a slice column."""
@@ -106,17 +107,35 @@ def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
     Raises:
         InputError: for a column that is neither whole numbers, truth values nor text.
     """
-    slices = {}
-    for name in spec.pool.slices:
-        column = batch.any_column(name)
-        column = whole_numbers(column) if pa.types.is_floating(column.type) else column
-        kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
-            row = first_fraction(column) if pa.types.is_floating(kind) else 0
-            got = f"{kind}: {column[row].as_py()}" if row else str(kind)
-            raise batch.error(name, row, f"slices are whole numbers, booleans or text, got {got}")
-        slices[name] = pc.fill_null(column.cast(pa.string()), NO_VALUE)
-    return slices
+    return {name: _groups(batch, name, "slices") for name in spec.pool.slices}
+
+
+def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
+    """Return the columns of a partition, coarse to fine, a null as `NO_VALUE`.
+
+    Raises:
+        InputError: for a column that is neither whole numbers, truth values nor text.
+    """
+    coded = [pc.dictionary_encode(_groups(batch, name, "clusters")) for name in spec.strata.columns]
+    return [(column.dictionary.to_pylist(), column.indices.to_numpy()) for column in coded]
+
+
+def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
+    """Return a column of groups as text: see `read_slices`.
+
+    Args:
+        batch: the rows.
+        name: of the column.
+        what: the groups are, for messages.
+    """
+    column = batch.any_column(name)
+    column = whole_numbers(column) if pa.types.is_floating(column.type) else column
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
+        row = first_fraction(column) if pa.types.is_floating(kind) else 0
+        got = f"{kind}: {column[row].as_py()}" if row else str(kind)
+        raise batch.error(name, row, f"{what} are whole numbers, booleans or text, got {got}")
+    return pc.fill_null(column.cast(pa.string()), NO_VALUE)
 
 
 def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
@@ -145,7 +164,13 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [pool.cost, *pool.features, *pool.slices, *(pool.payload if payload else ())]
+    named += [
+        pool.cost,
+        *pool.features,
+        *spec.strata.columns,
+        *pool.slices,
+        *(pool.payload if payload else ()),
+    ]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

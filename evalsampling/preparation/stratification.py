@@ -11,17 +11,24 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_features
-from evalsampling.preparation.summary import PoolSummary, Wanted, check_not_empty, cut_method
+from evalsampling.pool.columns import read_features, read_partition
+from evalsampling.preparation.summary import (
+    PoolSummary,
+    Wanted,
+    check_not_empty,
+    check_paths,
+    cut_method,
+)
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.partition import Partition
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
-from evalsampling.stats.strata import LeafTable, cut_edges
+from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
@@ -49,6 +56,8 @@ class Stratification:
         bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
             adjacent bins.
         tree: leaves of features, or None.
+        partition: leaves that columns name, or None.
+        parting: hierarchy of the leaves of their own: see `CellTable`; None for none.
         prior: where prior probabilities come from: "column", "score", "expit(score)",
             "even" or "normal".
         rules: where the probabilities of each system come from: these, or "none".
@@ -72,6 +81,8 @@ class Stratification:
     has_system_probabilities: bool
     min_rows: IntArray | None = None
     costs: CostClasses | None = None
+    partition: Partition | None = None
+    parting: IntArray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -100,20 +111,11 @@ class Stratification:
     @classmethod
     def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Stratification":
         *ranges, driving = (r if r[0] <= r[1] else None for r in summary.ranges)
-        edges, tree = np.zeros(0), None
-        if spec.strata.edges is not None:
-            edges = np.array(spec.strata.edges)
-        elif summary.features is not None:
-            tree = KdTree.fit(summary.features.features, spec.strata.leaves)
-        else:
-            assert summary.histogram is not None
-            try:
-                edges = cut_edges(cut_method(spec), summary.histogram, spec.strata.leaves)
-            except ValueError as error:
-                raise InputError(f"strata.method: {spec.strata.method}: {error}") from error
+        leaves = _Leaves.of(spec, summary)
+        edges, grouped = leaves.edges, leaves.tree or leaves.partition
         thresholds = driving_thresholds(spec, ranges)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
-        bins = tree.leaves if tree is not None else len(bin_edges) + 1
+        bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
         slots = MAX_CELLS // bins
         if slots < 2:
             raise InputError(
@@ -135,22 +137,29 @@ class Stratification:
         return cls(
             edges=edges,
             bin_edges=bin_edges,
-            tree=tree,
+            tree=leaves.tree,
             prior=prior,
             rules=rules,
             ranges=tuple(ranges),
             signatures=signatures,
-            binned_by_score=tree is None and spec.pool.score == first.score,
+            binned_by_score=grouped is None and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
+            partition=leaves.partition,
+            parting=leaves.parting,
         )
+
+    @property
+    def _grouped(self) -> KdTree | Partition | None:
+        """Leaves that are no intervals of a score, or None."""
+        return self.tree or self.partition
 
     @functools.cached_property
     def grid(self) -> CellGrid:
         """All cells that rows may fall into."""
-        if self.tree is not None:
-            leaf = np.arange(self.tree.leaves)
+        if self._grouped is not None:
+            leaf = np.arange(self._grouped.leaves)
         else:
             leaf = np.append(0, np.searchsorted(self.edges, self.bin_edges, side="right"))
         low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
@@ -158,8 +167,8 @@ class Stratification:
             low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
             if self.ranges[0] is not None:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
-        leaves = self.tree.leaves if self.tree is not None else len(self.edges) + 1
-        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs)
+        leaves = len(self.edges) + 1 if self._grouped is None else self._grouped.leaves
+        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs, self.parting)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Return warnings of few leaves, few classes of costs, and scores that are no log-odds.
@@ -214,7 +223,9 @@ class Stratification:
 
     def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         strata = spec.strata
-        if strata.edges is not None or table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
+        if strata.columns or strata.edges is not None:
+            return []
+        if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
             return []
         largest = table.leaf_count.max() / table.rows
         what = "the score takes" if self.tree is None else "the features take"
@@ -243,11 +254,13 @@ class Stratification:
 
         Args:
             batch: the rows.
-            spec: names the score or the features.
+            spec: names the score, the features or the columns of a partition.
             outputs: of the systems, whose first one's score may be it.
         """
         if self.tree is not None:
             return self.tree.find(read_features(batch, spec))
+        if self.partition is not None:
+            return self.partition.find(read_partition(batch, spec))
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
@@ -265,7 +278,7 @@ class Stratification:
         if self.costs is not None and self.costs.classes > 1:
             return np.zeros(self.grid.cells, dtype=np.int64)
         least = np.zeros((len(self.grid.leaf), self.signatures.slots), dtype=np.int64)
-        if self.tree is None and len(summary.histograms) == math.prod(self.signatures.shape):
+        if self._grouped is None and len(summary.histograms) == math.prod(self.signatures.shape):
             for code, histogram in enumerate(summary.histograms):
                 if histogram.rows:
                     prediction = np.stack(np.unravel_index([code], self.signatures.shape), axis=1)
@@ -279,8 +292,14 @@ class Stratification:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON: all but `min_rows`."""
-        costs = {} if self.costs is None else {"costs": self.costs.edges.tolist()}
-        return costs | {
+        newer: dict[str, Any] = {}  # Workspaces that do without lack the keys.
+        if self.costs is not None:
+            newer["costs"] = self.costs.edges.tolist()
+        if self.partition is not None:
+            newer["paths"] = self.partition.to_list()
+        if self.parting is not None:
+            newer["parting"] = self.parting.tolist()
+        return newer | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
             "tree": None if self.tree is None else self.tree.to_mapping(),
@@ -316,7 +335,53 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
+            partition=Partition.from_list(content["paths"]) if "paths" in content else None,
+            parting=np.array(content["parting"], np.int64) if "parting" in content else None,
         )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Leaves:
+    """Leaves as a spec asks for them: intervals of a score, of a tree, or of columns.
+
+    Attributes:
+        edges: of a score, shape (leaves - 1,); none for others.
+        tree: leaves of features.
+        partition: leaves that columns name.
+        parting: their own hierarchy, if it is asked for.
+    """
+
+    edges: FloatArray = dataclasses.field(default_factory=lambda: np.zeros(0))
+    tree: KdTree | None = None
+    partition: Partition | None = None
+    parting: IntArray | None = None
+
+    @classmethod
+    def of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "_Leaves":
+        """Return the leaves.
+
+        Raises:
+            InputError: if the scores allow no such leaves, or columns name too many.
+        """
+        strata = spec.strata
+        if strata.edges is not None:
+            return cls(np.array(strata.edges))
+        if summary.paths is not None:
+            check_paths(summary.paths, spec)
+            partition = Partition(summary.paths.first)
+            parting = partition.parting if strata.has_own_hierarchy else None
+            return cls(partition=partition, parting=parting)
+        if summary.features is not None:
+            tree = KdTree.fit(summary.features.features, strata.leaves)
+            return cls(tree=tree, parting=tree.parting if strata.has_own_hierarchy else None)
+        assert summary.histogram is not None
+        cut, parting = (cut_method(spec), summary.histogram, strata.leaves), None
+        try:
+            edges = cut_edges(*cut)
+            parting = cut_parting(*cut) if strata.has_own_hierarchy else None
+        except ValueError as error:
+            raise InputError(f"strata.method: {strata.method}: {error}") from error
+        return cls(edges, parting=parting)
 
 
 def _cost_classes(summary: PoolSummary, bins: int, signatures: Signatures) -> CostClasses:

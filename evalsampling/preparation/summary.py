@@ -12,12 +12,19 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import hash_ids, read_costs, read_features, read_predictions
+from evalsampling.pool.columns import (
+    hash_ids,
+    read_costs,
+    read_features,
+    read_partition,
+    read_predictions,
+)
 from evalsampling.pool.lists import check_item_payload, list_columns
 from evalsampling.preparation.queries import ExpectedQueries
-from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.evaluation import CUT_METHODS
+from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
+from evalsampling.stats.partition import Paths
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.signatures import SignatureCounts, signature_codes
 from evalsampling.stats.strata import CutMethod
@@ -47,6 +54,7 @@ class PoolSummary:
         features: of the rows of least hash, if the strata are cut from features, else None. Of
             queries these are their expected gains.
         costs: least and greatest cost of a label, (inf, -inf) if all cost the same.
+        paths: leaves that columns of the pool name, else None.
     """
 
     rows: int
@@ -55,6 +63,7 @@ class PoolSummary:
     signatures: SignatureCounts | None
     features: FeatureSample | None
     costs: tuple[float, float] = (math.inf, -math.inf)
+    paths: Paths | None = None
 
     def __add__(self, other: "PoolSummary") -> "PoolSummary":
         """Return the summary of both parts of the pool together."""
@@ -65,6 +74,7 @@ class PoolSummary:
             _add(self.signatures, other.signatures),
             _add(self.features, other.features),
             _union(self.costs, other.costs),
+            _add(self.paths, other.paths),
         )
 
     @functools.cached_property
@@ -117,7 +127,27 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         _range(scores[column] if wants.ranges and column is not None else None) for column in scored
     ]
     costs = _range(read_costs(batch, spec))
-    return PoolSummary(len(batch.rows), histograms, tuple(ranges), signatures, features, costs)
+    paths = None
+    if spec.strata.columns:
+        paths = Paths.from_rows(read_partition(batch, spec), spec.strata.leaves)
+        check_paths(paths, spec)
+    return PoolSummary(
+        len(batch.rows), histograms, tuple(ranges), signatures, features, costs, paths
+    )
+
+
+def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
+    """Check that a partition has no more leaves than are possible.
+
+    Raises:
+        InputError: if it has.
+    """
+    if paths.are_too_many:
+        columns = ", ".join(spec.strata.columns)
+        raise InputError(
+            f"partition.column: {columns}: more than {paths.most} leaves; coarser clusters, or a "
+            f"greater strata.leaves, of at most {MAX_CELLS // 2}"
+        )
 
 
 def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
@@ -147,6 +177,7 @@ class Wanted:
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
         costs: whether labels differ in cost, so that costs must be classed.
+        paths: whether leaves are named by columns.
     """
 
     histogram_bins: int
@@ -155,12 +186,13 @@ class Wanted:
     signatures: bool
     features: bool
     costs: bool = False
+    paths: bool = False
 
     @classmethod
     def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
         """Return what a spec needs."""
         strata = spec.strata
-        by_score = strata.edges is None and not strata.by_features
+        by_score = strata.edges is None and strata.by_score
         by_signature = by_score and math.prod(spec.signature_shape) <= FEW_SIGNATURES
         bins = cut_method(spec).bins(strata.leaves) if by_score else 0
         if by_signature:
@@ -172,6 +204,7 @@ class Wanted:
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
             costs=spec.pool.cost is not None,
+            paths=bool(strata.columns),
         )
 
     @property
@@ -187,7 +220,7 @@ class Wanted:
     @property
     def anything(self) -> bool:
         """Whether a first pass is needed at all."""
-        wanted = self.ranges, self.signatures, self.features, self.costs
+        wanted = self.ranges, self.signatures, self.features, self.costs, self.paths
         return bool(self.histogram_bins or any(wanted))
 
 
@@ -217,7 +250,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
         named.append(pool.id)
     if wants.features:
         named += pool.features
-    named.append(pool.cost)
+    named += [*spec.strata.columns, pool.cost]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

@@ -12,7 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.inference.score_calibration import (
+    Calibration,
+    check_calibration,
+    recalibrated,
+)
 from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
@@ -55,7 +59,7 @@ class ActiveRisk(DeviationSampler):
 
     model: str = "scores"
     class_prior: tuple[float, ...] | None = None
-    calibration: str | None = None
+    calibration: Calibration = None
     classes: int = 2
     name = "active_risk"
 

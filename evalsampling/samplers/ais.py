@@ -8,9 +8,11 @@ References:
 
 import dataclasses
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
+from evalsampling.inference.own_model import OwnModel, is_own, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.on_cells import (
@@ -21,17 +23,21 @@ from evalsampling.measures.on_cells import (
 )
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, atom_norms, cell_norms
+from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-from evalsampling.stats.oracle import fit_dirichlet_tree, predict_stochastic
+from evalsampling.stats.oracle import TreePrior, fit_dirichlet_tree, predict_stochastic
 from evalsampling.stats.tree import LeafTree
 
 MODELS = ("tree", "scores")
 
-_tree = functools.lru_cache(maxsize=8)(LeafTree)
-"""Return the tree of a number of leaves and a branching; cached, since every round needs it."""
+
+@functools.lru_cache(maxsize=8)
+def _even_tree(leaves: int, branching: int) -> LeafTree:
+    """Return the even tree; cached, since every round needs it."""
+    return LeafTree.even(leaves, branching)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,25 +54,88 @@ class AdaptiveImportance(ReplacementSampler):
 
     Attributes:
         branching: children of a node of the tree; the model is flat if this is at least the number
-            of leaves.
-        model: ``tree``; or ``scores`` for the prior probabilities as they are, so that only the
-            chances of labelled rows adapt.
+            of leaves. Where leaves have a hierarchy of their own, that is the tree.
+        model: ``tree``; ``scores`` for the prior probabilities as they are, so that only the
+            chances of labelled rows adapt; or a function (`inference.own_model.OwnModel`).
         accelerate: False to fit the tree by expectation-maximization alone, as [MR] does; on
             large pools that does not move (`stats.oracle.fit_dirichlet_tree`).
+        epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.
+        alpha: concentration of the labels, one number or one for each class
+            (`stats.oracle.TreePrior`).
+        beta: concentration of the branches, above 0.
+        prior_weight: rows that a prior probability of 1 counts as, above 0.
+        classes: number of classes, by which alpha is checked; None if it is not known.
     """
 
     branching: int = 2
-    model: str = "tree"
+    model: str | OwnModel = "tree"
     accelerate: bool = True
+    epsilon: float = FLOOR
+    alpha: float | tuple[float, ...] = 1.0
+    beta: float = 1.0
+    prior_weight: float = 1.0
+    classes: int | None = None
     name = "ais"
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
+        if not is_own(self.model) and self.model not in MODELS:
+            raise ValueError(
+                f"model must be one of tree, scores, module:object, got {self.model!r}"
+            )
         if not isinstance(self.accelerate, bool):
             raise ValueError(f"accelerate must be true or false, got {self.accelerate!r}")
+        for key in ("epsilon", "beta", "prior_weight"):
+            above_0(key, getattr(self, key))
+        self._check_alpha()
+
+    def _check_alpha(self) -> None:
+        """Check the concentration of the labels, and keep a list as a tuple."""
+        if isinstance(self.alpha, list | tuple):
+            if self.classes not in (None, len(self.alpha)):
+                raise ValueError(
+                    f"alpha must be one number, or one for each of the {self.classes} classes, "
+                    f"got {len(self.alpha)}"
+                )
+            object.__setattr__(self, "alpha", tuple(self.alpha))
+        for alpha in np.atleast_1d(np.asarray(self.alpha, dtype=object)):
+            if above_0("alpha", alpha) < 1 and not self.stochastic:
+                raise ValueError(
+                    f"alpha must be at least 1 for a deterministic oracle, got {alpha}"
+                )
+
+    @property
+    def concentration(self) -> TreePrior:
+        """What the tree has before any label."""
+        return TreePrior(self.alpha, self.beta, self.prior_weight)
+
+    def _tree(self, table: CellTable) -> LeafTree:
+        """Return the tree over the leaves: their own hierarchy if they have one."""
+        if table.parting is None:
+            return _even_tree(table.leaves, self.branching)
+        if "tree" not in table.memory:
+            table.memory["tree"] = LeafTree.parted(table.parting)
+        tree: LeafTree = table.memory["tree"]
+        return tree
+
+    def _model(
+        self, table: CellTable, history: History, by_tree: Callable[[FloatArray], FloatArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return P(y|cell), shape (cells, classes), and its mean in leaves, (leaves, classes).
+
+        Args:
+            table: the cells.
+            history: rounds and labels so far.
+            by_tree: returns the posterior of the tree in leaves, given the prior there.
+        """
+        if not isinstance(self.model, str):
+            response = probabilities("sampler.model", self.model, table, history, FLOOR)
+            return response, dataclasses.replace(table, prior=response).leaf_prior
+        # A class that the prior excludes keeps a small probability.
+        posterior = np.maximum(table.leaf_prior, FLOOR)
+        posterior = by_tree(posterior) if self.model == "tree" else posterior
+        return posterior[table.leaf], posterior
 
     @property
     def needs_classes(self) -> bool:
@@ -79,36 +148,40 @@ class AdaptiveImportance(ReplacementSampler):
         return not self.stochastic
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the asymptotically optimal proposal, given the labels so far."""
-        # A class that the prior excludes keeps a small probability.
-        prior = np.maximum(table.leaf_prior, FLOOR)
-        if self.stochastic:
-            return self._for_stochastic(table, history, prior)
-        return self._for_deterministic(table, history, prior)
+        """Return the asymptotically optimal proposal, given the labels so far.
 
-    def _for_deterministic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
+        Raises:
+            InputError: if the measure is undefined, or a model of the user's own returns no
+                probabilities.
+        """
+        if self.stochastic:
+            return self._for_stochastic(table, history)
+        return self._for_deterministic(table, history)
+
+    def _for_deterministic(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal for an oracle that gives a row the same label every time."""
         atom = history.labelled
         cell, label = history.cell[atom], history.label[atom]
-        posterior = prior
-        if self.model == "tree":
+
+        def by_tree(prior: FloatArray) -> FloatArray:
             labelled = np.zeros((table.leaves, table.classes))
             np.add.at(labelled, (table.leaf[cell], label), 1)
-            posterior = fit_dirichlet_tree(
-                tree=_tree(table.leaves, self.branching),
+            return fit_dirichlet_tree(
+                tree=self._tree(table),
                 prior=prior,
                 labelled=labelled,
                 unlabelled=table.leaf_count - labelled.sum(axis=1),
                 start=history.rounds[-1].posterior if history.rounds else None,
                 accelerate=self.accelerate,
+                concentration=self.concentration,
             ).posterior
 
+        response, posterior = self._model(table, history, by_tree)
         free = table.count - np.bincount(cell, minlength=len(table))
-        response = posterior[table.leaf]
         outputs = history.outputs.take(atom)
         risk = model_risk(self.measure, table, free[:, None] * response)
         risk = (risk + self.measure.mean_loss(outputs, label, np.ones(len(atom)))) / table.rows
-        floor = FLOOR * max(free.sum(), 1) / table.rows
+        floor = self.epsilon * max(free.sum(), 1) / table.rows
         value = np.sum(cell_norms(self.measure, table, risk, floor) * response, axis=1)
         atom_value = atom_norms(self.measure, table, history, risk, floor)
         total = np.sum(free * value) + atom_value.sum()
@@ -116,21 +189,21 @@ class AdaptiveImportance(ReplacementSampler):
             value, atom_value, total = np.ones(len(table)), np.ones(len(atom)), table.rows
         return Proposal(value / total, atom, atom_value / total, posterior)
 
-    def _for_stochastic(self, table: CellTable, history: History, prior: FloatArray) -> Proposal:
+    def _for_stochastic(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal for an oracle whose label of a row may vary between questions."""
-        posterior = prior
-        if self.model == "tree":
+
+        def by_tree(prior: FloatArray) -> FloatArray:
             sample = self.weigh(table, history)
             votes = history.votes(sample.question)
             leaf = table.leaf[history.cell[sample.question[votes.row]]]
             counts = np.zeros((table.leaves, table.classes))
             np.add.at(counts, (leaf, votes.label), votes.spread(sample.weight_sum))
-            tree = _tree(table.leaves, self.branching)
-            posterior = predict_stochastic(tree, prior, counts)
-        response = posterior[table.leaf]
+            return predict_stochastic(self._tree(table), prior, counts, self.concentration)
+
+        response, posterior = self._model(table, history, by_tree)
         risk = model_risk(self.measure, table, table.count[:, None] * response) / table.rows
         # eps_t bounds the square here, which `loss_norms` takes the root of.
-        floor = np.sqrt(FLOOR / (len(history.rounds) + 1))
+        floor = np.sqrt(self.epsilon / (len(history.rounds) + 1))
         norms = cell_norms(self.measure, table, risk, floor)
         value = np.sqrt(np.sum(norms**2 * response, axis=1))
         if not value.any():  # No row adds, so any will do.

@@ -1,6 +1,8 @@
 """Builds the sampler that a spec names."""
 
 import dataclasses
+import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,9 +38,10 @@ def build_sampler(
         raise InputError(f"sampler: {chosen.name}: queries are drawn by ranking or passive")
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
-    if maker.queries_ranks and spec.strata.by_features:
+    if maker.queries_ranks and not spec.strata.by_score:
         raise InputError(
-            f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd"
+            f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd, and "
+            "there can be no partition"
         )
     if maker.queries_ranks and spec.money is not None:
         raise InputError(
@@ -52,9 +55,10 @@ def build_sampler(
         field.name for field in dataclasses.fields(maker)
     }:
         parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}
-    if isinstance(parameters.get("weights"), str):
-        reference = parameters["weights"]
-        parameters["weights"] = load_object("sampler.weights", reference, spec.pool.directory)
+    for key in ("weights", "model", "calibration"):
+        reference = parameters.get(key)
+        if isinstance(reference, str) and (":" in reference or key == "weights"):
+            parameters[key] = _function(key, reference, spec)
     given = {
         "measure": build_driver(spec, ranges),
         "oracle": spec.labels.oracle,
@@ -83,12 +87,35 @@ def _class_of(name: str, spec: EvaluationSpec) -> type[Sampler]:
     return BY_NAME.find("sampler", name, spec.pool.directory)
 
 
+def _function(key: str, reference: str, spec: EvaluationSpec) -> Any:
+    """Return the function that a parameter names.
+
+    Raises:
+        InputError: if there is none.
+    """
+    loaded = load_object(f"sampler.{key}", reference, spec.pool.directory)
+    if isinstance(loaded, type):
+        raise InputError(f"sampler.{key}: {reference} is a class, where a function is wanted")
+    if key != "weights" and not callable(loaded):
+        raise InputError(f"sampler.{key}: {reference} is no function of cells and labels")
+    return loaded
+
+
+def _reference(value: Any) -> Any:
+    """Return ``module:name`` of a function of a module; anything else as it is."""
+    if not inspect.isfunction(value) or not value.__qualname__.isidentifier():
+        return value
+    module = sys.modules.get(value.__module__)
+    is_there = getattr(module, value.__name__, None) is value
+    return f"{value.__module__}:{value.__name__}" if is_there else value
+
+
 def entry_of(item: Any) -> Any:
-    """Return an entry ``sampler`` of a spec in which a class is replaced by its name.
+    """Return an entry ``sampler`` of a spec in which classes and functions have their names.
 
     Args:
-        item: a class, a mapping whose ``name`` may be a class, or anything else, which is returned
-            as it is.
+        item: a class, a mapping whose ``name`` may be a class and whose parameters may be
+            functions, or anything else, which is returned as it is.
 
     Raises:
         InputError: if it is an instance of a sampler: an evaluation makes that for its measure.
@@ -99,7 +126,8 @@ def entry_of(item: Any) -> Any:
             "{'name': class, 'parameter': value}: it is made for the first measure"
         )
     if isinstance(item, Mapping):
-        return {**item, "name": entry_of(item["name"])} if "name" in item else item
+        named = {key: _reference(value) for key, value in item.items()}
+        return {**named, "name": entry_of(item["name"])} if "name" in item else named
     if isinstance(item, type) and issubclass(item, Sampler):
         return BY_NAME.references(item)[0]
     return item

@@ -9,10 +9,15 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.inference.score_calibration import check_calibration, recalibrated_table
+from evalsampling.inference.score_calibration import (
+    Calibration,
+    check_calibration,
+    recalibrated_table,
+)
 from evalsampling.measures.on_cells import cells_adding_to, model_risk
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.samplers.optimal import FLOOR, cell_norms
+from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -29,10 +34,13 @@ class Importance(ReplacementSampler):
 
     Attributes:
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
-            before each round; None for the prior as it is, the same for every round.
+            before each round, or a function (`inference.own_model.OwnModel`); None for the prior as
+            it is, the same for every round.
+        epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.
     """
 
-    calibration: str | None = None
+    calibration: Calibration = None
+    epsilon: float = FLOOR
     name = "importance"
     trusts_prior = True
 
@@ -40,6 +48,7 @@ class Importance(ReplacementSampler):
         """Check the parameters."""
         super().__post_init__()
         check_calibration(self.calibration)
+        above_0("epsilon", self.epsilon)
 
     @property
     def needs_classes(self) -> bool:
@@ -53,7 +62,7 @@ class Importance(ReplacementSampler):
         prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]
         mass = table.count.astype(np.float64)[:, None] * prior
         risk = model_risk(self.measure, table, mass) / table.rows
-        norms = cell_norms(self.measure, table, risk, FLOOR)
+        norms = cell_norms(self.measure, table, risk, self.epsilon)
         if self.stochastic:
             value = np.sqrt(np.sum(norms**2 * prior, axis=1))
         else:

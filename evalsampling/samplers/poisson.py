@@ -17,8 +17,13 @@ from evalsampling.inference.nonresponse import (
     rows_represented,
     share_answered,
 )
+from evalsampling.inference.random_answers import with_random_answers
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.inference.score_calibration import (
+    Calibration,
+    check_calibration,
+    recalibrated,
+)
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
@@ -75,7 +80,7 @@ class Poisson(Sampler):
     delta: float = 0.1
     smoothing: float = 1.0
     online: str | None = None
-    calibration: str | None = None
+    calibration: Calibration = None
     estimator: str = "ratio"
     correct_bias: bool = False
     cap: bool = False
@@ -261,14 +266,14 @@ class Poisson(Sampler):
         (`inference.nonresponse`): those with one have the chance of the round times the share of
         their class that is labelled.
 
-        With a stochastic oracle the variance is that of [Y] eq. 27 without its second term, which
-        would need several answers for each row: it errs on the large side.
+        With a stochastic oracle the variance is that of rows and of their answers at random
+        (`inference.random_answers`).
         """
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
-        sample = weigh(table, history, rounds)
+        sample, inclusion = weigh(table, history, rounds)
         weighed = np.flatnonzero(sample.weight_sum + sample.weight)
-        return dataclasses.replace(
+        sample = dataclasses.replace(
             sample,
             question=weighed,
             weight=sample.weight[weighed],
@@ -276,11 +281,19 @@ class Poisson(Sampler):
             weight_sum=np.sqrt(sample.weight_square_sum[weighed]),
             group=np.zeros(len(weighed), dtype=np.int64),
         )
+        if not self.stochastic:
+            return sample
+        cell = history.cell[weighed]
+        group = cell if self.online is None else cell + len(table) * history.met[weighed]
+        votes = history.votes(weighed)
+        return with_random_answers(
+            sample, votes, inclusion[weighed], group, table.count[cell].astype(np.float64)
+        )
 
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
-    ) -> WeightedSample:
-        """Return weights of all questions, 0 without a label; the rounds are one sample.
+    ) -> tuple[WeightedSample, FloatArray]:
+        """Return weights and chances of all questions, 0 without a label; rounds are one sample.
 
         A round without any label still leaves fewer rows to later rounds.
         """
@@ -294,13 +307,14 @@ class Poisson(Sampler):
         weight = np.divide(
             1 / table.rows, inclusion, out=np.zeros(len(history)), where=inclusion > 0
         )
-        square = weight**2 if self.stochastic else (1 - inclusion) * weight**2
-        return _sample(weight, square, len(rows))
+        return _sample(weight, (1 - inclusion) * weight**2, len(rows)), inclusion
 
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
-    ) -> WeightedSample:
+    ) -> tuple[WeightedSample, FloatArray]:
         """Return weights of all questions; each round is a sample, known rows aside or again.
+
+        The chances that come with them are those of the last round that drew a row.
 
         With known rows aside, those that a round draws stand for all rows without a label so far;
         else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
@@ -312,7 +326,7 @@ class Poisson(Sampler):
         if self.online == "include":
             represented = rows_represented(history, table, ask_again=self._asks_again)
         labelled = history.label != NO_LABEL
-        weight, square = np.zeros(len(history)), np.zeros(len(history))
+        weight, square, chances = np.zeros((3, len(history)))
         for number in np.flatnonzero(share):
             drawn_round, share_of_round = rounds[number], share[number]
             is_labelled = labelled[drawn_round.question]
@@ -328,9 +342,9 @@ class Poisson(Sampler):
                 of_draw = represented[drawn_in == number][is_labelled]
                 inclusion = drawn_round.chance[history.cell[drawn]] / of_draw
             weight[drawn] += share_of_round / (inclusion * table.rows)
-            spread = 1.0 if self.stochastic else 1 - inclusion
-            square[drawn] += share_of_round**2 * spread / (inclusion * table.rows) ** 2
-        return _sample(weight, square, int(labelled.sum()))
+            square[drawn] += share_of_round**2 * (1 - inclusion) / (inclusion * table.rows) ** 2
+            chances[drawn] = inclusion
+        return _sample(weight, square, int(labelled.sum())), chances
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input set up for the difference or the ratio estimator."""

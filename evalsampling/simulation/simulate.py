@@ -52,6 +52,7 @@ class Plan:
             which take a tenth of a second each time.
         assumption_light: whether assumption-light intervals are made, which takes time too.
         by_cost: whether budgets are money.
+        votes: answers to each question of a stochastic oracle.
     """
 
     budgets: tuple[float, ...]
@@ -64,6 +65,7 @@ class Plan:
     hidden: HiddenPrior | None = None
     assumption_light: bool = True
     by_cost: bool = False
+    votes: int = 1
 
 
 def simulate(
@@ -88,11 +90,14 @@ def simulate(
         The object `simulate --json` prints.
 
     Raises:
-        InputError: if the truth of a measure is undefined, or the oracle is stochastic: then one
-            label a row is not the truth.
+        InputError: if the truth of a measure is undefined, or the pool has rates of labels and a
+            sampler's oracle is deterministic, or the other way round.
     """
-    if any(sampler.stochastic for sampler in samplers):
-        raise InputError("labels.oracle: only a deterministic oracle can be simulated from labels")
+    for sampler in samplers:
+        if sampler.stochastic and known.rate is None:
+            raise InputError("labels.oracle: stochastic needs the probabilities of the labels")
+        if known.rate is not None and not sampler.stochastic:
+            raise InputError("labels.oracle: probabilities of labels need stochastic")
     truth = [known.value(measure_of(requested)) for requested in measures]
     for measure, value in zip(measures, truth, strict=True):
         if not np.any(np.isfinite(value)):
@@ -155,7 +160,7 @@ def run_repeat(
         ),
         hidden=plan.hidden,
     )
-    oracle = Urns(pool, int(seeds[1]))
+    oracle = Urns(pool, int(seeds[1]), plan.votes)
     started, stuck, points = time.process_time(), 0, []
     for budget in plan.budgets:
         while (left := _left(budget, analysis, plan.by_cost)) > 0:
@@ -208,7 +213,7 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
 
 def _divergence(analysis: Analysis, pool: KnownPool) -> float | None:
     sampler = analysis.sampler
-    if pool.outputs.grades is not None:  # No best one is known of queries.
+    if pool.outputs.grades is not None or sampler.stochastic:  # no best one is known of these
         return None
     proposal = sampler.proposal(analysis.table, analysis.history)
     if proposal is None or not analysis.table.covers(pool.label):

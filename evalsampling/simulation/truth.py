@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.measures.calibrated import measure_of
@@ -48,6 +49,9 @@ class KnownPool:
         count: shape (kinds,): number of rows.
         outputs: outputs for the rows of each kind.
         systems: names of the systems.
+        rate: shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the
+            likeliest of; None if a row has its label. Rows of a kind have the same to one part in
+            1,024, and the mean stands for them.
     """
 
     table: CellTable
@@ -56,6 +60,7 @@ class KnownPool:
     count: IntArray
     outputs: Outputs
     systems: tuple[str | None, ...] = (None,)
+    rate: FloatArray | None = None
 
     @classmethod
     def read(cls, spec: EvaluationSpec, stratification: Stratification, truth: Path) -> "KnownPool":
@@ -64,8 +69,8 @@ class KnownPool:
         Args:
             spec: of the evaluation.
             stratification: how the pool is cut into cells (`preparation.local.stratify_pool`).
-            truth: Parquet or CSV file with the spec's id column and ``label``; for queries see
-                `graded_queries.Grades.read`.
+            truth: Parquet or CSV file with the spec's id column and ``label``, or probabilities of
+                labels if the oracle is stochastic; for queries see `graded_queries.Grades.read`.
 
         Raises:
             InputError: for anything wrong with either.
@@ -81,8 +86,9 @@ class KnownPool:
         parts: list[_Kinds] = []
         for cells in read_cells(spec, stratification):
             sums.add(cells)
-            label = labels.codes_of(cells.batch, cells.ids)
-            parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine))
+            place = labels.places_of(cells.batch, cells.ids)
+            label, rate = labels.codes[place], None if labels.rates is None else labels.rates[place]
+            parts.append(_Kinds.of_rows(cells.cell, label, cells.outputs, edges, fine, rate))
             parts = [_Kinds.merged(parts)] if len(parts) > 64 else parts
         table = stratification.table(sums.total)
         kinds = _Kinds.merged(parts)
@@ -93,11 +99,12 @@ class KnownPool:
             count=kinds.count,
             outputs=kinds.outputs,
             systems=systems,
+            rate=kinds.rate,
         )
 
     @functools.cached_property
     def labels(self) -> IntArray:
-        """True labels in each cell, shape (cells, classes)."""
+        """True labels in each cell, shape (cells, classes); the likeliest where answers differ."""
         labels = np.zeros((len(self.table), self.table.classes), dtype=np.int64)
         np.add.at(labels, (self.cell, self.label), self.count)
         return labels
@@ -105,7 +112,13 @@ class KnownPool:
     def value(self, measure: Measure) -> FloatArray:
         """Return the true values of a measure's components, NaN where they are undefined."""
         weight = self.count / self.table.rows
-        return measure.value(measure.mean_loss(self.outputs, self.label, weight))
+        if self.rate is None:
+            return measure.value(measure.mean_loss(self.outputs, self.label, weight))
+        risks = [
+            measure.mean_loss(self.outputs, np.full(len(weight), y), weight * chance)
+            for y, chance in enumerate(self.rate.T)
+        ]
+        return measure.value(np.sum(risks, axis=0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,11 +129,13 @@ class _Kinds:
         key: shape (kinds, columns), distinct: cell code, label, then bins of outputs.
         count: shape (kinds,): rows of each kind.
         outputs: means over the rows of each kind.
+        rate: likewise, shape (kinds, classes), if answers differ.
     """
 
     key: IntArray
     count: IntArray
     outputs: Outputs
+    rate: FloatArray | None = None
 
     @classmethod
     def of_rows(
@@ -130,6 +145,7 @@ class _Kinds:
         outputs: Outputs,
         edges: Sequence[FloatArray],
         fine: Sequence[bool],
+        rate: FloatArray | None = None,
     ) -> "_Kinds":
         columns = [cell, label, *outputs.prediction.T]
         for system, (cuts, by_probability) in enumerate(zip(edges, fine, strict=True)):
@@ -138,8 +154,10 @@ class _Kinds:
             if by_probability:
                 steps = np.floor(outputs.probability[:, system] * _FINEST)
                 columns += list(steps.astype(np.int64).T)
+        if rate is not None:
+            columns += list(np.floor(rate * _FINEST).astype(np.int64).T)
         ones = np.ones(len(cell), dtype=np.int64)
-        return cls._grouped(np.stack(columns, axis=1), ones, outputs)
+        return cls._grouped(np.stack(columns, axis=1), ones, outputs, rate)
 
     @classmethod
     def merged(cls, parts: Sequence["_Kinds"]) -> "_Kinds":
@@ -147,10 +165,13 @@ class _Kinds:
             np.concatenate([part.key for part in parts]),
             np.concatenate([part.count for part in parts]),
             Outputs.concatenate([part.outputs for part in parts]),
+            None if parts[0].rate is None else np.concatenate([p.rate for p in parts]),
         )
 
     @classmethod
-    def _grouped(cls, key: IntArray, count: IntArray, outputs: Outputs) -> "_Kinds":
+    def _grouped(
+        cls, key: IntArray, count: IntArray, outputs: Outputs, rate: FloatArray | None
+    ) -> "_Kinds":
         order = np.lexsort(key.T[::-1])
         ordered = key[order]
         starts = np.ones(len(order), dtype=bool)
@@ -177,6 +198,7 @@ class _Kinds:
                 mean(outputs.probability),
                 cost=None if outputs.cost is None else mean(outputs.cost),
             ),
+            None if rate is None else mean(rate),
         )
 
 
@@ -203,11 +225,12 @@ def _distinctions(
 
 @dataclasses.dataclass(frozen=True)
 class _Truth:
-    """True labels by id."""
+    """True labels by id: codes, and rates (n, classes) where answers are at random."""
 
     path: Path
     ids: pa.Array
     codes: IntArray
+    rates: FloatArray | None = None
 
     @classmethod
     def read(cls, path: Path, spec: EvaluationSpec) -> "_Truth":
@@ -224,11 +247,25 @@ class _Truth:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        codes = spec.labels.space.true_codes(_TruthColumns.of(batch))
-        return cls(path, _distinct_ids(batch, name), codes)
+        space, columns, ids = spec.labels.space, _TruthColumns.of(batch), _distinct_ids(batch, name)
+        if spec.labels.oracle == "stochastic":
+            rates = space.true_rates(columns)
+            if np.all(rates.max(axis=1) == 1):
+                raise InputError(
+                    f"{path}: all labels are certain; labels.oracle: stochastic needs rates, "
+                    f"in a column for each class ({FLAG}{space.names[0]}) or, of two, in {LABEL}"
+                )
+            return cls(path, ids, rates.argmax(axis=1), rates)
+        try:
+            return cls(path, ids, space.true_codes(columns))
+        except InputError as error:
+            if not _holds_rates(columns, space):
+                raise
+            words = "probabilities of labels need labels.oracle: stochastic"
+            raise InputError(f"{error}; {words}") from error
 
-    def codes_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
-        """Return the true label codes of rows, shape (n,)."""
+    def places_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
+        """Return the places of the labels of rows, shape (n,)."""
         labelled = self.ids
         if labelled.type != ids.type:
             ids, labelled = ids.cast(pa.string()), labelled.cast(pa.string())
@@ -239,7 +276,7 @@ class _Truth:
                 f"{batch.path}: row {batch.first_row + row}: "
                 f"id {ids[row].as_py()!r} has no label in {self.path}"
             )
-        return self.codes[place.to_numpy()]
+        return np.asarray(place.to_numpy().astype(np.int64))
 
 
 class _TruthColumns(LabelColumns):
@@ -254,6 +291,15 @@ class _TruthColumns(LabelColumns):
             except pa.ArrowInvalid as error:
                 raise self.error(name, 0, f"must be numbers: {one_line(error)}") from error
         return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
+
+
+def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
+    """Tell whether a file holds probabilities of labels."""
+    try:
+        space.true_rates(columns)
+    except InputError:
+        return False
+    return True
 
 
 def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:

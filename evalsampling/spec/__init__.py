@@ -4,8 +4,8 @@ from evalsampling.spec.evaluation import MAX_CELLS as MAX_CELLS
 from evalsampling.spec.evaluation import EvaluationSpec as EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize as RoundSize
 from evalsampling.spec.evaluation import SamplerSpec as SamplerSpec
-from evalsampling.spec.evaluation import StrataSpec as StrataSpec
 from evalsampling.spec.labels import LabelsSpec as LabelsSpec
 from evalsampling.spec.measures import MeasureSpec as MeasureSpec
 from evalsampling.spec.pool import PoolSpec as PoolSpec
+from evalsampling.spec.strata import StrataSpec as StrataSpec
 from evalsampling.spec.systems import SystemSpec as SystemSpec

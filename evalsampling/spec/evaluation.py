@@ -1,7 +1,6 @@
 """One evaluation as its spec file describes it."""
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 import yaml
 
 from evalsampling.errors import InputError
-from evalsampling.parts.registry import Registry
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
@@ -21,6 +19,7 @@ from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute
 from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.strata import StrataSpec, of_moments, read_strata, strata_mapping
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
 
@@ -30,22 +29,6 @@ MAX_CELLS = 4096
 LARGEST_ROUND = 10**9
 """Size at which a growing round stops growing."""
 
-CUT_METHODS: Registry[Any] = Registry(
-    "cut_methods",
-    {
-        "csf": "evalsampling.stats.strata:CSF",
-        "geometric": "evalsampling.stats.strata:GEOMETRIC",
-        "equal_width": "evalsampling.stats.strata:EQUAL_WIDTH",
-        "equal_count": "evalsampling.stats.strata:EQUAL_COUNT",
-        "log_rank": "evalsampling.stats.strata:LOG_RANK",
-    },
-    "evalsampling.stats.strata:CutMethod",
-)
-"""Ways to cut strata from scores, by name."""
-
-KD = "kd"
-"""Strata that a k-d tree cuts from features."""
-
 STOP_INTERVALS = ("default", "assumption-light")
 """Intervals whose width may end an evaluation: the second kind may be looked at often."""
 
@@ -54,28 +37,6 @@ TESTS = ("anytime", "fixed")
 
 WORKSPACE_STORES = ("gs",)
 """Schemes of our own stores that can hold a workspace, as they create a file only if it is new."""
-
-
-@dataclasses.dataclass(frozen=True)
-class StrataSpec:
-    """How the score is cut into leaves and the leaves into a tree.
-
-    Attributes:
-        method: name in `CUT_METHODS`, ``module:object``, or ``kd`` for a k-d tree over features.
-        leaves: most leaves wanted.
-        branching: children of a node of the tree.
-        edges: explicit interior edges, strictly increasing, or None to compute them.
-    """
-
-    method: str
-    leaves: int
-    branching: int
-    edges: tuple[float, ...] | None
-
-    @property
-    def by_features(self) -> bool:
-        """Whether the leaves are cut from features, so that no score is needed."""
-        return self.method == KD and self.edges is None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,17 +177,17 @@ class EvaluationSpec:
         """
         top = Section("", content, is_stored)
         top.check_keys(
-            "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
+            "pool", "labels", "measure", "strata", "partition", "sampler", "budget", "round_size",
             "confidence", "hidden", "seed", "sink", "stop", "workspace",
-            below={"pool": POOL_KEYS, "labels": LABELS_KEYS},
+            below={"pool": POOL_KEYS, "labels": LABELS_KEYS, "sampler": ("model",)},
         )  # fmt: skip
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = _strata(top.section("strata"))
-        pool = read_pool(section, labels, str(directory), strata.by_features)
+        strata = read_strata(top)
+        pool = read_pool(section, labels, str(directory), strata)
         if labels.space.has_items:
-            strata = _of_moments(strata, top.section("strata"))
+            strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
         chosen = top.get("measure", labels.space.default_measure)
         listed = chosen if isinstance(chosen, list) else [chosen]
@@ -273,18 +234,11 @@ class EvaluationSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
-        strata: dict[str, Any] = {
-            "method": self.strata.method,
-            "leaves": self.strata.leaves,
-            "branching": self.strata.branching,
-        }
-        if self.strata.edges:
-            strata["edges"] = list(self.strata.edges)
         return {
             "pool": pool_mapping(self.pool, self.labels),
             "labels": labels_mapping(self.labels),
             "measure": [measure.to_mapping() for measure in self.measures],
-            "strata": strata,
+            **strata_mapping(self.strata),
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
             "budget": self.limits.to_mapping(),
             "round_size": dataclasses.asdict(self.round_size),
@@ -329,30 +283,6 @@ class EvaluationSpec:
     def row_classes(self) -> int:
         """Number of classes of a row: 1 for queries, whose items have the grades."""
         return self.signature_shape[0]
-
-
-def _strata(section: Section) -> StrataSpec:
-    section.check_keys("method", "leaves", "branching", "edges")
-    method = section.part("method", CUT_METHODS, "csf", [KD])
-    edges = None if section.get("edges") is None else section.numbers("edges")
-    if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
-        raise InputError("strata.edges: must be strictly increasing")
-    return StrataSpec(
-        method=method,
-        leaves=section.integer("leaves", 256, least=1),
-        branching=section.integer("branching", 2, least=2),
-        edges=edges,
-    )
-
-
-def _of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
-    """Return the strata of queries, which are cut from moments of their gains."""
-    for key in ("method", "edges"):
-        if section.get(key) not in (None, KD):
-            raise InputError(
-                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
-            )
-    return dataclasses.replace(strata, method=KD)
 
 
 def _round_size(top: Section) -> RoundSize:

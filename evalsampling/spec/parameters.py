@@ -83,6 +83,17 @@ def number(key: str, value: Any) -> float:
     return float(value)
 
 
+def above_0(key: str, value: Any) -> float:
+    """Return a parameter as a float, checked to be a finite number above 0.
+
+    Raises:
+        ValueError: if it is not, naming the key.
+    """
+    if number(key, value) <= 0:
+        raise ValueError(f"{key} must be above 0, got {value}")
+    return float(value)
+
+
 def check_count(key: str, value: Any) -> None:
     """Check that a parameter is a whole number of at least 1.
 

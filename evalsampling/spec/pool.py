@@ -10,6 +10,7 @@ from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import READ_FROM, Section, absolute
 from evalsampling.spec.sink import EVERY_BATCH, mistaken_ids
+from evalsampling.spec.strata import StrataSpec
 from evalsampling.spec.systems import (
     Probability,
     SystemSpec,
@@ -74,14 +75,14 @@ class PoolSpec:
         return mistaken_ids(self.payload, self.id, as_it_is)
 
 
-def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features: bool) -> PoolSpec:
+def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec) -> PoolSpec:
     """Return the section ``pool``, checked.
 
     Args:
         section: the section.
         labels: the classes.
         directory: relative paths resolve against it.
-        by_features: whether the strata are cut from features, so that no score is needed.
+        strata: tells whether a score is needed, or features.
 
     Raises:
         InputError: naming the key that is wrong.
@@ -115,22 +116,23 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, by_features:
         payload = (*payload, *(name for name in lists.payload if name not in payload))
         systems = read_rankers(section.section("systems"))
         return dataclasses.replace(pool, systems=systems, payload=payload)
-    score, probability = labels.space.score(section, by_features), read_probability(section, labels)
+    score = labels.space.score(section, not strata.by_score)
+    probability = read_probability(section, labels)
     if section.get("systems") is not None:
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
         score = score or systems[0].score
         probability = probability or systems[0].probability
-        if score is None and not by_features:
+        if score is None and strata.by_score:
             raise InputError("pool.score: missing, and the first system has no score either")
     else:
-        score = score if by_features else score or "score"
+        score = score or "score" if strata.by_score else score
         systems = (read_system(section, None, labels, score, "prediction"),)
     features = section.columns("features")
-    if by_features and not features:
+    if strata.by_features and not features:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
-    if labels.space.needs_columns and probability is None and not by_features:
+    if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(
             f"pool.probability: with {labels.space.size}, name a column for each "
             "(probability: {class: column, ...})"

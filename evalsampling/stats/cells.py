@@ -47,6 +47,8 @@ class CellTable:
         upper: shape (kinds, systems): greatest scores; None if all scores of a kind are equal.
         cost_class: shape (cells,): class of costs of each cell, in [0, classes of costs); None if
             all labels cost the same.
+        parting: shape (leaves - 1,): level at which each two neighbouring leaves part in their own
+            hierarchy, from 1; None if they have none.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
     """
@@ -61,6 +63,7 @@ class CellTable:
     outputs: Outputs
     upper: FloatArray | None = None
     cost_class: IntArray | None = None
+    parting: IntArray | None = None
     numbers: PermanentNumbers | None = None
 
     def __len__(self) -> int:
@@ -212,6 +215,7 @@ class CellGrid:
         signatures: the slots.
         upper: shape (bins,): greatest score in each bin; None if it is `score`.
         costs: classes of costs, None if all labels cost the same.
+        parting: hierarchy of the leaves: see `CellTable`.
     """
 
     leaf: IntArray
@@ -220,6 +224,7 @@ class CellGrid:
     signatures: Signatures
     upper: FloatArray | None = None
     costs: CostClasses | None = None
+    parting: IntArray | None = None
 
     @property
     def cells(self) -> int:
@@ -304,4 +309,5 @@ class CellGrid:
             ),
             upper=upper,
             cost_class=None if cost is None else cost_class,
+            parting=self.parting,
         )

@@ -77,6 +77,8 @@ class History:
         shares: shape (questions, classes): share of each class among the answers of a stochastic
             oracle to a question, a row of zeros where all answers are the label; None if that is
             so everywhere.
+        answers: shape (questions,): number of answers to each question, 0 without a label; None if
+            each has at most one.
         taken: arrivals of labels, in order; a workspace has its deliveries instead.
     """
 
@@ -88,6 +90,7 @@ class History:
     rounds: tuple[Round, ...] = ()
     corrected: Mapping[int, int] = dataclasses.field(default_factory=dict)
     shares: FloatArray | None = None
+    answers: IntArray | None = None
     taken: tuple[Taken, ...] = ()
 
     @classmethod
@@ -133,7 +136,8 @@ class History:
     def votes(self, question: IntArray) -> Votes:
         """Return the answers to labelled questions, in the order of ``question``."""
         shares = None if self.shares is None else self.shares[question]
-        return Votes.of_labels(self.label[question], shares)
+        answers = None if self.answers is None else self.answers[question]
+        return Votes.of_labels(self.label[question], shares, answers)
 
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
@@ -198,6 +202,7 @@ class History:
             kept_rounds,
             {key: min(at, rounds) for key, at in self.corrected.items() if key < questions},
             None if self.shares is None else self.shares[kept],
+            None if self.answers is None else self.answers[kept],
             tuple(_first_taken(self.taken, questions, rounds)),
         )
 
@@ -223,9 +228,11 @@ class History:
         The questions are about the rows at (cell, rank). Slices that are not given are -1, unknown.
         """
         slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
-        shares = self.shares
+        shares, answers = self.shares, self.answers
         if shares is not None:
             shares = np.concatenate([shares, np.zeros((len(cell), shares.shape[1]))])
+        if answers is not None:
+            answers = np.concatenate([answers, np.zeros(len(cell), dtype=np.int64)])
         return History(
             np.concatenate([self.cell, cell]),
             np.concatenate([self.rank, rank]),
@@ -235,23 +242,27 @@ class History:
             (*self.rounds, drawn),
             self.corrected,
             shares,
+            answers,
             self.taken,
         )
 
     def with_labels(self, label: IntArray) -> "History":
         """Return the history with the labels of all questions replaced, shape (questions,).
 
-        A label that changes stands for all answers to its question.
+        A label that changes stands for all answers to its question, as a single one.
         """
-        shares, changed = self.shares, np.flatnonzero(label != self.label)
+        shares, answers = self.shares, self.answers
+        changed = np.flatnonzero(label != self.label)
         if shares is not None:
             shares = np.where((label == self.label)[:, None], shares, 0.0)
+        if answers is not None:
+            answers = np.where(label == self.label, answers, label != NO_LABEL)
         taken = self.taken
         if len(changed):
             codes = dict(zip(changed.tolist(), label[changed].tolist(), strict=True))
             replace = bool(np.any(self.label[changed] != NO_LABEL))
             taken = (*taken, Taken(len(self.rounds), codes, replace))
-        return dataclasses.replace(self, label=label, shares=shares, taken=taken)
+        return dataclasses.replace(self, label=label, shares=shares, answers=answers, taken=taken)
 
     def with_corrections(self, label: IntArray) -> "History":
         """Return the history with labels replaced, shape (questions,), and corrections noted."""

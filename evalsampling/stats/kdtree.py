@@ -157,6 +157,15 @@ class KdTree:
         """Number of leaves."""
         return len(self.feature) // 2 + 1
 
+    @property
+    def parting(self) -> IntArray:
+        """Level of the tree at which each two neighbouring leaves part, from 1: (leaves - 1,)."""
+        layout = self._layout
+        parting = np.zeros(self.leaves - 1, dtype=np.int64)
+        splits = np.flatnonzero(self.feature != _LEAF)
+        parting[layout.leaf[layout.left[splits] + 1] - 1] = layout.level[splits] + 1
+        return parting
+
     def find(self, features: npt.NDArray[np.floating]) -> IntArray:
         """Return the leaf of each row, shape (n,), in [0, leaves).
 
@@ -196,6 +205,7 @@ class KdTree:
             threshold=np.where(self.feature == _LEAF, np.inf, self.threshold),
             left=left,
             leaf=leaf,
+            level=depth,
             depth=int(depth.max()),
         )
 
@@ -223,6 +233,7 @@ class _Layout:
         threshold: shape (nodes,): infinite in a leaf.
         left: shape (nodes,): the left child, a leaf's own number.
         leaf: shape (nodes,): number of the first leaf at or below each node.
+        level: shape (nodes,): number of splits above each node.
         depth: greatest number of splits above a leaf.
     """
 
@@ -230,6 +241,7 @@ class _Layout:
     threshold: FloatArray
     left: IntArray
     leaf: IntArray
+    level: IntArray
     depth: int
 
 

@@ -24,6 +24,37 @@ _FIRST_STRIDE = 4.0
 
 
 @dataclasses.dataclass(frozen=True)
+class TreePrior:
+    """Concentrations of the Dirichlet tree before any label ([MR] section 5.2).
+
+    alpha_y = alpha + weight sum_k s(y|k) of the labels, and
+    beta_yc = beta depth(c)^2 + weight sum_{k under c} s(y|k) of the branch to node c.
+
+    Attributes:
+        alpha: one number, or one for each class; [MR] has 1. For a deterministic oracle at least 1:
+            the mode has the effective counts alpha_y - 1.
+        beta: above 0; [MR] has 1. The greater, the more alike the leaves below a node.
+        weight: above 0: rows that a prior probability of 1 counts as; [MR] has 1.
+    """
+
+    alpha: float | tuple[float, ...] = 1.0
+    beta: float = 1.0
+    weight: float = 1.0
+
+    def effective_counts(self, tree: LeafTree, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return A = alpha_y - 1, shape (classes,), and B, shape (classes, nodes).
+
+        The counts that the authors' experiments ran: see `fit_dirichlet_tree`.
+        """
+        root = np.asarray(self.alpha) - 1 + self.weight * prior.sum(axis=0)
+        return root, self.beta * tree.depth**2 + self.weight * tree.sums(prior.T)
+
+
+PUBLISHED = TreePrior()
+"""The concentrations of [MR]."""
+
+
+@dataclasses.dataclass(frozen=True)
 class OracleFit:
     """The mode that expectation-maximization found, and its parameters.
 
@@ -49,6 +80,7 @@ def fit_dirichlet_tree(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
     accelerate: bool = True,
+    concentration: TreePrior = PUBLISHED,
 ) -> OracleFit:
     """Return a mode of the posterior of the Dirichlet tree, for a deterministic oracle.
 
@@ -81,6 +113,7 @@ def fit_dirichlet_tree(
             itself; absolute changes are summed over leaves.
         max_iterations: stop after this many, but after one at least.
         accelerate: False for expectation-maximization alone.
+        concentration: what A and B are made of; above they are those of [MR].
 
     Returns:
         The posterior, its parameters and the number of iterations.
@@ -90,7 +123,7 @@ def fit_dirichlet_tree(
         convergence of any EM algorithm*, Scandinavian Journal of Statistics 35, 2008.
     """
     posterior = (prior if start is None else start).T
-    mode = TreeMode(tree, *_pseudo_counts(tree, prior), labelled.T, unlabelled)
+    mode = TreeMode(tree, *concentration.effective_counts(tree, prior), labelled.T, unlabelled)
     joint = mode.with_leaf_shares(posterior)
     # Probabilities of exactly 0 have no logarithm to extrapolate.
     accelerate = accelerate and bool(np.all(mode.root_counts + labelled.sum(axis=0) > 0))
@@ -117,6 +150,7 @@ def log_posterior(
     unlabelled: FloatArray,
     theta: FloatArray,
     branches: FloatArray,
+    concentration: TreePrior = PUBLISHED,
 ) -> float:
     """Return what `fit_dirichlet_tree` maximizes: the log posterior, up to a constant.
 
@@ -137,8 +171,9 @@ def log_posterior(
         unlabelled: u, shape (leaves,).
         theta: shape (classes,).
         branches: b, shape (classes, nodes).
+        concentration: what A and B are made of.
     """
-    root_counts, node_counts = _pseudo_counts(tree, prior)
+    root_counts, node_counts = concentration.effective_counts(tree, prior)
     joint = _joint(tree, theta, branches)
     return float(
         scipy.special.xlogy(root_counts, theta).sum()
@@ -149,7 +184,10 @@ def log_posterior(
 
 
 def predict_stochastic(
-    tree: LeafTree, prior: FloatArray, weighted_counts: FloatArray
+    tree: LeafTree,
+    prior: FloatArray,
+    weighted_counts: FloatArray,
+    concentration: TreePrior = PUBLISHED,
 ) -> FloatArray:
     """Return the probability of each label in each leaf under the tree, for a stochastic oracle.
 
@@ -170,11 +208,12 @@ def predict_stochastic(
         weighted_counts: shape (leaves, classes): the sum of w over all draws so far, those of a
             row drawn again included, from leaf k with label y. w = p/q = 1/(M q) is 1 on average,
             so that the counts add up to about the number of draws.
+        concentration: what alpha and beta are made of; above they are those of [MR].
 
     Returns:
         p(y|k), shape (leaves, classes), in (0, 1).
     """
-    root_counts, node_counts = _pseudo_counts(tree, prior)
+    root_counts, node_counts = concentration.effective_counts(tree, prior)
     counts = weighted_counts.T
     branches = tree.branch_probabilities(node_counts + tree.sums(counts))
     joint = _joint(tree, 1 + root_counts + counts.sum(axis=1), branches)
@@ -201,11 +240,6 @@ def beta_by_stratum(
         pi, shape (strata,).
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
-
-
-def _pseudo_counts(tree: LeafTree, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return A, shape (classes,), and B, shape (classes, nodes)."""
-    return prior.sum(axis=0), tree.depth**2 + tree.sums(prior.T)
 
 
 def _joint(tree: LeafTree, theta: FloatArray, branches: FloatArray) -> FloatArray:

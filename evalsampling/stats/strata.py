@@ -16,6 +16,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
 from evalsampling.stats.rank_edges import log_rank_edges
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
+from evalsampling.stats.tree import parting_of_cuts
 
 _TABLE_BINS = 1 << 14
 """Most bins between the edges of a table of leaves: it stays in the processor's cache."""
@@ -174,6 +175,13 @@ class CutMethod(Protocol):
         """
 
 
+class HierarchicalCut(CutMethod, Protocol):
+    """A way to cut leaves that cuts a score at one edge after the other."""
+
+    def order(self, scores: ScoreBins, leaves: int) -> FloatArray:
+        """Return the edges of `cut` in the order in which they cut, coarsest first."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Method:
     """A `CutMethod` that is made of two functions."""
@@ -234,6 +242,29 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
     if np.any(edges[1:] <= edges[:-1]):
         raise ValueError(f"edges must be strictly increasing, got {edges}")
     return edges
+
+
+def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int) -> IntArray:
+    """Return the level at which each two neighbouring leaves of `cut_edges` part.
+
+    Args:
+        method: the method.
+        counts: scores of the pool.
+        leaves: most leaves wanted.
+
+    Returns:
+        Shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
+
+    Raises:
+        ValueError: if the method makes no hierarchy, or one of other edges.
+    """
+    if not hasattr(method, "order"):
+        raise ValueError("it makes no hierarchy of leaves: it has no order of its edges")
+    edges = cut_edges(method, counts, leaves)
+    order = np.asarray(method.order(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
+    if not np.array_equal(np.sort(order), edges):
+        raise ValueError("the order of its edges is not one of the edges that it cuts")
+    return parting_of_cuts(np.searchsorted(edges, order))
 
 
 @dataclasses.dataclass(frozen=True)

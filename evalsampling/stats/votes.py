@@ -19,30 +19,38 @@ class Votes:
         label: shape (v,): class code.
         share: shape (v,): share of the question's answers that are this class, in (0, 1].
         rows: n.
+        answers: shape (n,): number of answers to each question; None if there is one to each.
     """
 
     row: IntArray
     label: IntArray
     share: FloatArray
     rows: int
+    answers: IntArray | None = None
 
     @classmethod
-    def of_labels(cls, label: IntArray, shares: FloatArray | None = None) -> "Votes":
+    def of_labels(
+        cls,
+        label: IntArray,
+        shares: FloatArray | None = None,
+        answers: IntArray | None = None,
+    ) -> "Votes":
         """Return the answers to questions.
 
         Args:
             label: shape (n,): class codes.
             shares: shape (n, classes): share of each class among the answers; a row of zeros where
                 all answers are the label; None if that is so everywhere.
+            answers: shape (n,): number of answers to each question; None if one to each.
         """
         n = len(label)
         if shares is None:
-            return cls(np.arange(n), label, np.ones(n), n)
+            return cls(np.arange(n), label, np.ones(n), n, answers)
         spread = shares.copy()
         alone = np.flatnonzero(~spread.any(axis=1))
         spread[alone, label[alone]] = 1.0
         row, code = np.nonzero(spread)
-        return cls(row, code, spread[row, code], n)
+        return cls(row, code, spread[row, code], n, answers)
 
     def spread(self, weight: FloatArray) -> FloatArray:
         """Return the weight of each entry, shape (v,), from that of the questions, shape (n,)."""

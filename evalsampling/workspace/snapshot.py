@@ -364,8 +364,13 @@ class Snapshot:
             for question, rounds in self.tally.corrected.items()
             if question < len(history) and self.labels[question] != NO_LABEL
         }
-        shares = self.tally.shares(classes)
-        return dataclasses.replace(history, label=self.labels, corrected=corrected, shares=shares)
+        return dataclasses.replace(
+            history,
+            label=self.labels,
+            corrected=corrected,
+            shares=self.tally.shares(classes),
+            answers=self.tally.numbers,
+        )
 
     def _history_of_queries(self) -> History:
         """Return the history of a pool of queries, with the grades of all graded queries."""

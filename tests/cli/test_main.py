@@ -22,7 +22,7 @@ from evalsampling.inference.many_systems import Contest, PairTest
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
-from tests.jobs import Job, call, files_below, make_rich_pool
+from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool
 
 
 @pytest.mark.parametrize(
@@ -389,6 +389,21 @@ def test_diagnose(job: Any) -> None:
     assert len(text) == 2 + sum(leaf["labelled"] > 0 for leaf in after)
 
 
+def test_diagnose_of_a_partition(job: Any) -> None:
+    """Leaves have their values beside them, and no order of scores."""
+    rows = make_pool()
+    part = np.where(np.arange(rows.table.num_rows) % 3 == 0, "Bern", "Basel")
+    one = job(Pool(rows.table.append_column("city", [part]), rows.truth),
+              partition={"column": "city"}, sampler="ais")  # fmt: skip
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    assert call("diagnose", one.workspace, "--json").json["paths"] == [["Basel"], ["Bern"]]
+    head, _, *leaves = call("diagnose", one.workspace).out.splitlines()
+    assert head == "share of '1', of leaves with labels"
+    assert [line.split()[-1] for line in leaves[:2]] == ["Basel", "Bern"]
+
+
 def write_truth(one: Job) -> Path:
     path = one.directory / "truth.parquet"
     labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
@@ -431,14 +446,6 @@ def test_simulate_every_sampler(job: Any) -> None:
     given = call("simulate", one.spec, *options, "--sampler", "given")
     assert given.status == 1
     assert "given: weights must be a function" in given.err
-
-
-def test_simulate_takes_no_stochastic_oracle(job: Any) -> None:
-    """One label a row is not the truth of such an oracle."""
-    one: Job = job(labels={"oracle": "stochastic"})
-    result = call("simulate", one.spec, "--truth", write_truth(one), "--repeats", 1)
-    assert result.status == 1
-    assert "labels.oracle: only a deterministic oracle can be simulated" in result.err
 
 
 def test_simulate_curves_and_systems(job: Any) -> None:

@@ -1,40 +1,56 @@
-"""`simulate` in words."""
+"""`simulate` of a stochastic oracle, from files of rates."""
 
-import argparse
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow.csv import write_csv
 
-from evalsampling.cli import simulate
-from evalsampling.commands.simulate import IntervalSummary, SimulatedError, SimulateResult
-
-NONE = IntervalSummary(None, None, None)
+from tests.jobs import Job, call
 
 
-def error(sampler: str, measure: str, budget: float, **told: float | None) -> SimulatedError:
-    given = {"coverage": 0.95, "median_width": 0.1, "interval_score": 0.2, **told}
-    return SimulatedError(
-        sampler=sampler, measure=measure, budget=budget, rmse=0.01, bias=-0.002, undefined=0,
-        draws=9.0, labels=9.0, cost=9.0, seconds=1.0, wald=NONE, intervals={}, divergence=None,
-        claims=1.0, coverage_of_claims=None, **given,
-    )  # fmt: skip
+def write_rates(one: Job, columns: dict[str, Any], suffix: str = ".parquet") -> Path:
+    path = one.directory / f"rates{suffix}"
+    table = pa.table({"id": list(one.pool.truth), **columns})
+    pq.write_table(table, path) if suffix == ".parquet" else write_csv(table, path)
+    return path
 
 
-def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names as long as they come, in a terminal of 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    result = SimulateResult(
-        {"f1": 0.5, "roc_curve": [0.1, 0.2]},
-        (
-            error("optimal_importance", "precision(positive=used cars)", 25_600),
-            error("optimal_importance", "f1", 200, coverage=None),
-            error("ais", "f1", 200),
-        ),
-    )
-    truth, *table = simulate.COMMAND.text(argparse.Namespace(), result).splitlines()
-    assert truth == "truth: f1 0.5000"
-    assert max(map(len, table)) == 80
-    assert [line.split("  ")[0] for line in table if not line.startswith("  ")] == [
-        "sampler, measure", "optimal_importance", "ais"
-    ]  # fmt: skip
-    assert table[2].startswith("  precisi…used cars)  25,600  0.0100")
-    assert table[3].split() == ["f1", "200", "0.0100", "-0.0020", "-", "0.100", "0.200", "0"]
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_simulate_a_stochastic_oracle(job: Any, suffix: str) -> None:
+    """Probabilities of the positive class, or of all classes, are the same truth."""
+    one: Job = job(labels={"oracle": "stochastic", "votes": 2}, sampler="poisson")
+    label = np.array(list(one.pool.truth.values()))
+    rate = np.where(label == 1, 0.8, np.where(np.arange(len(label)) % 3, 0.0, 0.1))
+    options = ["--budgets", "40", "--repeats", 2, "--json"]
+    whole = write_rates(one, {"label": rate}, suffix)
+    first = call("simulate", one.spec, "--truth", whole, *options).json
+    parts = write_rates(one, {"label.0": 1 - rate, "label.1": rate}, suffix)
+    second = call("simulate", one.spec, "--truth", parts, *options).json
+    assert first["truth"]["f1"] == pytest.approx(second["truth"]["f1"])
+    assert first["results"][0]["rmse"] == pytest.approx(second["results"][0]["rmse"])
+    assert first["results"][0]["divergence"] is None
+
+
+@pytest.mark.parametrize(
+    ("oracle", "columns", "words"),
+    [
+        ("stochastic", {"label": 1}, "rates.parquet: all labels are certain; labels.oracle: stoch"),
+        ("stochastic", {"label": 1.5}, "'label', row 0: a probability lies in [0, 1], got 1.5"),
+        ("stochastic", {"label.0": 0.5}, "label.1"),
+        ("stochastic", {"label.0": 0.5, "label.1": 0.6}, "sum to 1.1, not 1"),
+        ("deterministic", {"label": 0.5}, "probabilities of labels need labels.oracle: stochastic"),
+        ("deterministic", {"label.0": 0.5, "label.1": 0.5}, "need labels.oracle: stochastic"),
+    ],
+)
+def test_rates_that_simulate_refuses(
+    job: Any, oracle: str, columns: dict[str, float], words: str
+) -> None:
+    one: Job = job(labels={"oracle": oracle}, sampler="passive")
+    n = len(one.pool.truth)
+    path = write_rates(one, {name: np.full(n, value) for name, value in columns.items()})
+    result = call("simulate", one.spec, "--truth", path, "--repeats", 1)
+    assert (result.status, words in result.err) == (1, True), result.err

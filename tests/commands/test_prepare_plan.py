@@ -102,6 +102,31 @@ def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) 
 
 
 @pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("id", "partition.column: id: more than 16 leaves; coarser clusters, or a greater"),
+        (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
+        ("score", "column 'score', row 0: clusters are whole numbers, booleans or text, got"),
+        ("absent", "column 'absent' is missing"),
+    ],
+)
+def test_a_bad_partition(
+    job: Any, start_spark: StartSpark, engine: Case, columns: Any, message: str
+) -> None:
+    """Of `part` and `fine` each batch has few values, and the pool too many."""
+    rows = make_pool()
+    place = np.arange(rows.table.num_rows)
+    table = rows.table.append_column("part", [place // 200]).append_column("fine", [place // 100])
+    one = job(Pool(table, rows.truth), files=5, partition={"column": columns})
+    with pytest.raises(InputError) as error:
+        engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    assert message in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert not one.workspace.exists()
+
+
+@pytest.mark.parametrize(*MORE)
 @pytest.mark.parametrize("by_cell", [False, True])
 @pytest.mark.parametrize("strata", [{"leaves": 16}, {"edges": [-1.0, 0.0, 1.0]}])
 def test_the_same_rows_of_a_poisson_sample(

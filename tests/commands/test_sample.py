@@ -142,6 +142,26 @@ def test_pool_smaller_than_the_budget_is_exhausted(job: Any) -> None:
     assert result["done"]
 
 
+def test_a_model_that_returns_no_probabilities_draws_nothing(job: Any) -> None:
+    """It may do so only once there are labels; the workspace goes on once it is mended."""
+    one = job(make_pool(rows=300), sampler={"name": "ais", "model": "flawed_model:model"})
+    (one.directory / "flawed_model.py").write_text(
+        "def model(cells, labels):\n    return cells.prior + labels.sum()\n"
+    )
+    assert one.prepare().status == 0
+    assert one.sample().status == 0
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    before = files_below(one.workspace)
+    refused = one.sample()
+    assert refused.status == 1
+    assert "sampler.model: the model must return probabilities from 0 to 1, got " in refused.err
+    assert files_below(one.workspace) == before
+    sys.modules["flawed_model"].model = lambda cells, labels: cells.prior
+    assert one.sample().status == 0
+    design = json.loads((one.workspace / "rounds/0002/design.json").read_text())
+    assert design["sampler"] == {"name": "ais", "model": "flawed_model:model"}
+
+
 @pytest.mark.parametrize(("sampler", "others"), [("ais", 0), ("calibrated", 10)])
 def test_rows_that_cannot_add_to_the_measure_are_left_alone(
     job: Any, sampler: str, others: int

@@ -57,7 +57,9 @@ def test_page_of_poisson_prints_what_it_shows(tmp_path: Path) -> None:
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
 
 
-@pytest.mark.parametrize(("page", "examples"), [("costs", 2), ("stratified-rivals", 1)])
+@pytest.mark.parametrize(
+    ("page", "examples"), [("costs", 2), ("extending", 1), ("stratified-rivals", 1)]
+)
 def test_page_of_python_prints_what_it_shows(page: str, examples: int, tmp_path: Path) -> None:
     text = (ROOT / f"docs/{page}.md").read_text("utf-8")
     pairs = python_outputs([match.groupdict() for match in BLOCK.finditer(text)], tmp_path)

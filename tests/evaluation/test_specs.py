@@ -86,7 +86,7 @@ from tests.spec.specs import parse, systems
         ({"sampler": {"name": "ais", "delta": 1.5}}, "sampler: ais: delta must be between 0 and 1"),
         ({"sampler": {"name": "ais", "delta": "x"}}, "delta must be a number, got 'x'"),
         ({"sampler": {"name": "ais", "model": "forest"}},
-         "sampler: ais: model must be one of tree, scores, got 'forest'"),
+         "sampler: ais: model must be one of tree, scores, module:object, got 'forest'"),
         ({"sampler": {"name": "passive", "model": "tree"}},
          "unknown key sampler.model of passive"),
         ({"sampler": {"name": "ais", "branching": 3}}, "unknown key sampler.branching of ais"),

@@ -192,5 +192,7 @@ def test_where_each_answer_counts_no_majority_decides(
         found = one.shares(2)
         assert found is not None
         assert found[0].tolist() == pytest.approx(shares)
+        assert one.numbers is not None
+        assert one.numbers.tolist() == [sum(labels.values())]
     assert one.add([Answer(0, None, 0)], replace=True, rounds=1)
     assert (one.labels(0), one.code(0)) == ({0: 1}, 0)

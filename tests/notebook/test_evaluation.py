@@ -85,6 +85,55 @@ def test_a_saved_evaluation_is_opened_as_it_was(tmp_path: Path) -> None:
     assert call("verify", tmp_path / "run").status == 0
 
 
+def own_model(cells: Any, labels: Any) -> Any:
+    shares = 4 * cells.prior + labels
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"sampler": {"name": "ais", "model": own_model, "alpha": 1.5, "beta": 0.5}},
+        {"sampler": {"name": "importance", "calibration": own_model, "epsilon": 1e-6}},
+        {"sampler": "ais", "partition": {"column": ["prediction", "name"]},
+         "strata": {"leaves": 2000}},
+        {"sampler": "ais", "strata": {"method": "divisive", "hierarchy": "own", "leaves": 9}},
+        {"sampler": "ais", "features": ["score"],
+         "strata": {"method": "kd", "hierarchy": "own", "leaves": 9}},
+    ],
+    ids=["model", "calibration", "partition", "divisive", "kd"],
+)  # fmt: skip
+def test_a_model_and_a_partition_of_ones_own_are_saved(keys: Any, tmp_path: Path) -> None:
+    evaluation = make(**keys)
+    for _ in range(2):
+        ids = evaluation.sample(25)
+        evaluation.label(ids, truth(ids))
+    evaluation.save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    same(opened, evaluation)
+    assert opened.sample(20).tolist() == evaluation.sample(20).tolist()
+
+
+def test_a_model_that_no_other_program_can_import_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Held:
+        def __call__(self, cells: Any, labels: Any) -> Any:
+            return cells.prior
+
+    for model in (Held(), lambda cells, labels: cells.prior):
+        evaluation = make(sampler={"name": "ais", "model": model})
+        evaluation.label(ids := evaluation.sample(25), truth(ids))
+        with pytest.raises(InputError, match="name functions and measures as module:object"):
+            evaluation.save(tmp_path / "run")
+    program = sys.modules["__main__"]
+    monkeypatch.setattr(program, "mine", own_model, raising=False)
+    here = make(sampler={"name": "ais", "model": "__main__:mine"})
+    with pytest.raises(InputError, match="__main__:mine, which no other program can import"):
+        here.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_commands_and_notebooks_take_turns(tmp_path: Path) -> None:
     run = tmp_path / "run"
     several_rounds().save(run)

@@ -11,9 +11,9 @@ from evalsampling.inference import interval_methods
 from evalsampling.parts.registry import KINDS, Registry
 from evalsampling.pool.formats import registry as formats
 from evalsampling.samplers import BY_NAME, Passive
-from evalsampling.spec.evaluation import CUT_METHODS
 from evalsampling.spec.labels import LABEL_SPACES, VOTE_RULES
 from evalsampling.spec.sink import SINKS
+from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.storage import STORES
 
 MODULE = """

@@ -31,6 +31,13 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     assert stratifications["systems"].rules == ("expit(score)", "column", "none")
     assert stratifications["systems and a score of their own"].prior == "column"
     assert not stratifications["systems and a score of their own"].binned_by_score
+    assert [path for (path,) in pools["partition"].stratification.partition.paths] == [
+        "2019", "2020", "2021", "null",
+    ]  # fmt: skip
+    assert set(stratifications["hierarchy of columns"].parting) == {1, 2, 3}
+    assert stratifications["hierarchy of columns"].prior == "expit(score)"
+    assert len(stratifications["agglomerative"].parting) == 23
+    assert len(stratifications["kd with its own tree"].parting) == 11
     assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
     assert stratifications["equal width"].prior == "score"
     pooled = pools["pooled signatures"]
@@ -67,7 +74,10 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     assert (least <= count).all()
     if case in ("csf", "equal count", "slices", "classes"):
         np.testing.assert_array_equal(least, count)
-    unknown = ("kd", "kd beside a score", "pooled signatures", "classes of systems")
+    unknown = (
+        "kd", "kd beside a score", "kd with its own tree", "partition", "hierarchy of columns",
+        "pooled signatures", "classes of systems",
+    )  # fmt: skip
     assert least.sum() == 0 if case in unknown else least.sum() > 0.8 * count.sum()
 
 

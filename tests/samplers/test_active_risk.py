@@ -283,7 +283,10 @@ def test_undefined_measure_is_refused() -> None:
     ("keys", "words"),
     [
         ({"model": "tree"}, "model must be one of scores, uniform, prior, got 'tree'"),
-        ({"calibration": "platt"}, "calibration must be logistic or isotonic, got 'platt'"),
+        (
+            {"calibration": "platt"},
+            "calibration must be logistic, isotonic or module:object, got 'platt'",
+        ),
         ({"model": "uniform", "calibration": "logistic"}, "which model uniform does not look at"),
         ({"class_prior": [0.5, 0.5]}, "class_prior is for model prior, not for scores"),
         ({"model": "prior", "class_prior": [1]}, "a number for each of the 2 classes"),

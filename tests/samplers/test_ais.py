@@ -7,10 +7,18 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
-from evalsampling.samplers import AdaptiveImportance, Passive
+from evalsampling.samplers import AdaptiveImportance, Importance, Passive
 from evalsampling.samplers.diagnosis import divergence
+from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.oracle import MAX_ITERATIONS
+from evalsampling.stats.oracle import (
+    MAX_ITERATIONS,
+    TreePrior,
+    fit_dirichlet_tree,
+    predict_stochastic,
+)
+from evalsampling.stats.tree import LeafTree
 from tests.samplers.pools import (
     Lopsided,
     Pool,
@@ -296,7 +304,7 @@ def test_proposal_with_all_labels_known_is_the_best_one(measure: Measure) -> Non
 
 @pytest.mark.parametrize("model", ["forest", "", None])
 def test_model_is_checked(model: object) -> None:
-    with pytest.raises(ValueError, match="model must be one of tree, scores, got"):
+    with pytest.raises(ValueError, match="model must be one of tree, scores, module:object, got"):
         AdaptiveImportance(FBeta(), model=model)  # type: ignore[arg-type]
 
 
@@ -320,3 +328,128 @@ def test_leaves_without_rows_get_no_draws_and_do_no_harm(oracle: str) -> None:
     assert q.sum() == pytest.approx(1, abs=1e-12)
     (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
     assert found.value is not None
+
+
+def half_and_half(cells: CellTable, labels: FloatArray) -> FloatArray:
+    """A model of the user's own: the share of each label, the prior counting as four labels."""
+    shares = 4 * cells.prior + labels
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+def test_an_own_model_takes_the_place_of_the_tree_and_labelled_rows_stay_atoms(
+    measure: Measure,
+) -> None:
+    """Row by row, from the model's probabilities: the formula of any model."""
+    pool = make_pool(120, 6, seed=7, positive=0.3)
+    sampler = AdaptiveImportance(measure, model=half_and_half)
+    history, order = pool.run(sampler, 2, 25, seed=1)
+    known = labels_known(pool, history, order)
+    of_cell = half_and_half(pool.table, history.seen(len(pool.table), 2))
+    response = np.where(known[:, None] >= 0, np.eye(2)[known], of_cell[pool.cell])
+    floor = 1e-9 * np.sum(known < 0) / len(pool)
+    q = optimal_proposal(pool, measure, floor, list(response))
+    proposal = sampler.proposal(pool.table, history)
+    np.testing.assert_allclose(pool.row_probability(proposal, history, order), q, rtol=1e-7)
+    leaf = np.array([of_cell[pool.cell[pool.leaf == k]].mean(axis=0) for k in range(6)])
+    assert proposal.posterior is not None
+    np.testing.assert_allclose(proposal.posterior, leaf, rtol=1e-6)
+
+
+def test_an_own_model_of_a_stochastic_oracle() -> None:
+    pool = make_pool(90, 3, seed=9, positive=0.4)
+    sampler = AdaptiveImportance(Accuracy(), "stochastic", model=half_and_half)
+    history, _ = pool.run_stochastic(sampler, pool.probability, 2, 30, seed=1)
+    of_cell = half_and_half(pool.table, _answers(history, pool))
+    wrong = 1 - of_cell[np.arange(len(pool.table)), pool.table.outputs.prediction[:, 0]]
+    q = sampler.proposal(pool.table, history).cell_probability
+    # Accuracy's loss is 0 or 1, and its Jacobian -1.
+    np.testing.assert_allclose(q, np.sqrt(wrong) / (pool.table.count @ np.sqrt(wrong)), rtol=1e-6)
+
+
+def _answers(history: History, pool: Pool) -> np.ndarray:
+    """Answers of each class in each cell."""
+    answers = np.zeros((len(pool.table), 2))
+    np.add.at(answers, (history.cell, history.label), 1)
+    return answers
+
+
+def test_epsilon_is_the_least_weight_of_a_loss() -> None:
+    """With labels of all rows but one, eps_t is a 120th of it; no row weighs less."""
+    pool = make_pool(120, 4, seed=3, positive=0.3)
+    history, _ = pool.run(Passive(FBeta()), 1, 119, seed=2)
+    small = AdaptiveImportance(FBeta(), epsilon=1e-12).proposal(pool.table, history)
+    large = AdaptiveImportance(FBeta(), epsilon=1e6).proposal(pool.table, history)
+    # So large a floor is all that counts: rows with any loss are drawn alike.
+    drawn = large.atom_probability[large.atom_probability > 0]
+    np.testing.assert_allclose(drawn, drawn[0], rtol=1e-12)
+    assert np.ptp(small.atom_probability[small.atom_probability > 0]) > 1e-3
+    static = Importance(FBeta(), epsilon=1e6).proposal(pool.table, pool.start()).cell_probability
+    may_add = FBeta().adds(pool.table.outputs, np.ones(len(pool.table), dtype=np.int64))
+    assert np.ptp(static[may_add & (pool.table.outputs.prediction[:, 0] == 1)]) < 1e-9
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+def test_constants_of_the_tree_are_those_of_the_fit(oracle: str) -> None:
+    pool = make_pool(90, 6, seed=9, positive=0.4)
+    keys = {"alpha": [2, 1.5], "beta": 0.2, "prior_weight": 4}
+    sampler = AdaptiveImportance(Accuracy(), oracle, **keys)  # type: ignore[arg-type]
+    history, _ = pool.run_stochastic(sampler, np.eye(2)[pool.label], 1, 40, seed=1)
+    counts = np.zeros((6, 2))
+    tree, hidden = LeafTree.even(6, 2), pool.table.leaf_count.astype(float)
+    concentration = TreePrior((2, 1.5), 0.2, 4)
+    if oracle == "stochastic":
+        weight = 1 / (len(pool) * history.rounds[0].probability)
+        np.add.at(counts, (pool.table.leaf[history.cell], history.label), weight)
+        expected = predict_stochastic(tree, leaf_means(pool), counts, concentration)
+    else:
+        np.add.at(counts, (pool.table.leaf[history.cell], history.label), 1)
+        start = history.rounds[0].posterior
+        expected = fit_dirichlet_tree(
+            tree, leaf_means(pool), counts, hidden - counts.sum(axis=1), start,
+            concentration=concentration,
+        ).posterior  # fmt: skip
+    posterior = sampler.proposal(pool.table, history).posterior
+    assert posterior is not None
+    np.testing.assert_allclose(posterior, expected, rtol=1e-6)
+    plain = AdaptiveImportance(Accuracy(), oracle).proposal(pool.table, history).posterior
+    assert plain is not None
+    assert np.abs(posterior - plain).max() > 0.01
+
+
+def test_leaves_with_a_hierarchy_of_their_own_make_the_tree() -> None:
+    pool = make_pool(90, 3, seed=9, positive=0.4)
+    table = dataclasses.replace(pool.table, parting=np.array([2, 1]))
+    history, _ = pool.run(AdaptiveImportance(FBeta()), 2, 20, seed=1)
+    counts = np.zeros((3, 2))
+    np.add.at(counts, (pool.table.leaf[history.cell], history.label), 1)
+    fit = fit_dirichlet_tree(
+        LeafTree.parted(np.array([2, 1])), leaf_means(pool), counts,
+        pool.table.leaf_count - counts.sum(axis=1), history.rounds[-1].posterior,
+    )  # fmt: skip
+    for branching in (2, 9):
+        sampler = AdaptiveImportance(FBeta(), branching=branching)
+        posterior = sampler.variance_minimising(table, history).posterior
+        assert posterior is not None
+        np.testing.assert_allclose(posterior, fit.posterior, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"epsilon": 0}, "epsilon must be above 0, got 0"),
+        ({"epsilon": float("nan")}, "epsilon must be a number, got nan"),
+        ({"beta": -1}, "beta must be above 0, got -1"),
+        ({"beta": "much"}, "beta must be a number, got 'much'"),
+        ({"prior_weight": 0}, "prior_weight must be above 0, got 0"),
+        ({"alpha": 0.5}, "alpha must be at least 1 for a deterministic oracle, got 0.5"),
+        ({"alpha": [1, True]}, "alpha must be a number, got True"),
+        ({"alpha": "x"}, "alpha must be a number, got 'x'"),
+        ({"alpha": [1, 2, 3], "classes": 2}, "one for each of the 2 classes, got 3"),
+        ({"alpha": [], "classes": 2}, "one for each of the 2 classes, got 0"),
+        ({"alpha": 0, "oracle": "stochastic"}, "alpha must be above 0, got 0"),
+    ],
+)
+def test_constants_are_checked(keys: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        AdaptiveImportance(FBeta(), **keys)

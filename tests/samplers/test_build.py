@@ -60,6 +60,58 @@ def own_module(tmp_path: Path) -> str:
     return write_module(tmp_path, OWN_MODULE)
 
 
+OWN_MODEL = """
+def even(cells, labels):
+    return 0 * labels + 1 / cells.classes
+
+
+class Forest:
+    def __call__(self, cells, labels):
+        return cells.prior
+
+
+class NotOne:
+    pass
+
+
+forest = Forest()
+number = 3
+"""
+
+
+def test_a_model_of_the_users_own(tmp_path: Path) -> None:
+    module = write_module(tmp_path, OWN_MODEL)
+
+    def build(**sampler: Any) -> Any:
+        spec = EvaluationSpec.from_mapping({**MINIMAL, "sampler": sampler}, tmp_path)
+        assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
+        return build_sampler(spec, [None])
+
+    assert build(name="ais", model=f"{module}:even").model.__name__ == "even"
+    assert type(build(name="ais", model=f"{module}:forest").model).__name__ == "Forest"
+    for name in ("active_risk", "importance", "optimal_importance", "active_err"):
+        assert build(name=name, calibration=f"{module}:even").calibration.__name__ == "even"
+    poisson = build(name="poisson", online="exclude", calibration=f"{module}:forest")
+    assert type(poisson.calibration).__name__ == "Forest"
+    assert build(name="ais", alpha=[2, 1], beta=0.5, epsilon=1e-6).alpha == (2, 1)
+    for sampler, message in [
+        ({"model": f"{module}:absent"}, "sampler.model: .*absent"),
+        ({"model": f"{module}:number"}, ":number is no function of cells and labels"),
+        ({"model": f"{module}:Forest"}, ":Forest is a class, where a function is wanted"),
+        ({"model": f"{module}:NotOne"}, ":NotOne is a class, where a function is wanted"),
+        ({"model": "no_such_module_at_all:x"}, "sampler.model: no_such_module_at_all:x: No mod"),
+        ({"model": "forest"}, "sampler: ais: model must be one of tree, scores, module:object"),
+        ({"model": 3}, "sampler: ais: model must be one of tree, scores, module:object, got 3"),
+        ({"alpha": [1, 1, 1]}, "sampler: ais: alpha must be one number, or one for each of the 2"),
+        ({"beta": 0}, "sampler: ais: beta must be above 0, got 0"),
+        ({"classes": 2}, "unknown key sampler.classes of ais"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            build(name="ais", **sampler)
+    with pytest.raises(InputError, match="calibration must be logistic, isotonic or module:object"):
+        build(name="importance", calibration="forest")
+
+
 def test_given_weights_of_the_users_own(tmp_path: Path, own_module: str) -> None:
     def build(weights: Any) -> Any:
         content = {**MINIMAL, "sampler": {"name": "given", "weights": weights}}

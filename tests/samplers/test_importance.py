@@ -160,5 +160,5 @@ def test_calibrated_scores_are_taken_at_their_word(calibration: str) -> None:
     np.testing.assert_array_equal(q, Importance(FBeta()).proposal(again, history).cell_probability)
     plain = Importance(FBeta()).proposal(pool.table, history).cell_probability
     assert np.abs(q / plain - 1).max() > 0.05
-    with pytest.raises(ValueError, match="calibration must be logistic or isotonic"):
+    with pytest.raises(ValueError, match="calibration must be logistic, isotonic or module:object"):
         Importance(FBeta(), calibration="beta")

@@ -162,7 +162,11 @@ def test_totals_are_unbiased_by_enumeration(way: str) -> None:
 
 
 def test_variance_of_a_stochastic_oracle_is_that_of_the_paper() -> None:
-    """[Y] eq. 25 in expectation over all answers, of totals; eq. 27's second term is left out."""
+    """[Y] eq. 25 in expectation over all answers, of totals.
+
+    Of its second term one answer a row leaves what the rates of a cell's rows differ: here the
+    rows 2 and 3 are a cell, of whose <d>^2 the product is taken; the others are alone.
+    """
     sampler = WAYS["stochastic"]
     _, variance, told = moments(sampler, (2,))
     after = sampler.design(POOL.table, POOL.start(), 2, np.random.default_rng(1))
@@ -171,7 +175,8 @@ def test_variance_of_a_stochastic_oracle_is_that_of_the_paper() -> None:
     mean = np.einsum("ny,nyd->nd", CHANCE, losses)
     square = np.einsum("ny,nyd->nd", CHANCE, losses**2)
     assert variance == pytest.approx(np.sum(square / b[:, None] - mean**2, axis=0) / 16)
-    assert told == pytest.approx(np.sum(square / b[:, None], axis=0) / 16)
+    known = np.sum(square / b[:, None], axis=0) - 2 * mean[2] * mean[3]
+    assert told == pytest.approx(known / 16)
 
 
 def test_second_order_bias_tells_what_the_source_leaves_out() -> None:
@@ -484,7 +489,10 @@ def test_rows_that_cannot_be_drawn_leave_other_measures_alone() -> None:
         ({"cap": 5}, "cap must be true or false"),
         ({"correct_bias": True, "estimator": "difference"}, "correct_bias is for the ratio"),
         ({"oracle": "stochastic", "online": "exclude"}, "online must be include"),
-        ({"calibration": "beta", "online": "exclude"}, "calibration must be logistic or isotonic"),
+        (
+            {"calibration": "beta", "online": "exclude"},
+            "calibration must be logistic, isotonic or module:object",
+        ),
         ({"calibration": "logistic"}, "online must be exclude or include"),
     ],
 )

@@ -31,6 +31,8 @@ from evalsampling.samplers import (
     Passive,
     ReplacementSampler,
 )
+from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, build_sampler
 
@@ -225,6 +227,29 @@ def test_any_model_and_any_tree_are_unbiased(model: str, sizes: tuple[int, ...])
     chosen = AdaptiveImportance(VECTORS["joint"], model=model, branching=9)
     mean, _ = expected_risk(chosen, VECTORS["joint"], sizes)
     np.testing.assert_allclose(mean, true_risk(VECTORS["joint"]), rtol=0, atol=1e-12)
+
+
+def contrary(cells: CellTable, labels: FloatArray) -> FloatArray:
+    """A model that is wrong: the opposite of the prior and of the labels."""
+    shares = 0.5 * cells.prior[:, ::-1] + labels[:, ::-1]
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"model": contrary},
+        {"alpha": (3.0, 1.0), "beta": 0.1, "prior_weight": 0.2, "epsilon": 0.05},
+    ],
+    ids=["own model", "own constants"],
+)
+def test_a_wrong_model_of_ones_own_is_unbiased(oracle: str, keys: dict) -> None:
+    measure, sizes = VECTORS["joint"], (1, 1, 1) if oracle == "deterministic" else (1, 1)
+    mean, total = expected_risk(AdaptiveImportance(measure, oracle, **keys), measure, sizes)
+    assert total == pytest.approx(1, abs=1e-12)
+    truth = true_risk(measure, oracle == "stochastic")
+    np.testing.assert_allclose(mean, truth, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -245,3 +245,24 @@ def test_many_rows_are_found_in_parts() -> None:
 def test_lists_that_are_no_tree_are_refused(feature: list[int], threshold: list[float]) -> None:
     with pytest.raises(ValueError, match="do not list the nodes"):
         KdTree.from_mapping({"feature": feature, "threshold": threshold})
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_its_own_hierarchy_has_the_rows_of_every_node_together(seed: int) -> None:
+    """Leaves that part at a level are those that the descents of their rows part at."""
+    table = np.random.default_rng(seed).integers(0, 9, (200, 3)).astype(float)
+    tree = KdTree.fit(table, 20)
+    paths: dict[int, list[bool]] = {}
+    left = np.cumsum(tree.feature >= 0) * 2 - 1
+    for row, leaf in zip(table, tree.find(table), strict=True):
+        node, path = 0, []
+        while tree.feature[node] >= 0:
+            path.append(bool(row[tree.feature[node]] >= tree.threshold[node]))
+            node = left[node] + path[-1]
+        assert paths.setdefault(int(leaf), path) == path
+    expected = [
+        next(i for i, (a, b) in enumerate(zip(paths[k], paths[k + 1], strict=False), 1) if a != b)
+        for k in range(tree.leaves - 1)
+    ]
+    assert tree.parting.tolist() == expected
+    assert KdTree.fit(table[:1], 9).parting.tolist() == []

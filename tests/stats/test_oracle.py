@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from evalsampling.stats.oracle import (
     MAX_ITERATIONS,
     OracleFit,
+    TreePrior,
     beta_by_stratum,
     fit_dirichlet_tree,
     log_posterior,
@@ -29,7 +30,7 @@ def test_leaf_table_equals_individual_rows(
     pool = make_rows(leaves, classes, rows, labels, seed=leaves + rows)
     for start in (None, np.random.default_rng(1).dirichlet(np.ones(classes), leaves)):
         fit = fit_dirichlet_tree(
-            LeafTree(leaves, branching),
+            LeafTree.even(leaves, branching),
             pool.prior,
             pool.labelled,
             pool.unlabelled,
@@ -56,7 +57,7 @@ def test_log_posterior_never_falls_and_is_that_of_individual_rows(
 ) -> None:
     pool = make_rows(leaves, classes, rows, labels, seed=leaves + 50 * warm)
     start = np.random.default_rng(2).dirichlet(np.ones(classes), leaves) if warm else None
-    tree = LeafTree(leaves, branching)
+    tree = LeafTree.even(leaves, branching)
     slow = pool.model(branching, start)
     values = []
     for iterations in range(1, 16):
@@ -83,7 +84,7 @@ def test_log_posterior_never_falls_on_random_leaf_tables(seed: int) -> None:
     """Flat and deep trees, up to five classes, from no label to nothing but labels."""
     rng = np.random.default_rng(seed)
     leaves, classes = rng.integers(1, 40), rng.integers(2, 6)
-    tree = LeafTree(leaves, int(rng.integers(2, leaves + 2)))
+    tree = LeafTree.even(leaves, int(rng.integers(2, leaves + 2)))
     prior = rng.dirichlet(np.full(classes, 0.5), leaves)
     labelled = rng.poisson(rng.choice([0, 0.3, 5]), (leaves, classes)).astype(float)
     unlabelled = rng.poisson(rng.choice([0, 3, 1000]), leaves).astype(float)
@@ -103,7 +104,7 @@ def test_log_posterior_never_falls_on_random_leaf_tables(seed: int) -> None:
 def test_log_prior_is_dirichlet_with_one_more_than_the_effective_counts() -> None:
     """Without rows, two leaves: A = (0.8, 1.2), B = 1 + s; a constant is left out."""
     prior = np.array([[0.6, 0.4], [0.2, 0.8]])
-    tree = LeafTree(2, 2)
+    tree = LeafTree.even(2, 2)
 
     def density(theta: np.ndarray, branches: np.ndarray) -> float:
         first = stats.dirichlet.logpdf(branches[0], [2.6, 2.2])
@@ -126,7 +127,7 @@ def test_fixed_point_is_a_local_maximum_of_the_log_posterior(
     """Fifty small steps in random directions: all go down."""
     pool = make_rows(leaves, classes, rows, labels, seed=leaves)
     fit = fit_dirichlet_tree(
-        LeafTree(leaves, branching),
+        LeafTree.even(leaves, branching),
         pool.prior,
         pool.labelled,
         pool.unlabelled,
@@ -159,7 +160,7 @@ def test_fixed_point_is_a_local_maximum_of_the_log_posterior(
 def test_warm_start_reaches_the_fixed_point_of_a_cold_start(classes: int, branching: int) -> None:
     pool = make_rows(16, classes, 300, 40, seed=3)
     fewer = dataclasses.replace(pool, label=np.where(np.arange(300) < 150, pool.label, -1))
-    tree = LeafTree(16, branching)
+    tree = LeafTree.even(16, branching)
 
     def fit(rows: Rows, start: np.ndarray | None) -> tuple[np.ndarray, int]:
         found = fit_dirichlet_tree(
@@ -185,7 +186,7 @@ def test_everything_labelled_has_a_closed_form() -> None:
     """
     prior = np.array([[0.6, 0.4], [0.2, 0.8]])
     labelled = np.array([[4.0, 1.0], [0.0, 5.0]])
-    fit = fit_dirichlet_tree(LeafTree(2, 2), prior, labelled, np.zeros(2))
+    fit = fit_dirichlet_tree(LeafTree.even(2, 2), prior, labelled, np.zeros(2))
     theta = 0.8 + 4, 1.2 + 6
     psi = (1.6 + 4) / (1.6 + 1.2 + 4), (1.4 + 1) / (1.4 + 1.8 + 6)
     first = theta[0] * psi[0], theta[1] * psi[1]
@@ -196,7 +197,7 @@ def test_everything_labelled_has_a_closed_form() -> None:
 
 def test_iterations_stop_at_the_tolerance_and_at_the_maximum() -> None:
     pool = make_rows(16, 2, 300, 20, seed=1)
-    arguments = (LeafTree(16, 2), pool.prior, pool.labelled, pool.unlabelled)
+    arguments = (LeafTree.even(16, 2), pool.prior, pool.labelled, pool.unlabelled)
     plain = functools.partial(fit_dirichlet_tree, *arguments, accelerate=False)
     fit = plain()
     slow = pool.model(2)
@@ -215,8 +216,8 @@ def test_inputs_are_not_changed() -> None:
     arrays = [pool.prior, pool.labelled, pool.unlabelled, pool.prior[::-1].copy()]
     before = [array.copy() for array in arrays]
     prior, labelled, unlabelled, start = arrays
-    fit_dirichlet_tree(LeafTree(8, 2), prior, labelled, unlabelled, start)
-    predict_stochastic(LeafTree(8, 2), prior, labelled)
+    fit_dirichlet_tree(LeafTree.even(8, 2), prior, labelled, unlabelled, start)
+    predict_stochastic(LeafTree.even(8, 2), prior, labelled)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -227,7 +228,7 @@ def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
     rng = np.random.default_rng(classes)
     prior = rng.dirichlet(np.ones(classes), 1)
     counts = rng.poisson(3, (1, classes)).astype(float)
-    tree = LeafTree(1, 2)
+    tree = LeafTree.even(1, 2)
     fit = fit_dirichlet_tree(tree, prior, counts, np.array([5.0]), None, 1e-14, 5000)
     np.testing.assert_allclose(fit.posterior, (prior + counts) / (1 + counts.sum()), rtol=1e-10)
     np.testing.assert_allclose(fit.posterior[0], fit.theta, rtol=1e-12)
@@ -242,7 +243,7 @@ def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
 def test_without_labels_the_flat_tree_returns_its_prior(classes: int) -> None:
     """The prior's joint: a label's total times the leaf's share of 1 + s."""
     prior = np.random.default_rng(classes).dirichlet(np.ones(classes), 6)
-    tree, none = LeafTree(6, 6), np.zeros((6, classes))
+    tree, none = LeafTree.even(6, 6), np.zeros((6, classes))
     total = prior.sum(axis=0)
     for root, found in (
         (total, fit_dirichlet_tree(tree, prior, none, np.zeros(6)).posterior),
@@ -255,7 +256,7 @@ def test_without_labels_the_flat_tree_returns_its_prior(classes: int) -> None:
 @pytest.mark.parametrize("branching", [2, 8])
 def test_class_that_the_prior_excludes(branching: int) -> None:
     """A floor keeps it possible, one label brings it in; without floor it stays out."""
-    tree, hidden = LeafTree(8, branching), np.full(8, 100.0)
+    tree, hidden = LeafTree.even(8, branching), np.full(8, 100.0)
     bare = np.stack([np.linspace(0.9, 0.2, 8), np.linspace(0.1, 0.8, 8), np.zeros(8)], axis=1)
     labelled = np.zeros((8, 3))
     labelled[:, 0] = 2
@@ -292,7 +293,7 @@ def test_stochastic_prediction_is_the_ratio_of_evidences(
         np.add.at(counts, (leaf, label), weight)
         drawn = list(zip(leaf.tolist(), label.tolist(), weight.tolist(), strict=True))
         np.testing.assert_allclose(
-            predict_stochastic(LeafTree(leaves, branching), prior, counts),
+            predict_stochastic(LeafTree.even(leaves, branching), prior, counts),
             predict_draws(branching, prior, drawn),
             rtol=1e-9,
         )
@@ -323,7 +324,7 @@ def test_stochastic_prediction_tends_to_the_rates_whatever_the_proposal(
 
     truth = np.sum(share[..., None] * rates, axis=1) / share.sum(axis=1, keepdims=True)
     prior = rng.dirichlet(np.ones(classes), leaves)
-    tree = LeafTree(leaves, branching)
+    tree = LeafTree.even(leaves, branching)
     spread = rates * (1 - 2 * truth[:, None]) + truth[:, None] ** 2
     variance = np.sum((share**2 / proposal)[..., None] * spread, axis=1) / draws
     error = np.sqrt(variance) / share.sum(axis=1, keepdims=True)
@@ -340,7 +341,7 @@ def test_stochastic_prediction_adds_up_and_follows_the_labels() -> None:
     counts = np.zeros((8, 2))
     counts[:, 0] = 50
     counts[2, 1] = 100
-    rate = predict_stochastic(LeafTree(8, 2), prior, counts)
+    rate = predict_stochastic(LeafTree.even(8, 2), prior, counts)
     np.testing.assert_allclose(rate.sum(axis=1), 1, rtol=1e-14)
     assert rate[2, 1] > rate[3, 1] > rate[0, 1] > rate[7, 1] > 0
 
@@ -356,3 +357,96 @@ def test_beta_mean_by_stratum() -> None:
     np.testing.assert_allclose(
         beta_by_stratum(mean, 2.0, positives, negatives), [0.2, 4 / 6, 8.8 / 9], rtol=1e-14
     )
+
+
+TWO_REGIONS = np.array([2, 1])
+"""Leaves 0 and 1 are of one region, leaf 2 is a region of its own."""
+LEAF_PRIOR = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+COUNTS = np.array([[5.0, 1.0], [0.0, 2.0], [3.0, 4.0]])
+"""Labels in each leaf."""
+SET = TreePrior(alpha=(2.0, 1.5), beta=0.25, weight=3.0)
+
+
+def by_hand(concentration: TreePrior, effective: float) -> np.ndarray:
+    """p(y|k) of the tree of two regions given `COUNTS`, formula by formula.
+
+    Args:
+        concentration: alpha, beta and weight.
+        effective: what the label's own counts lack: 1 for the mode, 0 for the predictive.
+    """
+    p = np.zeros((3, 2))
+    for y in range(2):
+        alpha = np.broadcast_to(concentration.alpha, 2)[y]
+        s = concentration.weight * LEAF_PRIOR[:, y]
+        n, beta = COUNTS[:, y], concentration.beta
+        label = alpha - effective + s.sum() + n.sum()
+        first, second = beta * 1 + s[0] + s[1] + n[0] + n[1], beta * 1 + s[2] + n[2]
+        left, right = beta * 4 + s[0] + n[0], beta * 4 + s[1] + n[1]
+        p[0, y] = label * first / (first + second) * left / (left + right)
+        p[1, y] = label * first / (first + second) * right / (left + right)
+        p[2, y] = label * second / (first + second)
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("concentration", [TreePrior(), SET], ids=["published", "set"])
+def test_a_hierarchy_of_its_own_by_hand(concentration: TreePrior) -> None:
+    """Of a deterministic oracle that has answered all rows, so that nothing is hidden."""
+    tree = LeafTree.parted(TWO_REGIONS)
+    drawn = predict_stochastic(tree, LEAF_PRIOR, COUNTS, concentration)
+    np.testing.assert_allclose(drawn, by_hand(concentration, 0), rtol=1e-12)
+    for accelerate in (False, True):
+        fit = fit_dirichlet_tree(
+            tree, LEAF_PRIOR, COUNTS, np.zeros(3), concentration=concentration,
+            accelerate=accelerate, tolerance=0, max_iterations=30,
+        )  # fmt: skip
+        np.testing.assert_allclose(fit.posterior, by_hand(concentration, 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("concentration", [TreePrior(), SET], ids=["published", "set"])
+def test_the_mode_with_hidden_labels_is_that_of_a_general_optimizer(
+    concentration: TreePrior,
+) -> None:
+    """The density is written out with Dirichlet densities and the likelihood of every row."""
+    tree, hidden = LeafTree.parted(TWO_REGIONS), np.array([20.0, 9.0, 14.0])
+    alpha = np.broadcast_to(concentration.alpha, 2) + concentration.weight * LEAF_PRIOR.sum(axis=0)
+
+    def density(free: np.ndarray) -> float:
+        theta, region, within = (1 / (1 + np.exp(-free[part])) for part in ([0], [1, 2], [3, 4]))
+        theta = np.array([theta[0], 1 - theta[0]])
+        value = stats.dirichlet.logpdf(theta, alpha)
+        joint = np.zeros((2, 3))
+        for y in range(2):
+            s, beta = concentration.weight * LEAF_PRIOR[:, y], concentration.beta
+            of_regions = [beta + s[0] + s[1] + 1, beta + s[2] + 1]
+            value += stats.dirichlet.logpdf([region[y], 1 - region[y]], of_regions)
+            of_leaves = [4 * beta + s[0] + 1, 4 * beta + s[1] + 1]
+            value += stats.dirichlet.logpdf([within[y], 1 - within[y]], of_leaves)
+            leaves = [region[y] * within[y], region[y] * (1 - within[y]), 1 - region[y]]
+            joint[y] = theta[y] * np.array(leaves)
+        return -float(value + np.sum(COUNTS.T * np.log(joint)) + hidden @ np.log(joint.sum(axis=0)))
+
+    fit = fit_dirichlet_tree(
+        tree, LEAF_PRIOR, COUNTS, hidden, tolerance=1e-13, max_iterations=5000,
+        concentration=concentration,
+    )  # fmt: skip
+    b = fit.branches
+    found = np.array([fit.theta[0], b[0, 0], b[1, 0], b[0, 2], b[1, 2]])
+    best = optimize.minimize(density, np.zeros(5), method="BFGS", options={"gtol": 1e-8})
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-best.x)), atol=2e-6)
+    assert density(np.log(found / (1 - found))) <= best.fun + 1e-9
+
+
+def test_leaves_above_the_last_level_change_nothing_by_their_only_children() -> None:
+    """A chain of single children below a leaf has branches of probability 1."""
+    tree = LeafTree.parted(np.array([3, 2, 1]))
+    assert tree.depth.tolist() == [1, 1, 2, 2, 2, 3, 3, 3, 3]
+    weights = np.arange(1.0, 10.0)
+    paths = tree.leaf_probabilities(tree.branch_probabilities(weights))
+    top, middle, bottom = weights[:2], weights[2:4], weights[5:7]
+    expected = [
+        top[0] / 3 * middle[0] / 7 * bottom[0] / 13,
+        top[0] / 3 * middle[0] / 7 * bottom[1] / 13,
+        top[0] / 3 * middle[1] / 7,
+        top[1] / 3,
+    ]
+    np.testing.assert_allclose(paths, expected, rtol=1e-14)

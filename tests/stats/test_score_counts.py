@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.spec.evaluation import CUT_METHODS
+from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from evalsampling.spec.evaluation import CUT_METHODS
+from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats import strata
 from evalsampling.stats.histogram import ScoreHistogram
 from evalsampling.stats.score_counts import ScoreCounts

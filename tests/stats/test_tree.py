@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from evalsampling.stats.tree import LeafTree
+from evalsampling.stats.tree import MOST_LEVELS, LeafTree, even_levels, parting_of_cuts
 from tests.stats.row_model import Node, build_tree
 
 SIZES = [
@@ -27,7 +27,7 @@ def level_order(root: Node) -> list[Node]:
 
 @pytest.mark.parametrize(("leaves", "branching"), SIZES)
 def test_nodes_cover_the_leaves_of_the_object_tree(leaves: int, branching: int) -> None:
-    tree, nodes = LeafTree(leaves, branching), level_order(build_tree(leaves, branching))
+    tree, nodes = LeafTree.even(leaves, branching), level_order(build_tree(leaves, branching))
     assert tree.depth.tolist() == [node.depth for node in nodes]
     covered = tree.sums(np.eye(leaves)).T
     assert [np.flatnonzero(row).tolist() for row in covered] == [node.leaves for node in nodes]
@@ -36,7 +36,7 @@ def test_nodes_cover_the_leaves_of_the_object_tree(leaves: int, branching: int) 
 
 @pytest.mark.parametrize(("leaves", "branching", "depth"), [(256, 2, 8), (27, 3, 3), (64, 4, 3)])
 def test_powers_make_the_complete_tree(leaves: int, branching: int, depth: int) -> None:
-    tree = LeafTree(leaves, branching)
+    tree = LeafTree.even(leaves, branching)
     sizes = tree.sums(np.ones(leaves))
     for level in range(1, depth + 1):
         at = tree.depth == level
@@ -47,14 +47,14 @@ def test_powers_make_the_complete_tree(leaves: int, branching: int, depth: int) 
 
 @pytest.mark.parametrize("branching", [12, 13, 1000, 10**9])
 def test_many_children_make_the_flat_tree(branching: int) -> None:
-    tree = LeafTree(12, branching)
+    tree = LeafTree.even(12, branching)
     assert tree.depth.tolist() == [1] * 12
     np.testing.assert_array_equal(tree.sums(np.arange(12.0)), np.arange(12.0))
 
 
 @pytest.mark.parametrize(("leaves", "branching"), SIZES)
 def test_probabilities_equal_those_of_the_object_tree(leaves: int, branching: int) -> None:
-    tree, root = LeafTree(leaves, branching), build_tree(leaves, branching)
+    tree, root = LeafTree.even(leaves, branching), build_tree(leaves, branching)
     nodes = level_order(root)
     weights = np.random.default_rng(leaves).uniform(0.1, 5, (2, len(nodes)))
     branches = tree.branch_probabilities(weights)
@@ -79,7 +79,7 @@ def test_probabilities_equal_those_of_the_object_tree(leaves: int, branching: in
 @pytest.mark.parametrize(("leaves", "branching"), SIZES)
 def test_sums_equal_those_of_the_object_tree(leaves: int, branching: int) -> None:
     values = np.random.default_rng(7).integers(0, 1000, (3, leaves))
-    tree, nodes = LeafTree(leaves, branching), level_order(build_tree(leaves, branching))
+    tree, nodes = LeafTree.even(leaves, branching), level_order(build_tree(leaves, branching))
     expected = [[sum(row[k] for k in node.leaves) for node in nodes] for row in values.tolist()]
     assert tree.sums(values.astype(np.float64)).tolist() == expected
 
@@ -87,7 +87,7 @@ def test_sums_equal_those_of_the_object_tree(leaves: int, branching: int) -> Non
 @pytest.mark.parametrize(("leaves", "branching"), [(0, 2), (4, 1), (-1, 3)])
 def test_impossible_trees_are_refused(leaves: int, branching: int) -> None:
     with pytest.raises(ValueError, match="no tree has"):
-        LeafTree(leaves, branching)
+        LeafTree.even(leaves, branching)
 
 
 @pytest.mark.parametrize(("leaves", "branching"), SIZES)
@@ -96,7 +96,7 @@ def test_digits_and_order_in_memory_are_those_of_level_by_level(
     leaves: int, branching: int, lie: Callable[[np.ndarray], np.ndarray]
 ) -> None:
     """To the last digit, since fits to large pools stop by it."""
-    tree, rng = LeafTree(leaves, branching), np.random.default_rng(leaves)
+    tree, rng = LeafTree.even(leaves, branching), np.random.default_rng(leaves)
     values = lie(rng.random((3, leaves)))
     nodes = lie(rng.random((3, len(tree.depth))))
     levels = np.split(tree._first_leaves, np.flatnonzero(np.diff(tree.depth)) + 1)
@@ -113,3 +113,37 @@ def test_digits_and_order_in_memory_are_those_of_level_by_level(
         assert np.array_equal(found, wanted)
         if leaves > 1:
             assert found.strides == wanted.strides
+
+
+def test_cuts_one_after_the_other_make_a_binary_tree() -> None:
+    """Cut 2 parts leaves 0 to 2 from 3 to 5; then 0 from 1 and 2, and 3 and 4 from 5."""
+    parting = parting_of_cuts(np.array([2, 0, 4, 3, 1]))
+    assert parting.tolist() == [2, 3, 1, 3, 2]
+    tree = LeafTree.parted(parting)
+    covered = [np.flatnonzero(row).tolist() for row in tree.sums(np.eye(6)).T]
+    halves, quarters = [[0, 1, 2], [3, 4, 5]], [[0], [1, 2], [3, 4], [5]]
+    assert covered == halves + quarters + [[k] for k in range(6)]
+    assert parting_of_cuts(np.zeros(0, dtype=np.int64)).tolist() == []
+    assert LeafTree.parted(np.zeros(0, dtype=np.int64)).depth.tolist() == [1]
+
+
+@pytest.mark.parametrize("leaves", [2, 5, 16, 31])
+def test_the_even_tree_is_one_of_partings(leaves: int) -> None:
+    levels = np.stack(even_levels(leaves, 2))
+    parting = np.argmax(np.diff(levels, axis=1) > 0, axis=0) + 1
+    parted, even = LeafTree.parted(parting), LeafTree.even(leaves, 2)
+    assert parted.depth.tolist() == even.depth.tolist()
+    np.testing.assert_array_equal(parted.sums(np.eye(leaves)), even.sums(np.eye(leaves)))
+
+
+def test_a_tree_that_splits_off_a_leaf_at_a_time_has_few_levels() -> None:
+    tree = LeafTree.parted(np.arange(1, 1000))
+    assert tree.depth.max() == MOST_LEVELS
+    assert np.sum(tree.depth == MOST_LEVELS) == 1000
+    sizes = tree.sums(np.ones(1000))[tree.depth == MOST_LEVELS - 1]
+    assert sizes.tolist() == [1] * (MOST_LEVELS - 1) + [1000 - MOST_LEVELS + 1]
+
+
+def test_leaves_that_share_a_node_are_no_tree() -> None:
+    with pytest.raises(ValueError, match="leaves share a node"):
+        LeafTree([np.array([0, 0, 1])])

@@ -38,7 +38,11 @@ def test_mode_is_where_iterations_over_individual_rows_settle(
     slow = pool.model(branching)
     slow.iterate(2000)
     fit = fit_dirichlet_tree(
-        LeafTree(leaves, branching), pool.prior, pool.labelled, pool.unlabelled, tolerance=1e-14
+        LeafTree.even(leaves, branching),
+        pool.prior,
+        pool.labelled,
+        pool.unlabelled,
+        tolerance=1e-14,
     )
     np.testing.assert_allclose(fit.posterior, slow.posterior(), rtol=1e-8)
     np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-8)
@@ -49,7 +53,7 @@ def test_mode_is_where_iterations_over_individual_rows_settle(
 def test_both_ways_reach_the_same_mode(branching: int, classes: int) -> None:
     """With 20,000 rows, few of them labelled, which is large for the flat tree alone."""
     prior, labelled, hidden = make_counts(24, classes, 20_000, 150, seed=branching)
-    tree = LeafTree(24, branching)
+    tree = LeafTree.even(24, branching)
     plain = fit_dirichlet_tree(
         tree, prior, labelled, hidden, None, 1e-13, 200_000, accelerate=False
     )
@@ -68,7 +72,7 @@ def test_both_ways_reach_the_same_mode(branching: int, classes: int) -> None:
 @pytest.mark.parametrize("branching", [2, 16])
 def test_every_step_climbs(rows: float, branching: int) -> None:
     prior, labelled, hidden = make_counts(16, 3, rows, 60, seed=1)
-    tree = LeafTree(16, branching)
+    tree = LeafTree.even(16, branching)
     mode = make_mode(tree, prior, labelled, hidden)
     joint = mode.with_leaf_shares(np.random.default_rng(0).dirichlet(np.ones(3), 16).T)
     for step in (mode.expect_and_maximize, mode.minorize_and_maximize):
@@ -82,7 +86,7 @@ def test_every_step_climbs(rows: float, branching: int) -> None:
 
 def test_value_is_the_log_posterior() -> None:
     prior, labelled, hidden = make_counts(11, 3, 500, 40, seed=2)
-    tree = LeafTree(11, 2)
+    tree = LeafTree.even(11, 2)
     mode = make_mode(tree, prior, labelled, hidden)
     rng = np.random.default_rng(3)
     differences = []
@@ -99,7 +103,7 @@ def test_huge_pool_reaches_the_mode_an_optimizer_finds() -> None:
     The optimum over these by BFGS from scipy, the shares held fixed, is the limit of the mode.
     """
     prior, labelled, hidden = make_counts(16, 2, 1e9, 80, seed=4)
-    tree = LeafTree(16, 2)
+    tree = LeafTree.even(16, 2)
     mode = make_mode(tree, prior, labelled, hidden)
     share = hidden / hidden.sum()
 
@@ -129,7 +133,7 @@ def test_posterior_follows_the_labels_however_large_the_pool() -> None:
     tops = []
     for rows in (1e5, 1e7, 1e9):
         hidden = np.full(32, rows / 32)
-        fit = fit_dirichlet_tree(LeafTree(32, 32), prior, labelled, hidden)
+        fit = fit_dirichlet_tree(LeafTree.even(32, 32), prior, labelled, hidden)
         tops.append(fit.posterior[24, 1])
     # 8 of 20 labels and (1 + 0.05) of 2 + 1 pseudo-counts or thereabouts.
     assert all(0.3 < top < 0.45 for top in tops)
@@ -141,10 +145,10 @@ def test_empty_leaves_and_single_leaf(rows: float) -> None:
     prior, labelled, hidden = make_counts(8, 2, rows, 20, seed=5)
     hidden[[2, 5]] = 0
     labelled[[2, 5]] = 0
-    fit = fit_dirichlet_tree(LeafTree(8, 2), prior, labelled, hidden)
+    fit = fit_dirichlet_tree(LeafTree.even(8, 2), prior, labelled, hidden)
     assert np.all(np.isfinite(fit.posterior))
     np.testing.assert_allclose(fit.posterior.sum(axis=1), 1, rtol=1e-12)
     one = fit_dirichlet_tree(
-        LeafTree(1, 2), np.array([[0.7, 0.3]]), np.array([[3.0, 1.0]]), np.array([rows])
+        LeafTree.even(1, 2), np.array([[0.7, 0.3]]), np.array([[3.0, 1.0]]), np.array([rows])
     )
     assert 0.2 < one.posterior[0, 1] < 0.35

@@ -7,7 +7,11 @@ References:
 
 import dataclasses
 
-from evalsampling.inference.score_calibration import check_calibration, recalibrated
+from evalsampling.inference.score_calibration import (
+    Calibration,
+    check_calibration,
+    recalibrated,
+)
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.optimal import DeviationSampler
 from evalsampling.spec.parameters import check_share
@@ -32,7 +36,7 @@ class OptimalImportance(DeviationSampler):
 
     delta: float = 0.1
     smoothing: float = 1.0
-    calibration: str | None = None
+    calibration: Calibration = None
     name = "optimal_importance"
 
     def __post_init__(self) -> None:

@@ -69,5 +69,5 @@ def test_calibration_answers_to_labels() -> None:
     size = Deviation.from_cells(FBeta(), POOL.table, prior).of_cells(POOL.table, prior)
     q = sampler.proposal(POOL.table, history).cell_probability
     assert q == pytest.approx(size / np.sum(size * POOL.table.count))
-    with pytest.raises(ValueError, match="calibration must be logistic or isotonic"):
+    with pytest.raises(ValueError, match="calibration must be logistic, isotonic or module:object"):
         OptimalImportance(FBeta(), calibration="beta")

@@ -1,0 +1,163 @@
+"""The sections ``strata`` and ``partition`` of a spec: how the pool is cut into leaves."""
+
+import dataclasses
+import itertools
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.parts.registry import Registry
+from evalsampling.spec.sections import Section
+
+CUT_METHODS: Registry[Any] = Registry(
+    "cut_methods",
+    {
+        "csf": "evalsampling.stats.strata:CSF",
+        "geometric": "evalsampling.stats.strata:GEOMETRIC",
+        "equal_width": "evalsampling.stats.strata:EQUAL_WIDTH",
+        "equal_count": "evalsampling.stats.strata:EQUAL_COUNT",
+        "log_rank": "evalsampling.stats.strata:LOG_RANK",
+        "agglomerative": "evalsampling.stats.score_clusters:AGGLOMERATIVE",
+        "divisive": "evalsampling.stats.score_clusters:DIVISIVE",
+    },
+    "evalsampling.stats.strata:CutMethod",
+)
+"""Ways to cut strata from scores, by name."""
+
+KD = "kd"
+"""Strata that a k-d tree cuts from features."""
+
+HIERARCHICAL = (KD, "agglomerative", "divisive")
+"""Our ways to cut strata that make a hierarchy of them."""
+
+HIERARCHIES = ("even", "own")
+"""Trees over the leaves: by their order alone, or that of the method or the columns."""
+
+
+@dataclasses.dataclass(frozen=True)
+class StrataSpec:
+    """How the pool is cut into leaves and the leaves into a tree.
+
+    Attributes:
+        method: name in `CUT_METHODS`, ``module:object``, or ``kd`` for a k-d tree over features.
+        leaves: most leaves wanted.
+        branching: children of a node of the tree.
+        edges: explicit interior edges, strictly increasing, or None to compute them.
+        columns: columns of the pool whose values are the leaves, coarse to fine; none to cut them.
+        hierarchy: one of `HIERARCHIES`.
+    """
+
+    method: str
+    leaves: int
+    branching: int
+    edges: tuple[float, ...] | None
+    columns: tuple[str, ...] = ()
+    hierarchy: str = HIERARCHIES[0]
+
+    @property
+    def by_score(self) -> bool:
+        """Whether leaves are cut from the score, which is needed then."""
+        return not (self.by_features or self.columns)
+
+    @property
+    def has_own_hierarchy(self) -> bool:
+        """Whether the tree over the leaves is that of the method or the columns."""
+        return self.hierarchy != HIERARCHIES[0]
+
+    @property
+    def by_features(self) -> bool:
+        """Whether the leaves are cut from features, so that no score is needed."""
+        return self.method == KD and self.edges is None and not self.columns
+
+
+def read_strata(top: Section) -> StrataSpec:
+    """Return the sections ``strata`` and ``partition``, checked.
+
+    Args:
+        top: the spec.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    section, columns = top.section("strata"), _columns(top)
+    section.check_keys("method", "leaves", "branching", "edges", "hierarchy")
+    for key in ("method", "edges"):
+        if columns and section.get(key) is not None:
+            raise InputError(f"strata.{key}: with a partition, its columns are the strata")
+    edges = None if section.get("edges") is None else section.numbers("edges")
+    if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
+        raise InputError("strata.edges: must be strictly increasing")
+    strata = StrataSpec(
+        method=section.part("method", CUT_METHODS, "csf", [KD]),
+        leaves=section.integer("leaves", 256, least=1),
+        branching=section.integer("branching", 2, least=2),
+        edges=edges,
+        columns=columns,
+        hierarchy=section.get("hierarchy", HIERARCHIES[bool(columns)]),
+    )
+    _check_hierarchy(strata)
+    return strata
+
+
+def _columns(top: Section) -> tuple[str, ...]:
+    """Return the columns of ``partition``, coarse to fine; none if there is no such section.
+
+    Raises:
+        InputError: if it names no columns.
+    """
+    if top.get("partition") is None:
+        return ()
+    section = top.section("partition")
+    section.check_keys("column")
+    named = section.get("column")
+    columns = (named,) if isinstance(named, str) else section.columns("column")
+    if not columns or "" in columns:
+        raise InputError("partition.column: must be a column, or a list of columns, coarse to fine")
+    return columns
+
+
+def _check_hierarchy(strata: StrataSpec) -> None:
+    """Check that there is such a hierarchy.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if strata.hierarchy not in HIERARCHIES:
+        names = ", ".join(HIERARCHIES)
+        raise InputError(f"strata.hierarchy: must be one of {names}, got {strata.hierarchy!r}")
+    without = strata.method in CUT_METHODS.own and strata.method not in HIERARCHICAL
+    if not strata.has_own_hierarchy or strata.columns or not (strata.edges or without):
+        return
+    cut = "edges" if strata.edges else f"method {strata.method}"
+    raise InputError(
+        f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; {', '.join(HIERARCHICAL)} "
+        "do, and so do the columns of a partition"
+    )
+
+
+def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
+    """Return the strata of queries, which are cut from moments of their gains."""
+    if strata.columns:
+        raise InputError(
+            "partition: with pool.lists, strata are cut from expected gains by a k-d tree"
+        )
+    for key in ("method", "edges"):
+        if section.get(key) not in (None, KD):
+            raise InputError(
+                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
+            )
+    return dataclasses.replace(strata, method=KD)
+
+
+def strata_mapping(strata: StrataSpec) -> dict[str, Any]:
+    """Return the sections ``strata`` and, if there is one, ``partition``, as `read_strata` takes.
+
+    Keys that older specs lack are there only if they say something.
+    """
+    mapping: dict[str, Any] = {} if strata.columns else {"method": strata.method}
+    mapping |= {"leaves": strata.leaves, "branching": strata.branching}
+    if strata.edges:
+        mapping["edges"] = list(strata.edges)
+    if strata.hierarchy != HIERARCHIES[bool(strata.columns)]:
+        mapping["hierarchy"] = strata.hierarchy
+    partition = {"partition": {"column": list(strata.columns)}} if strata.columns else {}
+    return {"strata": mapping} | partition

@@ -1,0 +1,134 @@
+"""Clusters of bins against the same, slowly: every join and every division from its rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy
+
+from evalsampling.stats.score_clusters import (
+    AGGLOMERATIVE,
+    DIVISIVE,
+    agglomerative_cuts,
+    divisive_cuts,
+)
+from evalsampling.stats.score_counts import ScoreCounts
+from evalsampling.stats.strata import cut_edges, cut_parting
+from evalsampling.stats.tree import parting_of_cuts
+
+PLACE = np.array([0.0, 1.0, 1.5, 4.0, 4.5, 9.0])
+ROWS = np.array([1, 2, 1, 3, 1, 2])
+
+
+def squares(place: np.ndarray, rows: np.ndarray) -> float:
+    """Sum of squared distances of rows from their mean."""
+    every = np.repeat(place, rows)
+    return float(np.sum((every - every.mean()) ** 2))
+
+
+def joined_slowly(place: np.ndarray, rows: np.ndarray) -> list[int]:
+    clusters, joined = [[k] for k in range(len(place))], []
+    while len(clusters) > 1:
+        rise = [
+            squares(place[a + b], rows[a + b])
+            - squares(place[a], rows[a])
+            - squares(place[b], rows[b])
+            for a, b in itertools.pairwise(clusters)
+        ]
+        left = int(np.argmin(rise))
+        joined.append(clusters[left + 1][0])
+        clusters[left : left + 2] = [clusters[left] + clusters[left + 1]]
+    return joined[::-1]
+
+
+def divided_slowly(place: np.ndarray, rows: np.ndarray) -> list[int]:
+    cuts: list[int] = []
+    while len(cuts) < len(place) - 1:
+        ends = [0, *sorted(cuts), len(place)]
+
+        def fall(cut: int, ends: list[int] = ends) -> float:
+            first, end = max(e for e in ends if e < cut), min(e for e in ends if e > cut)
+            part, left, right = slice(first, end), slice(first, cut), slice(cut, end)
+            halves = squares(place[left], rows[left]) + squares(place[right], rows[right])
+            return squares(place[part], rows[part]) - halves
+
+        cuts.append(max((c for c in range(1, len(place)) if c not in cuts), key=fall))
+    return cuts
+
+
+def test_six_bins_by_hand() -> None:
+    """1 and 1.5 rise by 2/3 x 1/4, 4 and 4.5 by 3/4 x 1/4, then 0 with those; 9 is last."""
+    assert agglomerative_cuts(PLACE, ROWS, 6).tolist() == [5, 3, 1, 4, 2]
+    assert agglomerative_cuts(PLACE, ROWS, 3).tolist() == [5, 3]
+    assert parting_of_cuts(np.array([1, 0])).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_cuts_are_those_of_rows_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    place = np.sort(rng.normal(size=rng.integers(2, 25)))
+    rows = rng.integers(1, 30, len(place))
+    assert agglomerative_cuts(place, rows, 99).tolist() == joined_slowly(place, rows)
+    assert divisive_cuts(place, rows, 99).tolist() == divided_slowly(place, rows)
+    for leaves in (1, 2, len(place) // 2 + 1):
+        assert (
+            agglomerative_cuts(place, rows, leaves).tolist()
+            == joined_slowly(place, rows)[: leaves - 1]
+        )
+        assert (
+            divisive_cuts(place, rows, leaves).tolist() == divided_slowly(place, rows)[: leaves - 1]
+        )
+
+
+def test_clusters_are_those_of_scipy_where_groups_are_far_apart() -> None:
+    rng = np.random.default_rng(1)
+    place = np.sort(np.concatenate([rng.normal(centre, 0.1, 9) for centre in (0, 10, 30, 35)]))
+    link = scipy.cluster.hierarchy.linkage(place[:, None], "ward")
+    for leaves in (2, 3, 4):
+        theirs = scipy.cluster.hierarchy.fcluster(link, leaves, "maxclust")
+        cuts = np.sort(agglomerative_cuts(place, np.ones(36, dtype=np.int64), leaves))
+        assert np.flatnonzero(np.diff(theirs)).tolist() == (cuts - 1).tolist()
+
+
+@pytest.mark.parametrize("method", [AGGLOMERATIVE, DIVISIVE])
+def test_edges_have_an_order_and_depend_on_the_set_of_rows(method: object) -> None:
+    scores = np.random.default_rng(2).normal(size=3000)
+    limit = method.bins(20)  # type: ignore[attr-defined]
+    whole = ScoreCounts.from_scores(scores, limit)
+    parts = [ScoreCounts.from_scores(part, limit) for part in np.split(scores, [10, 900])]
+    for counts in (whole, sum(parts[::-1], start=ScoreCounts.zero(limit))):
+        edges = cut_edges(method, counts, 20)  # type: ignore[arg-type]
+        parting = cut_parting(method, counts, 20)  # type: ignore[arg-type]
+        assert (len(edges), len(parting)) == (19, 19)
+        assert np.sum(parting == 1) == 1
+        assert edges.tolist() == cut_edges(method, whole, 20).tolist()  # type: ignore[arg-type]
+    # Fewer leaves are made of the same clusters.
+    assert np.isin(method.order(whole.bins(limit), 5), edges).all()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("method", [AGGLOMERATIVE, DIVISIVE])
+def test_greatest_numbers_do_not_overflow(method: object) -> None:
+    counts = ScoreCounts.from_scores(np.array([-1.7e308, 0, 1e-3, 1.7e308]), 32)
+    with np.errstate(all="raise", under="ignore"):
+        assert len(cut_edges(method, counts, 3)) == 2  # type: ignore[arg-type]
+
+
+def test_an_order_of_other_edges_is_refused() -> None:
+    counts = ScoreCounts.from_scores(np.arange(50.0), 64)
+
+    class Wrong:
+        bins = AGGLOMERATIVE.bins
+        cut = AGGLOMERATIVE.cut
+
+        def order(self, scores: object, leaves: int) -> np.ndarray:
+            return np.array([1.0])
+
+    with pytest.raises(ValueError, match="is not one of the edges"):
+        cut_parting(Wrong(), counts, 4)  # type: ignore[arg-type]
+
+    class Without:
+        bins = AGGLOMERATIVE.bins
+        cut = AGGLOMERATIVE.cut
+
+    with pytest.raises(ValueError, match="it makes no hierarchy of leaves"):
+        cut_parting(Without(), counts, 4)
