@@ -5,7 +5,7 @@ chance is in proportion to sqrt(h / cost) of the row itself. What is kept of any
 as many rows as there are draws (`stats.arrivals`), so the parts merge, on any engine.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, theorems 4.1
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, theorems 4.1
     and 4.2.
 """
 
