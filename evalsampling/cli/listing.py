@@ -43,6 +43,8 @@ COMMANDS = (
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
     ),
     Listed("estimate", "Take labels and estimate.", "estimate"),
+    Listed("draw", "Draw rows one by one, each with a chance of its own.", "draw"),
+    Listed("weigh", "Estimate from rows that were drawn one by one.", "weigh"),
     Listed("report", "Write a page to send, with its numbers as JSON and CSV.", "report"),
     Listed("curve", "Tell the precision at every rank, with its guarantee.", "curve"),
     Listed(

@@ -164,7 +164,8 @@ def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> tuple[list[
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
     table = stratification.table(sums)
-    return stratification.about_scores(spec, table), what_scores_say(spec, table)
+    about = stratification.about_scores(spec, table) + stratification.about_features(spec)
+    return about, what_scores_say(spec, table)
 
 
 def _check_slices(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:

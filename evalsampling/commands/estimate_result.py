@@ -51,6 +51,11 @@ class ReportedRegion:
         covariance: of the estimates, k by k.
         radius: greatest squared Mahalanobis distance.
         reason: why there is no region, else None.
+        kind: what the region rests on, as of intervals.
+        skew: k pairs: factors by which deviations below and above the centre are longer than the
+            covariance says.
+        low: lower ends of its projections, k numbers.
+        high: upper ends.
     """
 
     measures: tuple[RegionComponent, ...]
@@ -59,6 +64,10 @@ class ReportedRegion:
     covariance: Sequence[Sequence[float]] | None = None
     radius: float | None = None
     reason: str | None = None
+    kind: str | None = None
+    skew: Sequence[Sequence[float]] | None = None
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,11 +258,13 @@ def _region(parts: Sequence[Requested], spec: EvaluationSpec, analysis: Analysis
         region = analysis.region(Joint(tuple(map(measure_of, parts))))
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
-    if not np.isfinite(region.radius):
-        return dataclasses.replace(nothing, reason="too few draws for a region")
     return dataclasses.replace(
         nothing,
         centre=region.centre.tolist(),
         covariance=region.covariance.tolist(),
         radius=region.radius,
+        kind=region.kind,
+        skew=None if region.skew is None else region.skew.tolist(),
+        low=region.low.tolist(),
+        high=region.high.tolist(),
     )

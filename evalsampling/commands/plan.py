@@ -165,7 +165,8 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     likelihood = expected_likelihood(table) if spec.has_classes else None
     doubted = doubts(likelihood, "to expect of the scores")
-    warnings = (*stratification.about_scores(spec, table), *doubted)
+    of_scores = stratification.about_scores(spec, table)
+    warnings = (*of_scores, *stratification.about_features(spec), *doubted)
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)

@@ -18,6 +18,7 @@ from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
+from evalsampling.inference.joint_region import default_region
 from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
@@ -259,19 +260,30 @@ class Analysis:
                     contests.append(hold_contest(of_part, weighted.answered))
         return contests
 
-    def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
+    def region(self, measure: "Measures", method: str = "default") -> Ellipsoid:
         """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
 
-        It is that of [MR], section 3.
+        By default it is that of the default intervals, else that of [MR], section 3.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
             raise InputError(f"{asked.name}: rows that add to it had no chance of being drawn")
-        inputs = self.sampler.inputs(self.table, self.history, self.confidence)
         try:
-            return estimate_region(asked, inputs, method)
+            if method != "default":
+                inputs = self.sampler.inputs(self.table, self.history, self.confidence)
+                return estimate_region(asked, inputs, method)
+            return self._default_region(asked)
         except ValueError as error:
             raise InputError(f"{asked.name}: {error}") from error
+
+    def _default_region(self, measure: Measure) -> Ellipsoid:
+        """Return the region that fits the default intervals of a measure on the whole pool."""
+        sampler, now = self.sampler, (self.table, self.history)
+        scope = dataclasses.replace(self.scope, domains=WHOLE_POOL.domains, bands_seed=None)
+        model = self.label_model
+        estimates = sampler.estimate(*now, [measure], self.confidence, scope, model)
+        inputs = sampler.with_next_draw(sampler.inputs(*now, self.confidence, model))
+        return default_region(measure, inputs, estimates)
 
     def _parts(self, measures: Any) -> list[Requested]:
         """Return the measures that are the dimensions of a region, as in an entry ``joint``."""

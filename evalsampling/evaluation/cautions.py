@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.stopping import caution_about_looks
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief
 
@@ -30,6 +31,10 @@ def cautions(
             + ("; others of their round stand for them, as if missing at random" * bool(labels))
         )
     warnings += about_labels
+    if analysis.spec is not None and not still_open:
+        rounds = len(analysis.history.rounds)
+        looks = caution_about_looks(analysis.spec, estimates, analysis.sampler, rounds)
+        warnings += [looks] if looks else []
     if analysis.sampler.trusts_prior:
         warnings += doubts(analysis.label_likelihood, "that the labels show")
     curve = analysis.curve

@@ -3,18 +3,13 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
+from evalsampling.evaluation.sampled_rows import SampledRows
 from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.results import Estimate
-from evalsampling.label_spaces.base import NO_PROBABILITY
-from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import Calibrated, measure_of
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, required_columns
-from evalsampling.pool.frames import Frame, Table, to_array
+from evalsampling.pool.frames import Frame
 from evalsampling.preparation.poisson import INCLUSION
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL
@@ -39,7 +34,8 @@ def estimate_kept_rows(
     Raises:
         InputError: naming the column and row, the id or the key of the spec that is wrong.
     """
-    batch = _batch(spec, Table.of(rows, "the rows"))
+    sampled = SampledRows.read(spec, rows, INCLUSION)
+    batch = sampled.batch
     inclusion = batch.numbers(INCLUSION).astype(np.float64)
     wrong = ~((inclusion > 0) & (inclusion <= 1))
     batch.refuse(
@@ -57,18 +53,11 @@ def estimate_kept_rows(
         raise InputError("no row has a label")
     kept = np.array(sorted(codes))
     code = np.array([codes[row] for row in kept.tolist()])
-    rules = [
-        labels.space.prior_rule(system.probability, None, None) for system in spec.pool.systems
-    ]
-    outputs = read_outputs(batch, spec, tuple(rules)).take(kept)
-    estimates: list[Estimate] = []
-    for requested in build_measures(spec, [None] * len(rules)):
-        measure = measure_of(requested)
-        if isinstance(requested, Calibrated):
-            raise InputError(f"{requested.name}: its totals are those of the pool, not of a sample")
-        if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
-            raise InputError(f"{measure.name}: needs pool.probability here")
-        estimates += estimate_from_inclusion(
+    outputs = sampled.outputs.take(kept)
+    return [
+        estimate
+        for measure in sampled.measures()
+        for estimate in estimate_from_inclusion(
             measure,
             outputs,
             code,
@@ -77,11 +66,4 @@ def estimate_kept_rows(
             bool(parameters.get("correct_bias", False)),
             labels.oracle == "stochastic",
         )
-    return estimates
-
-
-def _batch(spec: EvaluationSpec, rows: Table) -> PoolBatch:
-    """Return the columns of the rows that estimates are made from, as a batch."""
-    names = [*required_columns(spec, payload=False), INCLUSION]
-    columns = {name: to_array(rows.column(name), name) for name in names}
-    return PoolBatch(pa.record_batch(columns))
+    ]

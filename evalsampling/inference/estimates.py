@@ -228,7 +228,7 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
             such method.
     """
     if method not in ("f", "wald"):
-        raise ValueError(f"method must be f or wald, got {method!r}")
+        raise ValueError(f"method must be default, f or wald, got {method!r}")
     if inputs.all_known(cells_adding_to(measure, inputs.table), Domain()):
         exact = known_value(measure, inputs.table, inputs.history, Domain())
         return wald_ellipsoid(exact, np.zeros((len(exact), len(exact))), inputs.confidence)

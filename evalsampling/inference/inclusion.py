@@ -4,11 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.delta_method import Evidence, estimate
-from evalsampling.inference.evidence import find_gaps
+from evalsampling.inference.labelled_rows import LabelledRows
 from evalsampling.inference.random_answers import with_random_answers
-from evalsampling.inference.ratio_bias import biases, less_bias
-from evalsampling.inference.results import Estimate, Target
+from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -62,24 +60,8 @@ def estimate_from_inclusion(
     if stochastic:
         unknown = np.full(len(first), np.inf)
         sample = with_random_answers(sample, votes, inclusion, questions, unknown)
-    risk = measure.mean_loss(outputs, label, sample.weight)
-    influence = measure.influence(outputs, label, risk)
-    influence = influence - sample.weight @ influence
-    inside = np.ones(len(label), dtype=np.bool_)
-    known_biases = biases(measure, outputs, Votes.of_labels(label), sample, inside, normalised=True)
-    value = measure.value(risk)
-    value = less_bias(value, known_biases) if correct_bias else value
-    shares = measure.shares(outputs, label)
-    gaps = find_gaps(shares, votes.row, len(measure.components), shares)
-    evidence = [
-        Evidence(measure.undefined_without, gap, bias=bias)
-        for gap, bias in zip(gaps, known_biases, strict=True)
-    ]
-    targets = [
-        Target(component.name, component.bounds, threshold=component.threshold)
-        for component in measure.components
-    ]
-    return estimate(targets, value, influence, sample, evidence, confidence, methods)
+    answers = LabelledRows(outputs, label, votes.row, sample)
+    return answers.estimate(measure, confidence, correct_bias, methods)
 
 
 def _votes(

@@ -21,6 +21,9 @@ import scipy
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.proportions import clopper_pearson
 
+DESIGN_BASED = "design-based"
+"""Kind of intervals that need the design alone, and no model."""
+
 SIMULTANEOUS = "simultaneous"
 """Kind of design-based intervals that hold together; also the last word of their methods."""
 
@@ -100,7 +103,7 @@ def log_student(value: float, standard_error: float, confidence: float, degrees:
     """
     reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error / value
     factor = math.exp(min(reach, _LARGEST_REACH))
-    return Interval(value / factor, value * factor, "design-based", "student, logarithm")
+    return Interval(value / factor, value * factor, DESIGN_BASED, "student, logarithm")
 
 
 def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
@@ -163,7 +166,7 @@ def logit(
         bounds[0] + width * float(scipy.special.expit(end))
         for end in (centre - reach, centre + reach)
     )
-    return Interval(low, high, "design-based", "logit")
+    return Interval(low, high, DESIGN_BASED, "logit")
 
 
 def wilson(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
@@ -204,7 +207,7 @@ def korn_graubard(value: float, standard_error: float, draws: int, confidence: f
     value = min(max(value, 0.0), 1.0)
     size = _effective_size(value, standard_error, draws)
     low, high = clopper_pearson(size * value, size, confidence)
-    return Interval(low, high, "design-based", "korn-graubard")
+    return Interval(low, high, DESIGN_BASED, "korn-graubard")
 
 
 def beta(value: float, standard_error: float, confidence: float) -> Interval:
@@ -225,12 +228,12 @@ def beta(value: float, standard_error: float, confidence: float) -> Interval:
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
     shape = value * strength, (1 - value) * strength
     low, high = (float(scipy.special.betaincinv(*shape, tail)) for tail in tails)
-    return Interval(low, high, "design-based", "beta")
+    return Interval(low, high, DESIGN_BASED, "beta")
 
 
 def whole_range(bounds: tuple[float, float], reason: str) -> Interval:
     """Return the interval from bound to bound, for data that allow no narrower claim."""
-    return Interval(*bounds, "design-based", reason)
+    return Interval(*bounds, DESIGN_BASED, reason)
 
 
 def covers(interval: Interval, truth: float) -> bool:
@@ -257,4 +260,4 @@ def _effective_size(value: float, standard_error: float, draws: int) -> float:
 def _cut(centre: float, reach: float, bounds: tuple[float, float], method: str) -> Interval:
     """Return the interval centre +- reach, cut at the bounds."""
     low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - reach, centre + reach))
-    return Interval(low, high, "design-based", method)
+    return Interval(low, high, DESIGN_BASED, method)

@@ -79,17 +79,15 @@ def combine_with_model(
     """
     if model.contradiction is not None:
         return [_by_design(estimate, model.contradiction) for estimate in estimates]
-    ends = _ends(predictive, measure, model, own)
-    drawn = _ranges(ends)
+    ends = ends_of_draws(predictive, measure, model, own)
+    drawn = ranges_of(ends)
     errors = [estimate.standard_error for estimate in estimates]
     weights = list(map(weight_of_draws, errors, drawn))
     of_design = estimates
     if combine:
         estimates = list(map(_combined, estimates, drawn, weights))
     if expected is not None:
-        least = 0.0 if combine else NARROW
-        errors = [between(*pair, least) for pair in zip(errors, expected.tolist(), strict=True)]
-        weights = list(map(weight_of_draws, errors, drawn))
+        weights = weights_of_draws(errors, drawn, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares = [
         _OtherShare(
@@ -99,7 +97,9 @@ def combine_with_model(
         for factor in (OTHER_SHARES if is_number_of_pool else ())
     ]
     unmet_aside = predictive.without_unmet if is_number_of_pool else None
-    aside = None if unmet_aside is None else _ranges(_ends(unmet_aside, measure, model, own))[0]
+    aside = None
+    if unmet_aside is not None:
+        (aside,) = ranges_of(ends_of_draws(unmet_aside, measure, model, own))
     observed = value_among(measure, model.history, predictive.domain).tolist()
     combined = [
         _with_model(
@@ -146,6 +146,25 @@ def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
     if not error or not drawn.defined.any():
         return 1.0
     return error / math.hypot(error, math.sqrt(drawn.variance))
+
+
+def weights_of_draws(
+    errors: Sequence[float | None],
+    drawn: Sequence[DrawnRange],
+    expected: FloatArray,
+    combine: bool = False,
+) -> list[float]:
+    """Return the weight of the draws of each number in its interval, in [0, 1].
+
+    Args:
+        errors: standard errors of the design-based estimates, m numbers.
+        drawn: draws of the same numbers.
+        expected: shape (m,): standard errors of the design that the draws predict.
+        combine: whether the model stands for rows without a label in the estimates.
+    """
+    least = 0.0 if combine else NARROW
+    pairs = zip(errors, expected.tolist(), strict=True)
+    return list(map(weight_of_draws, (between(*pair, least) for pair in pairs), drawn))
 
 
 def between(error: float | None, expected: float, least: float = 0.0) -> float | None:
@@ -202,7 +221,7 @@ def _band(
     """
     confidence = estimates[0].confidence
     others = [model.with_share(model.hidden.share * factor) for factor in OTHER_SHARES]
-    draws = [ends, *(_ends(other.everywhere, measure, other, own) for other in others)]
+    draws = [ends, *(ends_of_draws(other.everywhere, measure, other, own) for other in others)]
     value = np.array([np.nan if each.value is None else each.value for each in estimates])
     low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in draws)])
     high = np.fmax.reduce([value, *(simultaneous(most, confidence)[1] for _, most in draws)])
@@ -426,10 +445,10 @@ def _under_share(
     if effective_size(weight) >= FEWEST_EFFECTIVE:
         return [dataclasses.replace(component, weight=weight) for component in drawn]
     redrawn = model.with_share(share).within(predictive.domain)
-    return _ranges(_ends(redrawn, measure, model, own))
+    return ranges_of(ends_of_draws(redrawn, measure, model, own))
 
 
-def _ends(
+def ends_of_draws(
     predictive: Predictive, measure: Measure, model: LabelModel, own: OwnProbabilities | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return the least and greatest value of each draw of a measure, shape (draws, m) each."""
@@ -442,6 +461,6 @@ def _ends(
     return own.added_to(low, noise), own.added_to(high, noise)
 
 
-def _ranges(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:
+def ranges_of(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:
     """Return the draws of each component, from their ends, shape (draws, m) each."""
     return [DrawnRange(low, high) for low, high in zip(ends[0].T, ends[1].T, strict=True)]

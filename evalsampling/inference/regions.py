@@ -14,6 +14,7 @@ import math
 import numpy as np
 import scipy
 
+from evalsampling.inference.intervals import DESIGN_BASED
 from evalsampling.stats.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-7
@@ -28,35 +29,135 @@ _ENTRIES_AT_A_TIME = 1 << 21
 """Multipliers and sums held at a time by the bootstrap: 16 MB."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Ellipsoid:
-    """A confidence region: the G with (G - centre)' covariance^-1 (G - centre) <= radius.
+_THICKNESS = 0.02
+"""Variance, as a share of a component's, that a region has in every direction.
 
-    The inverse of a singular covariance is its pseudo-inverse on its range, the space the
-    estimate can vary in: a point off that range (by more than 1e-5 standard errors, or 1e-5 in a
-    component without a standard error) is outside. With a covariance of zero the region is its
-    centre, which says only that the data show no variance.
+Measures that are functions of each other, as F1 of precision and recall, lie on a curved surface: a
+flat region would hold its centre alone of it."""
+
+_NEAR = 1e-9
+"""Rounding error allowed between a component and its ends, as a share of its size."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """A confidence region: the G with d' covariance^-1 d <= radius, and low <= G <= high.
+
+    d is (G - centre) / skew, with the first column of skew for components below the centre and the
+    second for those above. The inverse of a singular covariance is its pseudo-inverse on its range.
+    Off that range the projections alone bound the region: measures that are functions of each
+    other, as F1 of precision and recall, lie on a curved surface that the range only touches. With
+    a covariance of zero the region is its centre, which says only that the data show no variance.
 
     Attributes:
         centre: the estimate, shape (k,).
         covariance: covariance of the estimate, shape (k, k).
         radius: greatest squared Mahalanobis distance; infinite if the draws allow no claim.
         confidence: level of the region, in (0, 1).
+        skew: shape (k, 2), at least 0: factors by which deviations below and above the centre are
+            longer than the covariance says; 1 if not given.
+        kind: what the region rests on: ``design-based`` or ``model-based``, as of intervals.
     """
 
     centre: FloatArray
     covariance: FloatArray
     radius: float
     confidence: float
+    skew: FloatArray | None = None
+    kind: str = DESIGN_BASED
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends of the projections, shape (k,)."""
+        return self.centre - self._reach * self._sides[:, 0]
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of the projections, shape (k,)."""
+        return self.centre + self._reach * self._sides[:, 1]
+
+    @property
+    def _reach(self) -> FloatArray:
+        """Half-widths of the projections without skew, shape (k,)."""
+        error = _errors(self.centre, self.covariance)
+        varies: BoolArray = error > 0
+        return np.multiply(error, math.sqrt(self.radius), out=np.zeros(len(error)), where=varies)
+
+    @property
+    def _sides(self) -> FloatArray:
+        """The skew, shape (k, 2)."""
+        return np.ones((len(self.centre), 2)) if self.skew is None else self.skew
 
     def contains(self, point: FloatArray) -> bool:
         """Tell whether a point, shape (k,), is in the region; a point with a NaN never is."""
+        slack = _NEAR * np.maximum(np.abs(self.centre), 1.0)
+        if not np.all((self.low - slack <= point) & (point <= self.high + slack)):
+            return False
         scale, directions, variances = _principal(self.centre, self.covariance)
-        offset = (point - self.centre) / scale
-        along = offset @ directions
-        off = np.linalg.norm(offset - directions @ along)
-        distance = (along**2 / variances).sum()
-        return bool(off <= math.sqrt(_COLLINEAR) and distance <= self.radius)
+        along = (_straightened(point - self.centre, self._sides) / scale) @ directions
+        return bool((along**2 / variances).sum() <= self.radius)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Projections:
+    """The projections of a region about an estimate: intervals, widened to the joint level.
+
+    The distance from the estimate to either end is multiplied by sqrt(chi-square_k / chi-square_1),
+    quantiles at the level of the region, as an ellipsoid's projections are wider than an interval
+    (H. Scheffe, *A method for judging all contrasts in the analysis of variance*, Biometrika 40,
+    1953). k is the number of intervals that have a width; the region of one number is its interval.
+
+    Attributes:
+        value: the estimate, shape (k,), within its intervals.
+        low: lower ends of the intervals, shape (k,), finite.
+        high: upper ends.
+        confidence: of each interval and of the region, in (0, 1).
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence: float
+
+    @property
+    def radius(self) -> float:
+        """Greatest squared Mahalanobis distance in the region."""
+        varying = int((self.high > self.low).sum())
+        return float(scipy.special.chdtri(varying, 1 - self.confidence)) if varying else 0.0
+
+    @property
+    def error(self) -> FloatArray:
+        """Standard errors of normal estimates with intervals of these widths, shape (k,)."""
+        single = float(scipy.special.chdtri(1, 1 - self.confidence))
+        return (self.high - self.low) / 2 / math.sqrt(single)
+
+    @property
+    def skew(self) -> FloatArray:
+        """Distance from the estimate to both ends over half the width, shape (k, 2)."""
+        sides = np.stack([self.value - self.low, self.high - self.value], axis=1)
+        half = np.broadcast_to((sides.sum(axis=1) / 2)[:, None], sides.shape)
+        return np.divide(sides, half, out=np.ones(sides.shape), where=half > 0)
+
+    def straightened(self, offset: FloatArray) -> FloatArray:
+        """Return deviations from the estimate, shape (..., k), without the skew."""
+        return _straightened(offset, self.skew)
+
+    def region(self, covariance: FloatArray, kind: str) -> Ellipsoid:
+        """Return the region with these projections and the correlations of a covariance.
+
+        Args:
+            covariance: of straightened deviations, shape (k, k).
+            kind: of the intervals.
+
+        Raises:
+            ValueError: a value or a covariance is not finite: leave undefined measures out.
+        """
+        scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        factor = np.divide(self.error, scale, out=np.zeros(len(scale)), where=scale > 0)
+        scaled = covariance * np.outer(factor, factor) / (1 + _THICKNESS)
+        scaled[np.diag_indices(len(scale))] = self.error**2
+        _rank(self.value, scaled)
+        return Ellipsoid(self.value, scaled, self.radius, self.confidence, self.skew, kind)
 
 
 def f_ellipsoid(
@@ -203,6 +304,12 @@ def _peaks(terms: FloatArray, generator: np.random.Generator, replicates: int) -
     return peaks
 
 
+def _straightened(offset: FloatArray, skew: FloatArray) -> FloatArray:
+    """Return deviations, shape (..., k), over the skew of their side; 0 where that is 0."""
+    side = np.where(offset < 0, skew[:, 0], skew[:, 1])
+    return np.divide(offset, side, out=np.zeros(offset.shape), where=side > 0)
+
+
 def _rank(value: FloatArray, covariance: FloatArray) -> int:
     """Return the rank of a covariance; values that are not finite are a `ValueError`."""
     if not (np.isfinite(value).all() and np.isfinite(covariance).all()):
@@ -223,10 +330,16 @@ def _principal(
         Scale of the components, shape (k,), 1 for those without variance; directions, shape
         (k, rank), orthonormal; their variances, shape (rank,).
     """
-    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    varies = error > _ROUNDING * np.abs(centre)
+    error = _errors(centre, covariance)
+    varies = error > 0
     scale = np.where(varies, error, 1.0)
     correlation = covariance / np.outer(scale, scale) * np.outer(varies, varies)
     variances, directions = np.linalg.eigh(correlation)
     kept = variances > _COLLINEAR
     return scale, directions[:, kept], variances[kept]
+
+
+def _errors(centre: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Return the standard errors of the components, shape (k,), 0 where they are rounding error."""
+    error: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return np.asarray(np.where(error > _ROUNDING * np.abs(centre), error, 0.0))

@@ -291,13 +291,17 @@ class Evaluation:
         """Return who beats whom, for each measure of the evaluation of three systems or more."""
         return self.analysis.contests()
 
-    def region(self, measure: "Measures", method: str = "f") -> Ellipsoid:
+    def region(self, measure: "Measures", method: str = "default") -> Ellipsoid:
         """Return the joint confidence region of a measure's components.
+
+        By default it is about the values that `estimate` reports, and of the kind of their default
+        intervals, which are its projections, widened to the joint level.
 
         Args:
             measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
                 that come by themselves are left out.
-            method: "f" or "wald", see `inference.estimates.estimate_region`.
+            method: "default", or for the region of the design alone "f" or "wald": see
+                `inference.estimates.estimate_region`.
 
         Raises:
             InputError: if there is no measure of a name, or it is to use known totals, which

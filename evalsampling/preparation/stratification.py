@@ -171,13 +171,22 @@ class Stratification:
         return CellGrid(leaf, low, leaves, self.signatures, high, self.costs, self.parting)
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return warnings of few leaves, few classes of costs, and scores that are no log-odds.
+        """Return warnings of few leaves, few classes of costs, and of scores: none, or no log-odds.
 
         Leaves are few if far fewer came out than were asked for.
         """
-        return (
-            self._about_leaves(spec, table) + self._about_costs() + self.about_scores(spec, table)
-        )
+        of_cells = self._about_leaves(spec, table) + self._about_costs()
+        return of_cells + self.about_scores(spec, table) + self.about_features(spec)
+
+    def about_features(self, spec: EvaluationSpec) -> list[str]:
+        """Return a warning if features stand in for scores, and nothing for probabilities."""
+        if self.tree is None or self.prior != EVEN or spec.pool.lists is not None:
+            return []
+        return [
+            "strata.method: kd: features do not say which rows are likely positive. Where it was "
+            "measured, errors were two to three times those with a score. Learn one from features "
+            "and predictions if you can, and name it pool.score"
+        ]
 
     def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Return a warning if scores read as log-odds are none by their name or their values.

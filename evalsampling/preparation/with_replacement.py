@@ -1,8 +1,12 @@
 """Draws with replacement from a pool, each row with its own weight: no cell stands for it.
 
 Rows of a cell are drawn alike, which costs efficiency where their weights differ. Here a row's
-chance is in proportion to sqrt(h / cost) of the row itself. What is kept of any part of a pool is
-as many rows as there are draws (`stats.arrivals`), so the parts merge, on any engine.
+chance is in proportion to sqrt(h / cost) of the row itself, or by another law (`row_laws`). What
+is kept of any part of a pool is as many rows as there are draws (`stats.arrivals`), so the parts
+merge, on any engine.
+
+Draws come in rounds. All have the same chances, since no label enters them, so those of several
+rounds are one sample, and a row that an earlier round has met needs no further label.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, theorems 4.1
@@ -11,19 +15,19 @@ References:
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.files import unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
-from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
+from evalsampling.preparation.row_laws import Design, RowLaw
 from evalsampling.preparation.stages import Engine, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.threads import LOCAL
@@ -96,15 +100,15 @@ class RowDraws:
     """What draws rows: their weights, and how many draws there are.
 
     Attributes:
-        deviation: h of a row, its root.
-        scale: what sqrt(h / cost) is multiplied with: 1 - delta over its mean by the cells.
+        law: what a row is drawn in proportion to: sqrt(h / cost), unless the spec has another.
+        scale: what that is multiplied with: 1 - delta over its mean by the cells.
         least: delta, what is added to it.
         draws: most draws.
         money: what they may be expected to cost, None if they are counted only.
         seed: of the hashes.
     """
 
-    deviation: Deviation
+    law: RowLaw
     scale: float
     least: float
     draws: int
@@ -117,8 +121,7 @@ class RowDraws:
     ) -> "RowDraws":
         """Return the draws that a spec asks for: with its measure, its budget and its seed.
 
-        ``delta`` and ``smoothing`` are those of the spec's sampler, if it has them. A budget of
-        labels is one of draws, a row that is drawn again counting again.
+        A budget of labels is one of draws, a row that is drawn again counting again.
 
         Args:
             spec: of the evaluation.
@@ -126,11 +129,11 @@ class RowDraws:
             sums: over the cells of the pool.
 
         Raises:
-            InputError: if a parameter is wrong, the measure undefined on the pool, or the money
-                too little for a draw.
+            InputError: if its sampler draws nothing row by row, a parameter is wrong, the measure
+                undefined on the pool, or the money too little for a draw.
         """
-        rows = RowSizes.from_spec(spec, stratification, sums, spec.sampler.parameters)
-        table, delta, size = rows.table, rows.delta, rows.of_cells()
+        law, table = RowLaw.from_spec(spec, stratification, sums)
+        delta, size = Design.of(spec).delta, law.of_cells(table)
         mean = float(size @ table.count) / table.rows
         if mean == 0:  # All rows are alike: then the even share is all there is.
             delta, mean = 1.0, 1.0
@@ -141,11 +144,11 @@ class RowDraws:
             chance = weight / float(weight @ table.count)
             bought = draws_within(spec.money, chance, table.count, table.cost)
             draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
-        return cls(rows.deviation, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
+        return cls(law, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
 
     def weigh(self, cells: CellBatch) -> FloatArray:
         """Return g of each row, shape (n,), at least 0, about 1 on average."""
-        return sizes_of_rows(self.deviation, cells) * self.scale + self.least
+        return self.law.of_rows(cells) * self.scale + self.least
 
     def draw(self, cells: CellBatch) -> Drawn:
         """Return the draws of a batch."""
@@ -192,7 +195,70 @@ class RowDraws:
         return rows.append_column(WEIGHT, pa.array(weight))
 
 
-def draw_rows(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
+def next_round(
+    spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
+) -> EvaluationSpec:
+    """Return the spec of a further round: with what is left of the budget, and a seed of its own.
+
+    A row that earlier rounds have drawn needs no label again, and costs nothing, unless answers
+    about it may differ.
+
+    Args:
+        spec: of the evaluation.
+        before: what earlier rounds drew, in order.
+        draws: most draws of the round; None for the sampler's ``draws``, else for the budget.
+
+    Raises:
+        InputError: if nothing is left, or the number of draws is not at least 1.
+    """
+    draws = spec.sampler.parameters.get("draws") if draws is None else draws
+    if draws is not None and (isinstance(draws, bool) or not isinstance(draws, int) or draws < 1):
+        raise InputError(f"draws: must be a whole number of at least 1, got {draws!r}")
+    asked = rows_asked(spec, before)
+    left = spec.budget if spec.budget >= NO_BUDGET else spec.budget - len(asked)
+    money = spec.money
+    if money is not None and before:
+        money -= float(np.sum(asked[spec.pool.cost].to_numpy()))
+    if left < 1 or (money is not None and money <= 0):
+        raise InputError("budget: it is spent by the rounds before; raise it to draw another")
+    return dataclasses.replace(
+        spec,
+        budget=left if draws is None else min(left, draws),
+        money=money,
+        seed=_seed_of_round(spec.seed, len(before)),
+    )
+
+
+def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of rounds that need a label: each once, or each draw of a stochastic oracle.
+
+    Args:
+        spec: of the evaluation.
+        rounds: what they drew, in order.
+    """
+    if not rounds:
+        return pa.table({})
+    drawn = pa.concat_tables(rounds, promote_options="permissive")
+    if spec.labels.oracle == "stochastic":
+        return drawn
+    first = np.unique(drawn[spec.pool.id].to_numpy(zero_copy_only=False), return_index=True)[1]
+    return drawn.take(pa.array(np.sort(first)))
+
+
+def _seed_of_round(seed: int, earlier: int) -> int:
+    """Return the seed of the hashes of a round: that of the spec, unless there are earlier ones."""
+    if not earlier:
+        return seed
+    return int(np.random.SeedSequence([seed, earlier]).generate_state(1, np.uint64)[0])
+
+
+def draw_rows(
+    engine: Engine,
+    rows: Any,
+    spec: EvaluationSpec,
+    before: Sequence[pa.Table] = (),
+    draws: int | None = None,
+) -> Any:
     """Return draws with replacement, as a value of any engine: see `RowDraws.sample`.
 
     Args:
@@ -200,11 +266,18 @@ def draw_rows(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
         rows: of the pool, which is gone over three times: for the strata, for the expected measure,
             and to draw.
         spec: of the evaluation.
+        before: what earlier rounds drew, in order.
+        draws: see `next_round`.
+
+    Raises:
+        InputError: as `next_round` and `row_laws.Design.of` say.
     """
+    Design.of(spec)
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))
     (sums,) = engine.run(cells, SUM_CELLS)
-    weights = engine.call(Step("WeighRows", _weights, (spec, stratification)), sums)
+    asked = next_round(spec, before, draws)
+    weights = engine.call(Step("WeighRows", _weights, (asked, stratification)), sums)
     (drawn,) = engine.run(cells, Total("", Step("DrawRows", _draw, (weights,)), "FirstArrivals"))
     return engine.call(Step("WeighDraws", RowDraws.sample, (drawn,)), weights)
 
@@ -219,14 +292,21 @@ def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
     return weights.draw(cells)
 
 
-def sample_with_replacement(spec: EvaluationSpec) -> pa.Table:
+def sample_with_replacement(
+    spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
+) -> pa.Table:
     """Return draws with replacement from the pool of a spec, read in this process.
+
+    Args:
+        spec: of the evaluation: its first measure, its sampler, its budget and its seed count.
+        before: what earlier rounds drew, in order.
+        draws: see `next_round`.
 
     Returns:
         One row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
 
     Raises:
-        InputError: for anything wrong with the pool or the spec.
+        InputError: for anything wrong with the pool or the spec, or if the budget is spent.
     """
     with unchanged(spec.pool.path):
-        return draw_rows(LOCAL, pool_rows(spec), spec)
+        return draw_rows(LOCAL, pool_rows(spec), spec, before, draws)

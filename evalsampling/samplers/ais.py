@@ -15,6 +15,7 @@ import numpy as np
 from evalsampling.inference.own_model import OwnModel, is_own, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
+from evalsampling.measures.loss_norms import FLOOR, cell_norms
 from evalsampling.measures.on_cells import (
     adds_to,
     always_adds_to,
@@ -22,7 +23,7 @@ from evalsampling.measures.on_cells import (
     model_risk,
 )
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.optimal import FLOOR, atom_norms, cell_norms
+from evalsampling.samplers.optimal import atom_norms
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable

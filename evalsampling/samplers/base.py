@@ -46,6 +46,8 @@ class Sampler(abc.ABC):
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
+        bears_looks: whether its default intervals hold the truth as often as they say where the
+            first narrow one ends an evaluation.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -58,6 +60,7 @@ class Sampler(abc.ABC):
     needs_costs = False
     queries_ranks = False
     trusts_prior = False
+    bears_looks = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure
@@ -200,10 +203,7 @@ class Sampler(abc.ABC):
             model: draws of all labels given those of the history; with them the default interval
                 is the model-based one.
         """
-        inputs = self.inputs(table, history, confidence, model)
-        # If all labels that matter to the sampler are known, there may be no next proposal.
-        if inputs.sample.draws and self._has_next_draw(inputs):
-            inputs = self._with_next_draw(inputs)
+        inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
         for requested in (part for each in measures for part in _requested_parts(each)):
             measure = measure_of(requested)
@@ -225,6 +225,15 @@ class Sampler(abc.ABC):
         if not _is_census(inputs, self.measure):
             return True
         return not np.isnan(known_value(self.measure, table, history, Domain())).all()
+
+    def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
+        """Return inputs with what is known of the next draw, as estimates use them.
+
+        They are unchanged before the first label, and where all that matter are known.
+        """
+        if not inputs.sample.draws or not self._has_next_draw(inputs):
+            return inputs
+        return self._with_next_draw(inputs)
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Return inputs with the chances of the next draw and the weights under its proposal."""

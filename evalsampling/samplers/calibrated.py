@@ -78,6 +78,7 @@ class CalibratedDesign(Sampler):
 
     hidden: HiddenPrior = HiddenPrior()
     name = "calibrated"
+    bears_looks = True
     heeds_costs = True
     takes_stochastic_oracle = False
 

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import Measure
+from evalsampling.measures.loss_norms import cell_norms, loss_norms
 from evalsampling.measures.on_cells import model_risk
-from evalsampling.samplers.optimal import cell_norms, loss_norms
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal

@@ -14,9 +14,9 @@ from evalsampling.inference.score_calibration import (
     check_calibration,
     recalibrated_table,
 )
-from evalsampling.measures.on_cells import cells_adding_to, model_risk
+from evalsampling.measures.loss_norms import FLOOR, ExpectedNorm
+from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
-from evalsampling.samplers.optimal import FLOOR, cell_norms
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.cells import CellTable
@@ -58,15 +58,9 @@ class Importance(ReplacementSampler):
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round without a calibration."""
         table = recalibrated_table(table, history, self.calibration, self.measure.system)
-        # A class that all scores of a leaf exclude keeps a small probability.
-        prior = np.maximum(table.leaf_prior, FLOOR)[table.leaf]
-        mass = table.count.astype(np.float64)[:, None] * prior
-        risk = model_risk(self.measure, table, mass) / table.rows
-        norms = cell_norms(self.measure, table, risk, self.epsilon)
-        if self.stochastic:
-            value = np.sqrt(np.sum(norms**2 * prior, axis=1))
-        else:
-            value = np.sum(norms * prior, axis=1)
+        prior = table.leaf_prior[table.leaf]
+        norm = ExpectedNorm.from_cells(self.measure, table, prior, self.stochastic, self.epsilon)
+        value = norm.of_cells(table, prior)
         if not value.any():  # No row adds, so any will do.
             value = np.ones(len(table))
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))

@@ -164,13 +164,22 @@ class ReplacementSample(beam.PTransform):
 
     The table has a row for each draw: the columns of the batches and
     `preparation.with_replacement.WEIGHT`. The pool is read three times: for the strata, for the
-    expected measure, and to draw.
+    expected measure, and to draw. `evaluation.drawn_rows` makes estimates from what was drawn.
     """
 
-    def __init__(self, spec: EvaluationSpec) -> None:
-        """Choose measure, budget (of draws, or of money), seed and the pool's columns."""
+    def __init__(
+        self, spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
+    ) -> None:
+        """Choose the rows to draw.
+
+        Args:
+            spec: names measure, sampler, budget (of draws, or of money), seed and columns.
+            before: what earlier rounds drew, in order; their rows need no further label.
+            draws: most draws of the round; None for all that the budget has left.
+        """
         super().__init__()
-        self._spec = spec
+        self._spec, self._before, self._draws = spec, tuple(before), draws
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
-        return draw_rows(BeamEngine(batches.pipeline), batches, self._spec).pvalue
+        engine = BeamEngine(batches.pipeline)
+        return draw_rows(engine, batches, self._spec, self._before, self._draws).pvalue

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from evalsampling import Evaluation, InputError, measures
 from tests.evaluation.user_measures import ErrorOdds
@@ -307,7 +308,7 @@ def test_labels_of_a_deterministic_oracle_may_be_corrected() -> None:
     assert evaluation.history.label.tolist() == [1] + [0] * 9
 
 
-def with_errors() -> Evaluation:
+def with_errors(sampler: str = "ais") -> Evaluation:
     """Precision and recall of predictions of which some of both kinds are wrong, two rounds."""
     pool = make_pool()
     prediction = (pool.table["score"].to_numpy() > 0.7).astype(int)
@@ -315,7 +316,7 @@ def with_errors() -> Evaluation:
     prediction[np.flatnonzero(truth)[::4]] = 0
     measure = {"joint": ["precision", "recall"]}
     evaluation = Evaluation.from_arrays(
-        **arrays(prediction=prediction, measure=measure, sampler="ais")
+        **arrays(prediction=prediction, measure=measure, sampler=sampler)
     )
     answered(evaluation, pool.truth, rounds=2, size=40)
     return evaluation
@@ -333,7 +334,21 @@ def test_region() -> None:
         errors = np.sqrt(np.diag(region.covariance))
         np.testing.assert_allclose(errors, [e.standard_error for e in estimates], rtol=1e-9)
         assert region.radius > 5.99, "two things vary"
-    assert evaluation.region(joint).radius > evaluation.region(joint, "wald").radius
+    assert evaluation.region(joint, "f").radius > evaluation.region(joint, "wald").radius
+
+
+def test_default_region_fits_the_reported_numbers() -> None:
+    """It was the design's: of `calibrated` about values that no estimate showed."""
+    factor = np.sqrt(special.chdtri(2, 0.05) / special.chdtri(1, 0.05))
+    for evaluation in (with_errors(), with_errors("calibrated")):
+        estimates, region = evaluation.estimate(), evaluation.region(["precision", "recall"])
+        value, low, high = np.transpose([(one.value, one.low, one.high) for one in estimates])
+        assert region.kind == estimates[0].intervals[0].kind == "model-based"
+        assert region.centre.tolist() == value.tolist()
+        np.testing.assert_allclose(value - region.low, factor * (value - low))
+        np.testing.assert_allclose(region.high - value, factor * (high - value))
+    assert evaluation.region("recall").high == pytest.approx(high[1:])
+    assert abs(evaluation.region(["precision", "recall"], "f").centre - value).max() > 1e-4
 
 
 def test_regions_of_names() -> None:

@@ -38,6 +38,42 @@ def test_assumption_light_interval_stops_later_than_the_default() -> None:
     assert labels["default"] < labels["light"]
 
 
+@pytest.mark.parametrize(
+    ("sampler", "stop", "rounds", "warns"),
+    [
+        ("ais", {"half_width": 0.4}, 2, True),
+        ("poisson", {"half_width": 0.4}, 2, True),
+        ("ais", {"half_width": 0.4}, 1, False),
+        ("ais", {"half_width": 0.001}, 2, False),
+        ("ais", {"half_width": 0.4, "interval": "assumption-light"}, 2, False),
+        ("ais", {}, 2, False),
+        ("calibrated", {"half_width": 0.4}, 2, False),
+    ],
+)
+def test_a_width_that_ends_an_evaluation_is_said_to_cost_coverage(
+    sampler: str, stop: dict[str, Any], rounds: int, warns: bool
+) -> None:
+    """By `calibrated` it costs next to nothing, as does the first look, which nothing chose."""
+    rng = np.random.default_rng(4)
+    score = rng.random(1000)
+    label = (rng.random(1000) < score**2).astype(int)
+    evaluation = Evaluation.from_arrays(
+        score,
+        (score > 0.6).astype(int),
+        probability=score**2,
+        measure="f1",
+        sampler=sampler,
+        seed=1,
+        **({"stop": stop} if stop else {}),
+    )
+    for _ in range(rounds):
+        ids = evaluation.sample(150)
+        evaluation.label(ids, label[ids])
+    said = [one for one in evaluation.estimate().warnings if one.startswith("stop.half_width")]
+    assert bool(said) == warns
+    assert all(f"in {rounds} rounds" in one for one in said)
+
+
 @pytest.mark.parametrize("stop", [{}, {"interval": "assumption-light"}])
 def test_without_a_wish_nothing_stops(stop: dict[str, str]) -> None:
     evaluation = Evaluation.from_arrays(np.arange(10) / 10, np.arange(10) % 2, seed=1)

@@ -311,7 +311,7 @@ def test_region_of_all_labels_is_the_value_alone() -> None:
 def test_region_knows_two_methods() -> None:
     sampler = Passive(FBeta())
     history, _ = POOL.run(sampler, 1, 100, seed=1)
-    with pytest.raises(ValueError, match="method must be f or wald, got 'normal'"):
+    with pytest.raises(ValueError, match="method must be default, f or wald, got 'normal'"):
         estimate_region(FBeta(), sampler.inputs(POOL.table, history, 0.95), "normal")
 
 

@@ -113,3 +113,15 @@ def test_probabilities_beside_the_score_need_no_log_odds(job: Any) -> None:
     table = table.append_column("chance", pa.array(np.linspace(0, 1, 2000)))
     one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 64})
     assert one.prepare("--in-process", "--json").json["warnings"] == []
+
+
+def test_features_without_a_score_come_with_a_word(job: Any) -> None:
+    """Not where a score says which rows are likely positive."""
+    said = {}
+    for case in ("kd", "kd beside a score"):
+        shape, keys = CASES[case]
+        pool = reference(job(make_rich_pool(**shape), budget=300, **keys))
+        said[case] = pool.stratification.about_features(pool.spec)
+        assert {*said[case]} <= {*pool.stratification.warnings(pool.spec, pool.table)}
+    assert "features do not say which rows are likely positive" in said["kd"][0]
+    assert said["kd beside a score"] == []

@@ -14,6 +14,8 @@ from evalsampling.preparation.with_replacement import (
     WEIGHT,
     Drawn,
     RowDraws,
+    next_round,
+    rows_asked,
     sample_with_replacement,
 )
 from tests.contracts import assert_mergeable
@@ -81,3 +83,56 @@ def test_wrong_parameters_are_refused(tmp_path: Path) -> None:
     sampler = {"name": "optimal_importance", "delta": 2}
     with pytest.raises(InputError, match="delta"):
         sample_with_replacement(make_spec(tmp_path, sampler=sampler))
+
+
+def test_rounds_have_the_same_weights_and_draws_of_their_own(tmp_path: Path) -> None:
+    """A row's weight is the same in all rounds; what it costs is paid once."""
+    pool = write_pool(tmp_path)
+    spec = make_spec(tmp_path, budget={"cost": 200})
+    rounds: list = []
+    while len(rounds) < 4:
+        rounds.append(sample_with_replacement(spec, rounds, 30))
+        assert len(rounds[-1]) <= 30
+    weights: dict[int, set[float]] = {}
+    for drawn in rounds:
+        for id, weight in zip(drawn["id"].to_pylist(), drawn[WEIGHT].to_pylist(), strict=True):
+            weights.setdefault(id, set()).add(weight)
+    assert {len(found) for found in weights.values()} == {1}
+    assert len({tuple(drawn["id"].to_pylist()) for drawn in rounds}) == 4
+    asked = rows_asked(spec, rounds)
+    assert sorted(asked["id"].to_pylist()) == sorted(weights)
+    left = next_round(spec, rounds)
+    assert left.money == pytest.approx(200 - pool["length"][sorted(weights)].sum())
+    assert left.seed != spec.seed
+
+
+def test_rounds_end_with_the_budget(tmp_path: Path) -> None:
+    """Each row that was met counts once; a stochastic oracle's draws all do."""
+    write_pool(tmp_path)
+    spec = make_spec(tmp_path, budget=100)
+    rounds: list = []
+    for _ in range(40):
+        met = len(rows_asked(spec, rounds)) if rounds else 0
+        if met == 100:
+            break
+        rounds.append(sample_with_replacement(spec, rounds))
+        assert len(rounds[-1]) == 100 - met
+    with pytest.raises(InputError, match="budget: it is spent by the rounds before"):
+        sample_with_replacement(spec, rounds)
+    stochastic = make_spec(tmp_path, budget=100, labels={"oracle": "stochastic"})
+    (first,) = [sample_with_replacement(stochastic, draws=60)]
+    assert len(sample_with_replacement(stochastic, [first])) == 40
+
+
+@pytest.mark.parametrize("draws", [0, -3, 1.5, True, "many"])
+def test_a_number_of_draws_is_a_whole_one(tmp_path: Path, draws: object) -> None:
+    write_pool(tmp_path)
+    with pytest.raises(InputError, match="draws: must be a whole number of at least 1"):
+        sample_with_replacement(make_spec(tmp_path), draws=draws)  # type: ignore[arg-type]
+
+
+def test_draws_of_a_round_may_stand_in_the_spec(tmp_path: Path) -> None:
+    write_pool(tmp_path)
+    spec = make_spec(tmp_path, sampler={"name": "active_risk", "draws": 25})
+    assert len(sample_with_replacement(spec)) == 25
+    assert len(sample_with_replacement(spec, draws=7)) == 7

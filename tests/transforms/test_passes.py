@@ -62,12 +62,13 @@ def test_limits_from_the_first_pass_change_nothing(job: Any, monkeypatch: Any) -
     assert with_limits < 0.6 * 20_000
 
 
-@pytest.mark.parametrize("rows", [37, 600])
-def test_draws_are_those_of_one_process(tmp_path: Path, rows: int) -> None:
+@pytest.mark.parametrize(("rows", "rounds"), [(37, 0), (600, 0), (113, 1)])
+def test_draws_are_those_of_one_process(tmp_path: Path, rows: int, rounds: int) -> None:
     """Batches of their own bundles, so that the draws of each are merged with the others'."""
     write_pool(tmp_path)
     spec = make_spec(tmp_path, budget={"cost": 40})
-    wanted = sample_with_replacement(spec)
+    before = [sample_with_replacement(spec, draws=20)] * rounds
+    wanted = sample_with_replacement(spec, before, 30)
     table = pq.read_table(tmp_path).combine_chunks()
     batches = [PoolBatch(part) for part in table.to_batches(max_chunksize=rows)]
     assert len(batches) == -(-600 // rows)
@@ -75,7 +76,11 @@ def test_draws_are_those_of_one_process(tmp_path: Path, rows: int) -> None:
     out.mkdir()
     with beam.Pipeline("FnApiRunner") as root:
         parts = root | beam.Create(batches) | Reshuffle()
-        _ = parts | ReplacementSample(spec) | beam.Map(_write, str(out / "drawn.parquet"))
+        _ = (
+            parts
+            | ReplacementSample(spec, before, 30)
+            | beam.Map(_write, str(out / "drawn.parquet"))
+        )
     assert pq.read_table(out).select(wanted.column_names).equals(wanted)
 
 

@@ -1,0 +1,32 @@
+"""`evalsampling weigh`."""
+
+import argparse
+
+from evalsampling.cli.command import Command
+from evalsampling.cli.estimate import estimate_table
+from evalsampling.cli.wording import counted
+from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.commands.weigh import WeighOptions, WeighResult, weigh
+from evalsampling.inference.assumptions import assumed
+from evalsampling.telemetry import logs
+
+
+def _run(arguments: argparse.Namespace) -> WeighResult:
+    result = weigh(read_options(WeighOptions, arguments))
+    for line in result.warnings:
+        logs.say(f"warning: {line}")
+    for line in result.notes:
+        logs.say(f"note: {line}")
+    return result
+
+
+def _text(_: argparse.Namespace, result: WeighResult) -> str:
+    head = (
+        f"{counted(result.labels, 'label')}, {result.open} open, {counted(result.draws, 'draw')} "
+        f"in {counted(result.rounds, 'round')}"
+    )
+    kinds = [*assumed(each.kind for number in result.measures for each in number.intervals)]
+    return "\n".join([head, *estimate_table(result.measures, kinds)])
+
+
+COMMAND = Command(lambda parser: add_to_command(parser, WeighOptions), _run, _text)

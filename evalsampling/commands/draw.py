@@ -1,0 +1,160 @@
+"""Drawing a round of rows one by one, each with a chance of its own, into a folder of files."""
+
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.commands.options import SpecOptions, argument, option, positive
+from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
+from evalsampling.evaluation.drawn_rows import DrawnRows
+from evalsampling.evaluation.specs import load_spec
+from evalsampling.labels.drawn_tasks import DrawnTasks
+from evalsampling.labels.sinks import task_file, write_tasks
+from evalsampling.labels.task_names import opaque_name, task_key
+from evalsampling.labels.tasks import blind, make_batch, mask_key
+from evalsampling.pool.files import unchanged
+from evalsampling.preparation.drawn_payload import read_payload
+from evalsampling.preparation.with_replacement import sample_with_replacement
+from evalsampling.spec import EvaluationSpec
+from evalsampling.storage import is_url
+from evalsampling.storage.checksums import parse_parquet, write_parquet
+from evalsampling.storage.filesystems import unreadable
+
+_DRAWS = "draws-{:04d}.parquet"
+"""Name of the file of a round's draws: the columns that were read, and their weights."""
+
+_DESIGN = b"evalsampling.design"
+"""Key of the metadata of that file."""
+
+_DECIDE = ("measure", "sampler", "labels", "strata", "seed")
+"""Keys of the spec that must be the same for all rounds; of the measures it is the first."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawOptions(SpecOptions):
+    """What a call of `draw` asks for."""
+
+    folder: str = argument("folder of the rounds, made if it is not there")
+    draws: int | None = option(
+        "most draws of the round (default: what the budget has left)", type=positive, metavar="N"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawResult(Result):
+    """A round that was drawn.
+
+    Attributes:
+        round: its number, from 1.
+        draws: how many, repeats included.
+        rows: distinct rows among them.
+        to_label: rows among them that no earlier round has met.
+        file: of the draws.
+        tasks: the batch for annotators, None if no row needs a label.
+    """
+
+    round: int
+    draws: int
+    rows: int
+    to_label: int
+    file: str
+    tasks: str | None
+
+
+def draw(options: DrawOptions) -> DrawResult:
+    """Draw the next round of a folder from the pool of a spec.
+
+    Raises:
+        InputError: for anything wrong with the spec, the pool or the folder, or if the budget is
+            spent. Nothing is written then.
+    """
+    spec = load_spec(options.spec)
+    before = read_rounds(spec, options.folder)
+    with unchanged(spec.pool.path):
+        drawn = sample_with_replacement(spec, before, options.draws)
+        every, number = DrawnRows.read(spec, [*before, drawn]), len(before) + 1
+        new = np.flatnonzero(every.round[every.first] == number)
+        batch = _batch(spec, every, new.tolist(), number)
+    folder, file = Path(options.folder), _DRAWS.format(number)
+    named = Path(task_file(spec))
+    tasks = f"batch-{number:04d}{''.join(named.suffixes)}" if len(new) else None
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as directory:
+        if tasks is not None:
+            name = "b" + opaque_name(task_key(None, spec.seed), "batch", number)[1:]
+            write_tasks(batch, Path(directory) / tasks, spec, name)
+            os.replace(Path(directory) / tasks, folder / tasks)
+        noted = drawn.replace_schema_metadata({_DESIGN: _design(spec)})
+        write_parquet(noted, Path(directory) / file)
+        # Last: now the round is there.
+        os.replace(Path(directory) / file, folder / file)
+    return DrawResult(
+        round=number,
+        draws=len(drawn),
+        rows=len(set(every.ids[len(every.ids) - len(drawn) :])),
+        to_label=len(new),
+        file=str(folder / file),
+        tasks=None if tasks is None else str(folder / tasks),
+    )
+
+
+def _batch(spec: EvaluationSpec, every: DrawnRows, new: Sequence[int], number: int) -> pa.Table:
+    """Return the tasks of a round as annotators see them, in an order that tells nothing."""
+    tasks = DrawnTasks(spec, every.asked, every.round[every.first])
+    names = [tasks.names[question] for question in new]
+    rows = read_payload(spec, [tasks.ids[question] for question in new])
+    return blind(make_batch(names, rows, spec, mask_key(task_key(None, spec.seed), number)))
+
+
+def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
+    """Return what the rounds of a folder drew, in order; none if there is no folder yet.
+
+    Args:
+        spec: of the evaluation.
+        folder: of the rounds.
+
+    Raises:
+        InputError: if one is missing between others, cannot be read, or was drawn for another spec.
+    """
+    if is_url(folder):
+        raise InputError(f"{folder}: rounds that are drawn row by row are kept on this machine")
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise InputError(f"{folder}: is no folder")
+    found = sorted(path.glob("draws-*.parquet"))
+    wanted = [path / _DRAWS.format(number) for number in range(1, len(found) + 1)]
+    for file, name in zip(found, wanted, strict=True):
+        if file != name:
+            raise InputError(f"{name}: is missing, where {file.name} is there")
+    return [_read(spec, file) for file in found]
+
+
+def _read(spec: EvaluationSpec, file: Path) -> pa.Table:
+    """Return the draws of a round.
+
+    Raises:
+        InputError: if they cannot be read, or what draws them differs from the spec's.
+    """
+    try:
+        table = parse_parquet(file.read_bytes())
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(str(file), error) from error
+    noted = (table.schema.metadata or {}).get(_DESIGN)
+    if noted is not None and noted.decode() != _design(spec):
+        raise InputError(
+            f"{file}: was drawn with another {', '.join(_DECIDE)} of the spec: {noted.decode()}"
+        )
+    return table
+
+
+def _design(spec: EvaluationSpec) -> str:
+    """Return what decides the chances of rows, and their draws, as JSON."""
+    mapping = spec.to_mapping()
+    return json.dumps({key: mapping[key] for key in _DECIDE} | {"measure": mapping["measure"][0]})

@@ -1,0 +1,129 @@
+"""Norms of losses, by which [MR] chooses rows: of a row with a label, and expected of a row.
+
+References:
+    [MR] Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021, equation 5, remark 4 and
+    proposition 2.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.measures.base import Measure, check_defined
+from evalsampling.measures.on_cells import adds_to, bounding_outputs, each_label, model_risk
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.outputs import Outputs
+
+FLOOR = 1e-9
+"""eps_0 of [MR] proposition 2: least weight of a nonzero loss, where others are of order 1."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedNorm:
+    """The expected norm v of a row's loss, which static importance sampling draws it by.
+
+    v(x) = sum_y n(x, y) p(y|x) of a deterministic oracle, the root of sum_y n(x, y)^2 p(y|x) of a
+    stochastic one ([MR] remark 4 and equation 5), with n of `loss_norms` at the risk R0 that p
+    implies. p is at least `FLOOR`.
+
+    Attributes:
+        measure: l and g.
+        risk: R0, shape (d,).
+        stochastic: whether answers about a row may differ.
+        floor: eps_0 of proposition 2, above 0.
+    """
+
+    measure: Measure
+    risk: FloatArray
+    stochastic: bool = False
+    floor: float = FLOOR
+
+    @classmethod
+    def from_cells(
+        cls,
+        measure: Measure,
+        table: CellTable,
+        prior: FloatArray,
+        stochastic: bool = False,
+        floor: float = FLOOR,
+    ) -> "ExpectedNorm":
+        """Return the norm with the R0 that the cells give.
+
+        Args:
+            measure: l and g.
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
+            stochastic: whether answers about a row may differ.
+            floor: eps_0, above 0.
+        """
+        mass = table.count.astype(np.float64)[:, None] * np.maximum(prior, FLOOR)
+        return cls(measure, model_risk(measure, table, mass) / table.rows, stochastic, floor)
+
+    def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
+        """Return v of rows, shape (n,), each with its own probabilities.
+
+        Args:
+            outputs: of n rows.
+            prior: shape (n, classes): probability of each class.
+        """
+        classes = range(prior.shape[1])
+        label = [np.full(len(outputs), y, dtype=np.int64) for y in classes]
+        norms = [loss_norms(self.measure, outputs, y, self.risk, self.floor) for y in label]
+        return self._expected(np.stack(norms, axis=1), prior)
+
+    def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
+        """Return v of the rows of each cell, shape (cells,).
+
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
+
+        Raises:
+            InputError: if the measure is undefined at R0, so that no row adds to it.
+        """
+        return self._expected(cell_norms(self.measure, table, self.risk, self.floor), prior)
+
+    def _expected(self, norms: FloatArray, prior: FloatArray) -> FloatArray:
+        prior = np.maximum(prior, FLOOR)
+        if self.stochastic:
+            return np.sqrt(np.sum(norms**2 * prior, axis=1))
+        return np.asarray(np.sum(norms * prior, axis=1))
+
+
+def loss_norms(
+    measure: Measure, outputs: Outputs, label: IntArray, risk: FloatArray, floor: float
+) -> FloatArray:
+    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
+
+    Args:
+        measure: the measure, with its loss l and Jacobian Dg.
+        outputs: outputs of the systems for n rows.
+        label: shape (n,): class codes.
+        risk: R, shape (d,).
+        floor: eps_t, greater than 0.
+
+    Returns:
+        Shape (n,).
+    """
+    norms = measure.proposal_norm(outputs, label, risk)
+    return np.maximum(norms, floor * measure.adds(outputs, label))
+
+
+def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: float) -> FloatArray:
+    """Return the norm n(x, y) of the losses of each cell's rows, shape (cells, classes).
+
+    Where rows of a cell differ, their mean is taken; at least the floor where one may add.
+
+    Raises:
+        InputError: if the measure is undefined at ``risk``, so that no row adds to it.
+    """
+    check_defined(measure, risk)
+    by_kind = np.mean(
+        [
+            [loss_norms(measure, outputs, y, risk, floor) for y in each_label(table)]
+            for outputs in bounding_outputs(measure, table)
+        ],
+        axis=0,
+    ).T
+    return np.maximum(table.mean_by_cell(by_kind), floor * adds_to(measure, table))
