@@ -2,6 +2,7 @@
 
     python benchmarks/adastrat.py                   # some minutes on one core
     python benchmarks/adastrat.py --end 0.5 --scales 1,100 --seeds 1
+    python benchmarks/adastrat.py --picture docs/studies/figures/adastrat.svg   # a minute
 
 The list is built as in section 5 of [SX] (Sabharwal and Xue, UAI 2018): labels of a falling
 precision, from .95 at the head to --end; the enlarged ones draw s labels for each item from the
@@ -16,9 +17,14 @@ are in docs/studies/adastrat.md.
 import argparse
 import dataclasses
 import math
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from figure_files import STYLE, save
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
@@ -34,6 +40,9 @@ ITEMS = 35_615
 BINS = 1500
 WINDOW = 100
 FIRST = 3550
+SHOWN = 4
+"""Of so many bins one is drawn in the picture."""
+
 PAPER = {
     ("adastrat", 1): ("18", "-"), ("adastrat", 100): ("18", "24 K"),
     ("adastrat", 1000): ("18 or 21", "28 K"),
@@ -108,12 +117,18 @@ def _answer(known: KnownPool, history: History, seed: int) -> History:
     return history.with_labels(label)
 
 
-def _run(sampler: RankedSampler, one: List, seed: int) -> str:
-    """Run an evaluation to its end and return its row of the table, from the queries on."""
+def _ended(sampler: RankedSampler, one: List, seed: int) -> tuple[KnownPool, History]:
+    """Return the pool and the history of an evaluation that ran to its end."""
     known, history = one.known, History.start()
     while not sampler.exhausted(known.table, history):
         rng = np.random.default_rng([seed, len(history.rounds)])
         history = _answer(known, sampler.design(known.table, history, 1, rng), seed)
+    return known, history
+
+
+def _run(sampler: RankedSampler, one: List, seed: int) -> str:
+    """Run an evaluation to its end and return its row of the table, from the queries on."""
+    known, history = _ended(sampler, one, seed)
     curve = sampler.curve(known.table, history)
     assert curve is not None
     truth = np.cumsum(one.hits) / np.cumsum(one.rows)
@@ -127,13 +142,50 @@ def _run(sampler: RankedSampler, one: List, seed: int) -> str:
     )
 
 
+def _draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
+    """Draw curve, bounds and queries of both samplers on one list, like figure 4 of [SX]."""
+    one = List.enlarged(scale, end, 0)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 5.4), layout="constrained")
+        panels = figure.subplots(2, 1, sharex=True, sharey=True)
+        for kind, axes in zip((AdaStrat, LogStrat), panels, strict=True):
+            sampler = kind(PRCurve((0.0,)), p_min=end - 0.01, first=FIRST, m=100)
+            _panel(axes, sampler, one)
+        panels[0].legend(frameon=False, loc="lower left")
+        panels[1].set_xlabel(f"rank, of {one.rows.sum():,} items")
+        save(figure, path)
+
+
+def _panel(axes: Axes, sampler: RankedSampler, one: List) -> None:
+    """Draw one sampler's curve with its bounds, its queries and the truth."""
+    known, history = _ended(sampler, one, 0)
+    curve = sampler.curve(known.table, history)
+    assert curve is not None
+    precision, rank = curve.precision, np.cumsum(one.rows)
+    truth = np.cumsum(one.hits) / rank
+    *_, wave = sampler._waves(known.table, history)  # The public curve has their number alone.
+    low, high, some = precision.low, precision.high, np.arange(0, len(rank), SHOWN)
+    axes.fill_between(rank[some], low[some], high[some], color="#cfe0ee", label="bounds")
+    axes.plot(rank[some], precision.value[some], color="#2ca02c", label="curve")
+    axes.plot(rank[some], truth[some], color="black", lw=0.8, ls=(0, (4, 2)), label="truth")
+    axes.plot(rank[wave.queried], precision.value[wave.queried], "s", color="#d62728", ms=3,
+              label="queries")  # fmt: skip
+    axes.set(xscale="log", xlim=(rank[0], rank[-1]), ylabel="precision")
+    told = f"{sampler.name}: {curve.guarantee.queries} queries, {len(history):,} labels"
+    axes.set_title(told, loc="left", fontsize=8)
+
+
 def main() -> None:
-    """Print the tables."""
+    """Print the tables, or draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--end", type=float, nargs="*", default=[0.3, 0.5])
     parser.add_argument("--scales", default="1,10,100,1000")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--picture", type=Path, metavar="PATH", help="draw a list in place of it")
     arguments = parser.parse_args()
+    if arguments.picture is not None:
+        _draw(arguments.picture)
+        return
     for end in arguments.end:
         print(f"\nprecision at the end {end:g}\n")
         print("| items | sampler | queries | rounds | labels | guaranteed | worst | bounds hold "

@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pools import add_option, find
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures.build import build_measures
@@ -33,7 +33,7 @@ from evalsampling.simulation.truth import KnownPool
 
 LABELS = 1000
 
-STRATA = {
+STRATA: dict[str, dict[str, str | None]] = {
     "score, its probabilities": {"score": "score", "probability": "probability"},
     "score, none": {"score": "score", "probability": "even"},
     "features": {"score": None},

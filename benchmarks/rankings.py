@@ -7,6 +7,7 @@ models fitted to some of them. Here qualities, grades and models are drawn.
 """
 
 import argparse
+import dataclasses
 import tempfile
 from pathlib import Path
 
@@ -27,10 +28,14 @@ CUTS = np.array([0.0, 1.0, 2.0, 3.0])
 
 SLOPE = 2.5
 
+NOISE = {"new": 0.6, "old": 0.7}
+"""Standard deviations of the noise through which each ranker sees a quality."""
+
 TASKS = {
     "one ranker": {"dcg": "10 to 20 %", "err": "10 to 20 %"},
     "the better of two": {"dcg": "30 to 55 %", "err": "30 to 55 %"},
     "index update": {"dcg": "30 %", "err": "75 %"},
+    "twice the training data": {"dcg": "30 %", "err": "45 %"},
 }
 """What the thesis says is saved."""
 
@@ -56,7 +61,8 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
     """Write a pool of queries and its grades.
 
     The second ranker is another model of the same quality, or the first without a tenth of the
-    documents.
+    documents, or one that saw half as much training data: half of the variance of its noise is due
+    to that, and doubling the data halves this half, so that the first has three quarters of it.
     """
     rng = np.random.default_rng(11)
     names = ("query", "document", "new", "old", "new chances", "old chances", "cost", "grade")
@@ -64,15 +70,17 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
     for number in range(queries):
         items = 5 + int(rng.poisson(rng.gamma(2, (documents - 5) / 2)))
         quality = rng.normal(rng.normal(-1.0, 0.8), 1.0, items)
-        new = quality + rng.normal(0, 0.6, items)
-        old = quality + rng.normal(0, 0.7, items)
+        new = quality + rng.normal(0, NOISE["new"], items)
+        old = quality + rng.normal(0, NOISE["old"], items)
+        if task == "twice the training data":
+            old = new + rng.normal(0, NOISE["new"] / 3**0.5, items)
         kept = np.where(rng.random(items) < 0.1, np.nan, new)
         columns["query"].append(f"q{number}")
         columns["document"].append([f"d{place}" for place in range(items)])
         columns["new"].append(new)
         columns["old"].append(kept if task == "index update" else old)
-        columns["new chances"].append(list(chances(new, 0.6)))
-        columns["old chances"].append(list(chances(old, 0.7)))
+        columns["new chances"].append(list(chances(new, NOISE["new"])))
+        columns["old chances"].append(list(chances(old, NOISE["old"])))
         columns["grade"].append([int(rng.choice(5, p=one)) for one in chances(quality, 0.0)])
         columns["cost"].append(float(items))
     pool = pa.table(columns)
@@ -91,11 +99,59 @@ def chances(quality: np.ndarray, noise: float) -> np.ndarray:
     return found / found.sum(axis=1, keepdims=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """Queries as they are drawn in one way, all grades being known.
+
+    Attributes:
+        share: shape (kinds,): of the queries, those that are of each kind.
+        ratio: shape (kinds,): the weight of a draw, even chance over chance; 0 if never drawn.
+        gain: shape (kinds,): the gain of a query, or the difference of two rankers'.
+        cost: of a draw on average.
+        self_normalised: whether weights are over their sum.
+    """
+
+    share: np.ndarray
+    ratio: np.ndarray
+    gain: np.ndarray
+    cost: float
+    self_normalised: bool
+
+    @property
+    def chance(self) -> np.ndarray:
+        """Chance that a draw is of each kind."""
+        zeros = np.zeros_like(self.share)
+        return np.divide(self.share, self.ratio, out=zeros, where=self.ratio > 0)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the term of a draw."""
+        mean = float(self.share @ self.gain)
+        if self.self_normalised:
+            return float(self.share @ (self.ratio * (self.gain - mean) ** 2))
+        return float(self.share @ (self.ratio * self.gain**2)) - mean**2
+
+
 def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]]:
     """Return what each variant saves against queries drawn alike: of queries, and of grades.
 
     At equal variance, all grades being known; the cost of a query is the number of its documents.
     """
+    found = proposals(folder, task, gain)
+    even = found.pop("passive")
+    if task == "one ranker":
+        found.pop("rescaled")  # which is active, of one ranker's gain
+    return {
+        name: (
+            1 - one.variance / even.variance,
+            1 - one.variance * one.cost / (even.variance * even.cost),
+        )
+        for name, one in found.items()
+    }
+
+
+def proposals(folder: Path, task: str, gain: str) -> dict[str, Drawn]:
+    """Return the queries of a task as they are drawn evenly and by each variant."""
     driver = {"name": gain, "cut": 10}
     systems = {
         name: {"score": name, "probability": f"{name} chances"}
@@ -112,38 +168,29 @@ def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]
         "measure": driver if task == "one ranker" else {"difference": driver},
     }  # fmt: skip
     found = {}
-    for variant in ("passive", "uniform_cost", "active", "rescaled"):
-        sampler = "passive" if variant == "passive" else {"name": "ranking", "variant": variant}
+    for name in ("passive", "active_lambda", "uniform_cost", "active", "rescaled"):
+        of_variant = {"name": "ranking", "variant": name}
+        sampler = name if name in ("passive", "active_lambda") else of_variant
         spec = EvaluationSpec.from_mapping({**content, "sampler": sampler}, folder)
         stratification = stratify_pool(spec)
         known = KnownPool.read(spec, stratification, folder / "grades.parquet")
         measure = build_driver(spec, stratification.ranges)
-        found[variant] = variance_and_cost(spec, known, measure, stratification.ranges)
-    passive = found.pop("passive")
-    if task == "one ranker":
-        found.pop("rescaled")  # which is active, of one ranker's gain
-    return {
-        variant: (1 - variance / passive[0], 1 - variance * cost / (passive[0] * passive[1]))
-        for variant, (variance, cost) in found.items()
-    }
+        found[name] = drawn(spec, known, measure, stratification.ranges)
+    return found
 
 
-def variance_and_cost(
-    spec: EvaluationSpec, known: KnownPool, measure: Measure, ranges: tuple
-) -> tuple[float, float]:
-    """Return the variance of one draw, and what it costs on average."""
+def drawn(spec: EvaluationSpec, known: KnownPool, measure: Measure, ranges: tuple) -> Drawn:
+    """Return the queries as a spec's sampler draws them."""
     table, sampler = known.table, build_sampler(spec, ranges)
     start = History.start(len(spec.pool.systems), 1)
     q = sampler.proposal(table, start).cell_probability
-    loss = measure.loss(known.outputs, known.label)[:, 0]
-    share = known.count / table.rows
-    ratio = np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)[known.cell]
-    mean = float(share @ loss)
-    if sampler.inputs(table, start, 0.95).self_normalised:
-        variance = float(share @ (ratio * (loss - mean) ** 2))
-    else:
-        variance = float(share @ (ratio * loss**2)) - mean**2
-    return variance, float((table.count * q) @ table.cost)
+    return Drawn(
+        share=known.count / table.rows,
+        ratio=np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)[known.cell],
+        gain=measure.loss(known.outputs, known.label)[:, 0],
+        cost=float((table.count * q) @ table.cost),
+        self_normalised=sampler.inputs(table, start, 0.95).self_normalised,
+    )
 
 
 if __name__ == "__main__":

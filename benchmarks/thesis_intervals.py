@@ -151,8 +151,6 @@ def page(table: Sequence[Sequence[str]], repeats: int, hashes: Sequence[str]) ->
         coverage=head + "\n".join(lines(one, 4, 2) for one in both),
         width=head + "\n".join(lines(one, 5, 3) for one in both),
         low=", ".join(lattice[RISKS.index(0.1)][1:]),
-        rare=", ".join(lattice[RISKS.index(0.01)][1:]),
-        sizes=", ".join(map(str, SIZES)),
     )
     header = ("measure", "sampler", "interval", "draws", "coverage", "width", "collapsed",
               "undefined")  # fmt: skip
@@ -204,7 +202,7 @@ Mean width:
   of draws.
 
 Figure 3.2, the expected coverage of the binomial Wald interval, exact by eq. 3.17, goes up and down
-with the number of draws. With {sizes} draws a risk of .1 has {low}, one of .01 {rare}.
+with the number of draws: a risk of .1 has {low}.
 
 All are selectable: `estimate --interval wald student wilson` ([methods](../methods.md#intervals)).
 """

@@ -140,6 +140,29 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
             "measure": ["f1", {"name": "precision", "calibrate": True}],
         },
     ),
+    "slices that drive": (
+        {},
+        {
+            "pool": {**SCORED, "slices": ["city"]},
+            "strata": {"leaves": 12, "slices": {"new": True}},
+            "measure": [
+                {"name": "recall", "where": {"city": ["Bern", None], "year": 2020}},
+                {"least": "accuracy", "over": {"city": ["Bern", "Genève"], "year": [2019]}},
+                "f1",
+            ],
+        },
+    ),
+    "slices that share cells": (
+        {"systems": 6},
+        {
+            "pool": {
+                "score": "s0.score",
+                "systems": {f"s{n}": {"prediction": f"s{n}.prediction"} for n in range(6)},
+            },
+            "strata": {"leaves": 200},
+            "measure": {"name": "f1", "system": "s0", "where": {"city": "Zürich"}},
+        },
+    ),
     "curve": (
         {},
         {

@@ -47,6 +47,11 @@ def assert_same_tables(here: CellTable, there: CellTable) -> None:
             getattr(here.outputs, name), getattr(there.outputs, name), err_msg=name
         )
     assert here.leaves == there.leaves
+    slices = here.outputs.slices, there.outputs.slices
+    assert (slices[0] is None) == (slices[1] is None)
+    if slices[0] is not None and slices[1] is not None:
+        assert slices[0].named == slices[1].named
+        np.testing.assert_array_equal(slices[0].code, slices[1].code)
 
 
 def assert_same(workspace: Path, expected: MemoryPool, budget: int) -> None:

@@ -31,7 +31,22 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     head = [
         "sampler, measure", unit, "rmse", "bias", "coverage", "width", "score", "undefined"
     ]  # fmt: skip
-    return "\n".join([*lines, *grouped_table(head, groups)])
+    return "\n".join([*lines, *grouped_table(head, groups), *_choices(result, unit)])
+
+
+def _choices(result: SimulateResult, unit: str) -> list[str]:
+    """Return the table of wrong choices among systems; nothing if none are compared."""
+    groups: dict[str, list[list[str]]] = {}
+    for row in result.results:
+        if row.selection_error is not None and row.regret is not None:
+            cells = [row.measure, f"{row.budget:,.10g}"]
+            cells += [f"{row.selection_error:.3f}", f"{row.regret:.5f}"]
+            groups.setdefault(row.sampler, []).append(cells)
+    if not groups:
+        return []
+    title = "how often the system that looks best is not, and how much worse it is on average:"
+    head = ["sampler, measure", unit, "wrong system", "regret"]
+    return [*wrapped(title, "  "), *grouped_table(head, groups)]
 
 
 COMMAND = Command.of(SimulateOptions, simulate, _text, reads_pools=True)

@@ -10,6 +10,7 @@ from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.extremes import Extreme
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -132,7 +133,9 @@ def label_error(
     corrected = []
     for requested in measures or analysis.measures:
         measure = measure_of(requested)
-        if isinstance(measure, Joint) or not analysis.sampler.can_estimate(analysis.table, measure):
+        if isinstance(measure, Joint | Extreme) or not analysis.sampler.can_estimate(
+            analysis.table, measure
+        ):
             continue
         component = requested.components[0]
         system = spec.pool.systems[component.system].name

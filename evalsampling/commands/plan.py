@@ -64,6 +64,10 @@ class PlannedError:
             budget is the one that was searched for.
         half_width_high: greatest half-width to expect, likewise.
         power: of a comparison's test at the level 1 - confidence; None if it is none.
+        selection_error: of a difference: chance that the system that looks best is not, among all
+            that the first system is compared with by this measure; None if it is no difference, and
+            where the budget is the one that was searched for.
+        regret: how much worse the system that looks best is than the best, on average; likewise.
         draws: that the budget is expected to pay for under the first proposal, None if the sampler
             does not draw with replacement.
         labels: distinct rows that they are expected to meet.
@@ -86,6 +90,8 @@ class PlannedError:
     label_likelihood: float | None = None
     half_width_low: float | None = None
     half_width_high: float | None = None
+    selection_error: float | None = None
+    regret: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

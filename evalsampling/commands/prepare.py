@@ -233,15 +233,15 @@ class Preparation:
             capacity: most rows kept of a cell; by default as many as the spec's budget needs.
 
         Raises:
-            InputError: if an id is in the reserve twice, a slice column has too many values, or
-                the pool changed meanwhile.
+            InputError: if an id is in the reserve twice, a slice column has too many values, no
+                row has a value that a measure names, or the pool changed meanwhile.
         """
         catalog.check_unchanged(self.spec.pool.path)
         capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
         code, count, mean = sums.means()
-        table = stratification.grid.table(code, count, mean, self.spec.row_classes)
+        table = stratification.table_of_means(code, count, mean)
         sizes = {
             "rows": table.rows,
             "leaves": table.leaves,

@@ -71,6 +71,9 @@ class SimulatedError:
         divergence: mean distance of the latest proposal from the best one, if it can be known.
         claims: share of the default intervals that are not the whole range.
         coverage_of_claims: share of these that contain the truth.
+        selection_error: of a difference: share of the repeats in which the system that looks best
+            is not, among all that the first system is compared with by this measure; else None.
+        regret: how much worse the system that looks best is than the best, on average; likewise.
     """
 
     sampler: str
@@ -91,6 +94,8 @@ class SimulatedError:
     divergence: float | None
     claims: float | None
     coverage_of_claims: float | None
+    selection_error: float | None = None
+    regret: float | None = None
 
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":

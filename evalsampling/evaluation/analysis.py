@@ -31,10 +31,12 @@ from evalsampling.measures.build import (
     as_one,
     build_entry,
     build_measures,
+    check_slices,
     choose_measures,
 )
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
+from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
@@ -220,6 +222,9 @@ class Analysis:
                 chosen.append(entry)
             else:
                 raise InputError(f"no measure: {entry!r}")
+        for measure in map(measure_of, chosen):
+            if self.spec is not None:
+                check_slices(measure, self.spec)
         return chosen
 
     @functools.cached_property
@@ -302,6 +307,10 @@ class Analysis:
         for part in parts:
             if isinstance(part, Calibrated):
                 raise InputError(f"{part.name}: regions do not use known totals")
+            if isinstance(part, Extreme):
+                raise InputError(f"{part.name}: it has no region, which needs a derivative")
+            if isinstance(part, Extreme):
+                raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts
 
     @functools.cached_property

@@ -14,6 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
+from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
@@ -83,14 +84,17 @@ class MemoryPool:
         if score is not None and "partition" in spec:
             pool.setdefault("score", "score")
         space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        if space.tagged and score is not None:
+            pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del columns_by_name["prediction"]
             columns_by_name |= _columns_of(prediction, pool["prediction"])
-        if _is_matrix(probability):
-            pool["probability"] = {name: f"probability {name}" for name in space.names}
-            columns_by_name |= _columns_of(probability, pool["probability"])
-        elif probability is not None:
+        for key, matrix in (("probability", probability), ("logits", pool.get("logits"))):
+            if _is_matrix(matrix):
+                pool[key] = {name: f"{key} {name}" for name in space.names}
+                columns_by_name |= _columns_of(matrix, pool[key])
+        if probability is not None and not _is_matrix(probability):
             pool["probability"] = "probability"
             columns_by_name["probability"] = probability
         others = Table.of({} if columns is None else columns, "columns")
@@ -118,10 +122,11 @@ class MemoryPool:
         table, spec = Table.of(frame), _named(spec)
         own = {key: value for key, value in named.items() if value is not None}
         pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
-        if isinstance(pool.get("probability"), Mapping):
-            spec = _with_classes(spec, list(pool["probability"]))
+        of_classes = pool.get("probability") or pool.get("logits")
+        if isinstance(of_classes, Mapping):
+            spec = _with_classes(spec, list(of_classes))
             if "score" not in {*pool, *table.names}:
-                spec, pool = _cut_by_probabilities(spec, pool)
+                spec, pool = _cut_by_columns(spec, pool, list(of_classes.values()))
         wanted = _columns_named(pool, spec, with_id="id" in {*pool, *table.names})
         columns = {name: table.column(name) for name in wanted}
         if not columns:
@@ -190,8 +195,8 @@ class MemoryPool:
         """Return outputs and slice codes of the rows of all questions of a history."""
         rows = self.stored(history.cell, history.rank)
         if self.spec.pool.lists is None:
-            systems = len(self.spec.pool.systems)
-            outputs = outputs_of_columns(rows, systems, self.table.classes)
+            systems, named = len(self.spec.pool.systems), self.spec.named_slices
+            outputs = outputs_of_columns(rows, systems, self.table.classes, named)
         else:
             outputs = known_outputs(rows, history, self.spec, self.table)
         columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]
@@ -250,17 +255,19 @@ def _with_classes(spec: dict[str, Any], named: list[Any]) -> dict[str, Any]:
     return {**spec, "labels": {**labels, "classes": named}}
 
 
-def _cut_by_probabilities(
-    spec: dict[str, Any], pool: dict[str, Any]
+def _cut_by_columns(
+    spec: dict[str, Any], pool: dict[str, Any], columns: list[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a spec and its pool with strata cut from the probabilities, in want of a score.
+    """Return a spec and its pool with strata cut from columns of classes, in want of a score.
 
-    Nothing changes if the spec has strata of its own, or several systems.
+    Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
     """
-    if "method" in spec.get("strata", {}) or "partition" in spec or "systems" in pool:
+    many = len(spec.get("labels", {}).get("multilabel", ())) > MOST_LABELS
+    cut = "method" in spec.get("strata", {}) or "partition" in spec
+    if many or cut or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
-    features = list(dict.fromkeys([*pool.get("features", []), *pool["probability"].values()]))
+    features = list(dict.fromkeys([*pool.get("features", []), *columns]))
     return {**spec, "strata": strata}, {**pool, "features": features}
 
 

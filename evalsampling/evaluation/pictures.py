@@ -40,6 +40,8 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     if not len(analysis.history.labelled):
         raise InputError("there is nothing to draw before the first label")
     if what in ("effort", "calibration"):
+        if analysis.table.expected is not None:
+            raise InputError(f"picture: {what} is of rates of classes, of which rows have several")
         [bands] = labelled_bands(analysis, {label: _positives(analysis)})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":

@@ -1,5 +1,6 @@
 """Reads specs and checks that all parts that they name can be built."""
 
+import math
 from pathlib import Path
 
 from evalsampling.errors import InputError
@@ -9,7 +10,7 @@ from evalsampling.measures.build import (
     build_reported,
     check_measures,
 )
-from evalsampling.measures.calibrated import measure_of
+from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, MeanDifference
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
@@ -68,6 +69,13 @@ def _check_intervals(spec: EvaluationSpec) -> None:
             )
 
 
+def _may_be_bet_on(measure: Requested) -> bool:
+    """Tell whether a comparison is a mean of draws that have bounds: see `inference.anytime`."""
+    if not isinstance(measure, MeanDifference):
+        return False
+    return all(math.isfinite(part.bounds[1]) for part in measure.components)
+
+
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     """Check that the first measure has the test that ``stop.significance`` needs.
 
@@ -80,9 +88,7 @@ def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")
     has_bets = sampler.with_replacement and not sampler.has_atoms
-    if spec.stop_test == "fixed" or (
-        has_bets and all(isinstance(measure, MeanDifference) for measure in compared)
-    ):
+    if spec.stop_test == "fixed" or (has_bets and all(map(_may_be_bet_on, compared))):
         return
     raise InputError(
         f"stop.test: {compared[0].name} drawn by {sampler.name} has no anytime-valid test; a "

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
+from evalsampling.measures.expected_labels import influence_moments
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -98,9 +99,12 @@ def anticipated_error(
         unlabelled: shape (cells,): number of rows without a label.
         draws: N, at least 1.
     """
-    views = bounding_outputs(measure, table)
     share = unlabelled / table.rows
     spread = np.divide(share, table.rows * chance, out=np.zeros(len(table)), where=chance > 0)
+    if table.expected is not None:
+        mean, variance = influence_moments(measure, table.outputs, table.expected, risk)
+        return np.asarray(np.sqrt(spread @ (mean**2 + variance) / draws))
+    views = bounding_outputs(measure, table)
     total = np.zeros(len(measure.components))
     for y in each_label(table):
         of_kind = sum(measure.influence(outputs, y, risk) ** 2 for outputs in views)

@@ -6,7 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.results import Target
-from evalsampling.measures.calibrated import Requested
+from evalsampling.measures.base import Measure
+from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.comparisons import Comparison
+from evalsampling.measures.extremes import Extreme
+from evalsampling.measures.sliced import Sliced
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -65,8 +69,12 @@ class ReportedDomains:
     methods: tuple[str, ...] = ()
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
-        """Return the domains that a measure is reported for: for long curves the pool alone."""
-        if len(requested.components) <= MOST_IN_SLICES:
+        """Return the domains that a measure is reported for.
+
+        For long curves, and for measures that have slices of their own, it is the pool alone.
+        """
+        measure = measure_of(requested)
+        if len(requested.components) <= MOST_IN_SLICES and not has_slices(measure):
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
@@ -80,9 +88,16 @@ class ReportedDomains:
                 threshold=component.threshold,
                 slice=domain.title,
                 against=None if component.against is None else self.systems[component.against],
+                of_pairs=component.of_pairs,
             )
             for component in requested.components
         ]
+
+
+def has_slices(measure: Measure) -> bool:
+    """Return whether a measure, or one that it compares, is of a slice."""
+    compared = measure.first if isinstance(measure, Comparison) else measure
+    return isinstance(compared, Sliced | Extreme)
 
 
 WHOLE_POOL = ReportedDomains()

@@ -12,6 +12,7 @@ from evalsampling.inference.delta_method import estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
+from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import sampled_risk
@@ -26,6 +27,7 @@ from evalsampling.inference.regions import (
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.on_cells import cells_adding_to, known_exactly
 from evalsampling.stats.arrays import BoolArray, FloatArray
 
@@ -44,7 +46,10 @@ def estimate_measure(
         scope: what to report.
         aimed_at: whether the rows were drawn for this measure.
     """
-    adding = cells_adding_to(measure_of(requested), inputs.table)
+    measure = measure_of(requested)
+    if isinstance(measure, Extreme):
+        return [_extreme(measure, inputs, scope, aimed_at)]
+    adding = cells_adding_to(measure, inputs.table)
     return [
         estimate
         for domain in scope.domains_of(requested)
@@ -67,7 +72,8 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
         exact = known_value(measure, table, inputs.history, domain).tolist()
         needed = measure.undefined_without
         return [census(*pair, confidence, needed) for pair in zip(targets, exact, strict=True)]
-    if estimand.calibrates and not known_exactly(measure, table):
+    sums_known = estimand.is_pool and table.expected is not None
+    if estimand.calibrates and not (sums_known or known_exactly(measure, table)):
         reason = f"{estimand.requested.name}: the cells do not say its known totals"
         return [undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets]
     if not estimand.is_pool and not estimand.inside.any():
@@ -87,6 +93,25 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     if scope.assumption_light and single.target.against is None:
         single = _with_light(single, estimand)
     return [single]
+
+
+def _extreme(
+    measure: Extreme, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool
+) -> Estimate:
+    """Return the estimate of the least or greatest of slices, on the pool: `inference.extremes`."""
+    parts, alone = measure.slices.parts, ReportedDomains(systems=scope.systems, anytime=False)
+    near, far = (
+        [
+            estimate
+            for part in parts
+            for estimate in estimate_measure(
+                part, dataclasses.replace(inputs, confidence=level), alone, aimed_at
+            )
+        ]
+        for level in levels(inputs.confidence, len(parts))
+    )
+    (target,) = alone.targets(measure, Domain())
+    return extreme_of(measure, target, near, far, inputs.confidence)
 
 
 def _by_weights(

@@ -10,10 +10,12 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.measures.base import Measure
+from evalsampling.measures.expected_labels import influence_moments
 from evalsampling.measures.on_cells import (
     LARGEST_MATRIX,
     bounding_outputs,
     each_label,
+    expected_risk,
     model_risk,
 )
 from evalsampling.stats.arrays import FloatArray
@@ -174,8 +176,12 @@ def _differences(
     rows = domain.rows(table)
     share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
     risk = sampled_risk(measure, inputs, weight)
-    risk = risk + model_risk(measure, table, share[:, None] * response)
-    centre = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
+    if table.expected is not None:
+        risk = risk + expected_risk(measure, table, share)
+        centre = influence_moments(measure, table.outputs, table.expected, risk)[0]
+    else:
+        risk = risk + model_risk(measure, table, share[:, None] * response)
+        centre = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
     return _Terms(risk, centre[cell], factor)
 
 
@@ -248,9 +254,13 @@ def _calibrate_weights(
 ) -> CalibratedWeights:
     """Return weights calibrated to the losses that need no label, whose means are known."""
     table, columns = inputs.table, list(measure.known)
-    mass = np.zeros((len(table), table.classes))
-    mass[:, 0] = domain.rows(table) / table.rows
-    mean = model_risk(measure, table, mass)[columns]
+    share = domain.rows(table) / table.rows
+    if table.expected is not None:
+        mean = expected_risk(measure, table, share)[columns]
+    else:
+        mass = np.zeros((len(table), table.classes))
+        mass[:, 0] = share
+        mean = model_risk(measure, table, mass)[columns]
     losses = inputs.votes.mean(measure.loss(inputs.outputs, inputs.label)[:, columns])
     losses = losses * inside[:, None]
     return calibrate(inputs.sample.weight, losses, mean)

@@ -3,12 +3,13 @@
 A number has up to three intervals: the default, the design-based one, and the assumption-light one
 where it says more. Others are added if they are requested by name (`interval_methods`).
 
-1. *Design-based.* Korn and Graubard's for shares; Fisher's z (the normal interval on the logit
-   scale) for correlations, whose bounds are symmetric about 0; Student's on the logarithmic scale
-   for positive numbers without an upper bound, as ratios of two systems and mean squared errors;
-   Student's for all others, differences of two systems among them. The whole range, with a warning,
-   if labels allow no claim: because of a gap in the evidence, or as no labelled row contradicts the
-   value.
+1. *Design-based.* Korn and Graubard's for shares of rows; the Beta distribution's for shares of
+   pairs of a row and one of many labels, which are more than the draws; Fisher's z (the normal
+   interval on the logit scale) for correlations, whose bounds are symmetric about 0; Student's on
+   the logarithmic scale for positive numbers without an upper bound, as ratios of two systems and
+   mean squared errors; Student's for all others, differences of two systems among them. The whole
+   range, with a warning, if labels allow no claim: because of a gap in the evidence, or as no
+   labelled row contradicts the value.
 2. *Model-based*, if there is a model of the labels that they do not contradict: it comes before the
    design-based one with `FEWEST_EVIDENCE` labelled rows of the scarcest share, if the draws are
    informative (`DrawnRange.is_informative`).
@@ -27,6 +28,7 @@ from evalsampling.inference.interval_methods import (
     BY_NAME,
     IntervalMethod,
     SampledNumber,
+    by_beta,
     by_korn_graubard,
     by_log_student,
     by_logit,
@@ -82,6 +84,8 @@ def default_method(number: SampledNumber) -> IntervalMethod:
         return by_log_student
     if number.target.against is not None or not np.isfinite([low, high]).all():
         return by_student
+    if number.target.of_pairs:
+        return by_beta
     if (low, high) == (0.0, 1.0):
         return by_korn_graubard
     is_correlation = low == -high and abs(number.value) < high

@@ -27,6 +27,7 @@ class Target:
         threshold: score threshold of the number, None if it has none.
         slice: ``column=value`` of its rows, None for the whole pool.
         against: name of the system that this one is compared with, None if it is no comparison.
+        of_pairs: whether it counts pairs of a row and a label, so that it is no share of rows.
     """
 
     measure: str
@@ -35,6 +36,7 @@ class Target:
     threshold: float | None = None
     slice: str | None = None
     against: str | None = None
+    of_pairs: bool = False
 
     @property
     def title(self) -> str:

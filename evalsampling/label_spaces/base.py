@@ -12,10 +12,13 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
 """Rules: where the probabilities of a system, or the prior ones, come from."""
+
+SOFTMAX = "softmax(logits)"
+"""Rule of probabilities that are made of a column of logits for each class."""
 
 UNSURE_LABEL = "unsure"
 """Answer of an annotator who cannot decide, unless it is the name of a class."""
@@ -35,6 +38,11 @@ Codes = npt.NDArray[np.integer]
 
 Named = str | Mapping[str, str] | None
 """Column of the probability of the positive class, columns of all classes by name, or neither."""
+
+
+class Logits(dict[str, str]):
+    """Columns of the logits of all classes by name, in place of columns of probabilities."""
+
 
 Ends = tuple[float, float] | None
 """Least and greatest score, None if not known."""
@@ -97,8 +105,8 @@ class Columns(Protocol):
     def places(self, name: str, among: Sequence[int | str]) -> Codes:
         """Return the place of each value among some values, shape (n,)."""
 
-    def bits(self, name: str, among: Sequence[str]) -> IntArray:
-        """Return a number for each set of labels, shape (n,): bit c is set if it has label c."""
+    def tags(self, name: str, among: Sequence[str]) -> BoolArray:
+        """Return which labels each row has, shape (n, labels)."""
 
     def error(self, column: str, row: int, problem: str) -> InputError:
         """Return the error of one value, ``row`` being its place in these rows."""
@@ -133,12 +141,15 @@ class LabelSpace(abc.ABC):
         default_measure: the measure of a spec that names none.
         default_sampler: the sampler of a spec that names none; None for that of classes.
         score_key: key of ``pool`` that names the column that drives the strata.
+        system_keys: keys of each system; the first names what `score_key` names of a single one.
+        has_score: whether a column drives the strata; else what systems predict does.
         rule: the rule by which several votes decide; None if the spec chooses one.
         refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
             finds out itself.
         has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
         has_items: whether labels are of items of a row, not of the row.
         outputs: the outputs that every system has, as measures name them in `looks_at`.
+        tagged: whether cells tell the probability of each of several labels of a row.
         are: what labels are, in words that end a sentence.
         positive: code of the positive class.
     """
@@ -147,10 +158,13 @@ class LabelSpace(abc.ABC):
     default_measure: ClassVar[str] = "f1"
     default_sampler: ClassVar[str | None] = None
     score_key: ClassVar[str] = "score"
+    system_keys: ClassVar[tuple[str, ...]] = ("score", "prediction", "probability", "logits")
+    has_score: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
     refusal: ClassVar[str] = ""
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False
+    tagged: ClassVar[bool] = False
     outputs: ClassVar[frozenset[str]] = frozenset({"prediction"})
     are: ClassVar[str] = "labels are classes"
     positive: int
@@ -200,15 +214,25 @@ class LabelSpace(abc.ABC):
         """Whether a threshold decides, and a column of probabilities tells all."""
         return len(self.outcomes) == 2
 
+    def of_systems(self, systems: int) -> "LabelSpace":
+        """Return the space of so many systems: the same space, unless overridden."""
+        return self
+
     def signatures(self, systems: int) -> tuple[int, ...]:
         """Return how many predictions of each system cells tell apart."""
         return (len(self.outcomes),) * systems
+
+    @property
+    def row_classes(self) -> int:
+        """Number of the columns of probabilities that cells sum up of each system."""
+        return len(self.outcomes)
 
     def measure_fields(self) -> dict[str, Any]:
         """Return the fields of a measure that follow from the labels."""
         return {
             "positive": self.positive,
             "numbers": None,
+            "tags": None,
             "classes": len(self.names),
             "sets": False,
             "titles": self.offered,
@@ -321,8 +345,12 @@ class LabelSpace(abc.ABC):
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return the codes that a system predicts, shape (n,), as narrow as they are stored."""
 
+    def tags(self, rows: Columns, system: System) -> BoolArray | None:
+        """Return which labels a system predicts, shape (n, labels); None if codes say it all."""
+        return None
+
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what cells know of predictions, the same shape: codes below `signatures`."""
+        """Return what cells know of predictions: codes below `signatures`, (n, systems)."""
         return predictions
 
     def number_columns(self, system: System) -> list[str]:
@@ -335,7 +363,8 @@ class LabelSpace(abc.ABC):
 
         Args:
             rows: the columns.
-            named: column of the positive class, or one for each of `names`, by the rule `COLUMN`.
+            named: column of the positive class, or one for each of `names`; of their logits by the
+                rule `SOFTMAX`.
             rule: where they come from.
             score: shape (n,), for rules that need it.
         """
@@ -349,7 +378,7 @@ class LabelSpace(abc.ABC):
             ends: of the scores.
         """
         if named is not None:
-            return COLUMN
+            return SOFTMAX if isinstance(named, Logits) else COLUMN
         if score is None or ends is None or self.needs_columns:
             return NO_PROBABILITY
         return SCORE if ends[0] >= 0 and ends[1] <= 1 else LOG_ODDS

@@ -15,6 +15,7 @@ from evalsampling.label_spaces.base import (
     FLAG,
     LABEL,
     SCORE,
+    SOFTMAX,
     Codes,
     Columns,
     Keys,
@@ -83,9 +84,10 @@ class Classes(LabelSpace):
         return np.stack([1 - positive, positive], axis=1)[:, [1 - self.positive, self.positive]]
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return probabilities from columns, from one of the positive class, or from scores."""
+        """Return probabilities from columns of classes, of the positive class, or of scores."""
         if isinstance(named, Mapping):
-            return _of_columns(rows, list(named.values()))
+            columns = list(named.values())
+            return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)
         if named is None and rule == EVEN:
             return np.full((len(rows), len(self.values)), 1 / len(self.values))
         values: npt.NDArray[np.floating]
@@ -139,3 +141,9 @@ def _of_columns(rows: Columns, columns: Sequence[str]) -> FloatArray:
         total = f"{matrix[row].sum():g}"
         raise rows.error(columns[0], row, f"probabilities of the classes sum to {total}, not 1")
     return matrix
+
+
+def _of_logits(rows: Columns, columns: Sequence[str]) -> FloatArray:
+    """Return exp(l_c) / sum exp(l) from a column of logits for each class, shape (n, classes)."""
+    logits = np.stack([rows.numbers(column) for column in columns], axis=1, dtype=np.float64)
+    return np.asarray(scipy.special.softmax(logits, axis=1))

@@ -46,6 +46,11 @@ class Grades(Classes):
         """Return 2, whether its list differs from that of the first system, which has 1."""
         return (1, *(2,) * (systems - 1))
 
+    @property
+    def row_classes(self) -> int:
+        """One: a query is graded, or not yet."""
+        return 1
+
     def row_of(self, task_id: str) -> str:
         """Return the id of the query: tasks have ``QUERY/ITEM``."""
         return task_id.rpartition("/")[0]

@@ -74,6 +74,7 @@ class Numbers(LabelSpace):
     default_measure: ClassVar[str] = "mse"
     default_sampler: ClassVar[str | None] = "active_risk"
     score_key: ClassVar[str] = "variance"
+    system_keys: ClassVar[tuple[str, ...]] = ("variance", "prediction")
     rule: ClassVar[str | None] = MEDIAN
     refusal: ClassVar[str] = (
         "is about classes; with labels.range there are mse, rmse, mae and mean_error"
@@ -130,19 +131,29 @@ class Numbers(LabelSpace):
         return super().measure_fields() | {"numbers": self}
 
     def score(self, pool: Keys, without: bool) -> str | None:
-        """Return the column of predictive variances, which takes the place of a score."""
-        for key in ("systems", "score", "probability"):
+        """Return the column of predictive variances, which takes the place of a score.
+
+        Of several systems there is none: strata are cut from their predictions and variances.
+        """
+        for key in ("score", "probability"):
             if pool.get(key) is not None:
-                raise InputError(
-                    f"pool.{key}: with labels.range there is one system, whose strata are "
-                    "those of pool.variance"
-                )
+                raise InputError(f"pool.{key}: with labels.range strata are those of pool.variance")
         if without:
             raise InputError(
                 "strata: with labels.range they are cut from pool.variance: no method kd, no "
                 "partition"
             )
-        return pool.text("variance") or "variance"
+        if pool.get("systems") is None:
+            return pool.text("variance") or "variance"
+        if pool.get("variance") is not None:
+            raise InputError("pool.variance: with systems, each has a variance of its own")
+        return None
+
+    def of_systems(self, systems: int) -> LabelSpace:
+        """Return the space of several systems, if there are several."""
+        from evalsampling.label_spaces.compared_numbers import ComparedNumbers  # is based on this
+
+        return self if systems == 1 else ComparedNumbers(self.low, self.high, systems)
 
     # --- codes and texts
 

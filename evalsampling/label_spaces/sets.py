@@ -23,10 +23,10 @@ from evalsampling.label_spaces.base import (
     System,
     column_of_each,
 )
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 MOST_LABELS = 8
-"""Most labels of a row: their sets are the classes, 2^8 of them."""
+"""Most labels whose sets are classes, 2^8 of them; of more, cells know about each label."""
 
 EMPTY = "none"
 """Text of the empty set of labels."""
@@ -60,7 +60,11 @@ class Sets(LabelSpace):
                     f"labels.{key}: with labels.multilabel, sets of labels are the classes"
                 )
         listed = labels.get("multilabel")
-        _check_labels(listed)
+        if isinstance(listed, list) and len(listed) > MOST_LABELS:
+            from evalsampling.label_spaces.tags import Tags  # which is made of sets
+
+            return Tags.read(labels)  # type: ignore[return-value]
+        check_labels(listed)
         return cls(tuple(listed))
 
     def to_mapping(self) -> dict[str, Any]:
@@ -158,23 +162,30 @@ class Sets(LabelSpace):
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
         """Return sets from a column of lists or texts, or from one of 0 and 1 for each label."""
+        return self.encode(self.predicted(rows, system))
+
+    def predicted(self, rows: Columns, system: System) -> BoolArray:
+        """Return which labels a system predicts, shape (n, labels)."""
         if system.prediction is not None:
-            return rows.bits(system.prediction, self.labels)
-        return _joined(rows, list(system.by_label.values()))
+            return rows.tags(system.prediction, self.labels)
+        return _side_by_side(rows, list(system.by_label.values()))
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return the probability of each set from those of the labels, taken as independent."""
         if rule == EVEN:
             return np.full((len(rows), len(self.outcomes)), 1 / len(self.outcomes))
         assert isinstance(named, Mapping)
-        single = np.stack([rows.shares(column) for column in named.values()], axis=1)
-        return probabilities_of_sets(single)
+        return probabilities_of_sets(probabilities_of_labels(rows, named))
 
     def true_codes(self, rows: Columns) -> IntArray:
         """Return sets from the column `LABEL`, or from one of 0 and 1 for each label."""
         if LABEL in rows:
-            return rows.bits(LABEL, self.labels)
-        return _joined(rows, [FLAG + label for label in self.labels])
+            return self.encode(rows.tags(LABEL, self.labels))
+        return self.encode(_side_by_side(rows, [FLAG + label for label in self.labels]))
+
+    def encode(self, held: BoolArray) -> IntArray:
+        """Return the codes of sets, shape (n,), from which labels each has, shape (n, labels)."""
+        return held @ (1 << np.arange(len(self.labels)))
 
 
 def set_text(labels: Iterable[str], all_labels: Sequence[str]) -> str:
@@ -215,26 +226,29 @@ def probabilities_of_sets(single: FloatArray) -> FloatArray:
     return sets
 
 
-def _joined(rows: Columns, columns: Sequence[str]) -> IntArray:
-    """Return the codes of sets from columns of 0 and 1, in the order of the labels."""
-    bits = [rows.flags(column) << place for place, column in enumerate(columns)]
-    return np.sum(bits, axis=0, dtype=np.int64)
+def _side_by_side(rows: Columns, columns: Sequence[str]) -> BoolArray:
+    """Return columns of 0 and 1 side by side, shape (n, columns)."""
+    return np.stack([rows.flags(column) != 0 for column in columns], axis=1)
 
 
-def _check_labels(labels: Any) -> None:
+def probabilities_of_labels(rows: Columns, named: Mapping[str, str]) -> FloatArray:
+    """Return the probability of each label, shape (n, labels), from a column for each."""
+    return np.stack([rows.shares(column) for column in named.values()], axis=1)
+
+
+def shortened(labels: Sequence[str]) -> str:
+    """Return labels in words, of many only their number."""
+    return str([*labels]) if len(labels) <= MOST_LABELS else f"the {len(labels)} labels"
+
+
+def check_labels(labels: Any) -> None:
     """Check the labels that a spec lists.
 
     Raises:
         InputError: naming the label that is wrong.
     """
-    if isinstance(labels, list) and len(labels) > MOST_LABELS:
-        raise InputError(
-            f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {len(labels)}: their "
-            f"sets are the classes, 2^{MOST_LABELS} of them at most; docs/poisson.md says what to "
-            "do with more"
-        )
     if not isinstance(labels, list) or len(labels) < 2:
-        raise InputError(f"labels.multilabel: must list 2 to {MOST_LABELS} labels, got {labels!r}")
+        raise InputError(f"labels.multilabel: must list at least 2 labels, got {labels!r}")
     for label in labels:
         if not isinstance(label, str) or not label or label != label.strip():
             raise InputError(f"labels.multilabel: labels are text, got {label!r}")
@@ -244,4 +258,5 @@ def _check_labels(labels: Any) -> None:
                 "begins with a bracket"
             )
     if len(set(labels)) < len(labels):
-        raise InputError(f"labels.multilabel: a label is there twice in {labels!r}")
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"labels.multilabel: {twice!r} is there twice")

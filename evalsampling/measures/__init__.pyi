@@ -29,6 +29,8 @@ from .curves import AveragePrecision as AveragePrecision
 from .curves import PRCurve as PRCurve
 from .curves import ROCArea as ROCArea
 from .curves import ROCCurve as ROCCurve
+from .extremes import Greatest as Greatest
+from .extremes import Least as Least
 from .f_alpha import FAlpha as FAlpha
 from .f_alpha import FEta as FEta
 from .f_alpha import MacroF1 as MacroF1
@@ -54,5 +56,6 @@ from .regression import MeanSquaredError as MeanSquaredError
 from .regression import RootMeanSquaredError as RootMeanSquaredError
 from .risks import Brier as Brier
 from .risks import LogLoss as LogLoss
+from .sliced import Sliced as Sliced
 
 BY_NAME: evalsampling.parts.registry.Registry[collections.abc.Callable[..., Measure]]

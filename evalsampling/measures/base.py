@@ -27,6 +27,8 @@ class Component:
         system: number of the system it is about.
         threshold: the score threshold it is about, if any.
         against: number of the system that it is compared with, if any.
+        of_pairs: whether it counts pairs of a row and a label, of which a row may have many, so
+            that it is no share of rows.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Component:
     system: int = 0
     threshold: float | None = None
     against: int | None = None
+    of_pairs: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +111,10 @@ class Measure(abc.ABC):
         label_kinds: which labels it is about: see `label_spaces.base.LabelSpace.kind`.
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
+        scale_free: whether g(c R) = g(R) for c > 0, as of a ratio of two risks.
+        greater_is_better: whether systems of greater values are better; None if neither of greater
+            nor of smaller ones, as of a bias.
+        incomparable: why its values for two systems are not compared; empty if they are.
     """
 
     name: str
@@ -118,6 +125,9 @@ class Measure(abc.ABC):
     label_kinds: ClassVar[frozenset[str]] = frozenset({"classes"})
     affine: bool = False
     of_system: bool = True
+    scale_free: bool = False
+    greater_is_better: bool | None = True
+    incomparable: ClassVar[str] = ""
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

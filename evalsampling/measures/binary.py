@@ -246,6 +246,7 @@ class FalsePositiveRate(Binary, Ratio):
     """False positive rate FP / N: l = [(1 - y) f, 1 - y], g(R) = R1 / R2."""
 
     name = "false_positive_rate"
+    greater_is_better = False
     made_of = ("specificity",)
     evidence_name = "negatives"
 
@@ -376,6 +377,8 @@ class FowlkesMallows(Margins):
 
     [MR] table 1. Undefined without positives or without predicted positives.
     """
+
+    scale_free = True
 
     name = "fowlkes_mallows"
     undefined_without = "positives, or no predicted positives"

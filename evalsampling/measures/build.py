@@ -14,13 +14,19 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
 from evalsampling.measures.curves import Thresholded
+from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
+from evalsampling.measures.extremes import Extreme, driven
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.other_names import meant_by
+from evalsampling.measures.sliced import Sliced
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
-from evalsampling.spec.measures import COMPARISONS, JOINT
+from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
+from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError
+from evalsampling.stats.outputs import Outputs
 
 Range = tuple[float, float]
 """Least and greatest score of a system."""
@@ -57,7 +63,7 @@ def build_reported(
                       if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
 
 
-GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "label_space")
+GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "tags", "label_space")
 """Fields of measures that are filled in from the spec."""
 
 
@@ -80,6 +86,12 @@ def entry_of(item: Any) -> Any:
         return {JOINT: entry_of(item.parts)}
     if isinstance(item, Comparison):
         raise InputError(f"measure: give {item.name} as {{'difference': measure}}, or 'ratio'")
+    if isinstance(item, Extreme):
+        return {item.kind: entry_of(item.measure), "over": where_mapping(item.over)}
+    if isinstance(item, Sliced):
+        inner = entry_of(item.measure)
+        named = inner if isinstance(inner, dict) else {"name": inner}
+        return {**named, "where": where_mapping(item.where)}
     if isinstance(item, type) and issubclass(item, Measure):
         return BY_NAME.references(item)[-1]
     if not isinstance(item, Measure):
@@ -139,11 +151,14 @@ def build_joints(
 def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measure:
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
+    For the least of a measure over slices these are all slices.
+
     Args:
         spec: names the measure.
         ranges: see `build_measures`.
     """
-    return as_one(build_entry(spec.measures[0], spec, ranges))
+    driving = [driven(measure_of(item)) for item in build_entry(spec.measures[0], spec, ranges)]
+    return as_one(driving)
 
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
@@ -175,6 +190,8 @@ def build_entry(
         return [item for part in entry.parts for item in build_entry(part, spec, ranges)]
     if entry.name in COMPARISONS:
         return [_build_comparison(entry, spec, ranges)]
+    if entry.name in EXTREMES:
+        return _build_extremes(entry, spec, ranges)
     names = [system.name for system in spec.pool.systems]
     if entry.system is not None and entry.system not in names:
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
@@ -188,6 +205,17 @@ def build_entry(
         return [Calibrated(measure) if entry.calibrate else measure for measure in built]
     except ValueError as error:
         raise InputError(f"measure.calibrate: {error}") from error
+
+
+def _build_extremes(
+    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[Requested]:
+    """Return the extremes of a measure over slices that an entry stands for."""
+    built = build_entry(entry.parts[0], spec, ranges)
+    try:
+        return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in built]
+    except ValueError as error:
+        raise InputError(f"measure.{entry.name}: {error}") from error
 
 
 def _build_comparison(
@@ -243,7 +271,9 @@ class _Builder:
             check_name("measure", name, makers, meant_by(name))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
-        return measure
+        if ":" in name:
+            check_slices(measure, self.spec)
+        return Sliced(measure, self.entry.where) if self.entry.where else measure
 
     def _import_own(self, loaded: Any) -> Measure:
         """Return a measure of the user's own from a loaded instance or class."""
@@ -294,6 +324,9 @@ class _Builder:
 
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has one of the outputs that the measure looks at."""
+        space = self.spec.labels.space
+        if space.tagged and space.kind not in measure.label_kinds:
+            raise InputError(f"measure: {self.entry.name} {space.refusal}")
         system = self.spec.pool.systems[self.system]
         available = {*self.spec.labels.space.outputs}
         available |= {"score"} if system.score is not None else set()
@@ -335,12 +368,28 @@ class _Builder:
         return tuple(codes[str(value)] for value in over)
 
 
+def check_slices(measure: Measure, spec: EvaluationSpec) -> None:
+    """Check that a spec names the slices that a measure looks at.
+
+    Raises:
+        InputError: naming a slice that it does not name.
+    """
+    nothing = Outputs.none(len(spec.pool.systems), len(spec.labels.space.outcomes))
+    codes = np.zeros((0, len(spec.named_slices)), dtype=np.int64)
+    nothing = dataclasses.replace(nothing, slices=SliceCodes(spec.named_slices, codes))
+    try:
+        measure.loss(nothing, np.zeros(0, dtype=np.int64))
+    except UnknownSliceError as error:
+        raise InputError(f"measure: {measure.name}: {error}") from error
+
+
 def thresholded_parts(measure: Measure) -> list[Thresholded]:
     """Return the parts of a measure that look at scores over thresholds."""
     parts = parts_of(measure)
     if isinstance(measure, Comparison):
         parts = measure.both.parts
-    return [part for part in parts if isinstance(part, Thresholded)]
+    inner = [part.measure if isinstance(part, Sliced) else part for part in parts]
+    return [part for part in inner if isinstance(part, Thresholded)]
 
 
 # --- what the measures require of the cells

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from evalsampling.measures.base import PREDICTION, Component, Measure, Share
+from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import Joint, is_part_of, parts_of
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -56,6 +57,8 @@ class Comparison(Measure):
             )
         if not (first.looks_at and first.of_system):
             raise ValueError(f"{first.name} cannot be compared: it is of no system")
+        if first.incomparable:
+            raise ValueError(f"{first.name} cannot be compared: {first.incomparable}")
         if not are_comparable(first, other):
             raise ValueError(
                 f"{first.name} cannot be compared: its points are at other thresholds of each "
@@ -333,7 +336,8 @@ def are_comparable(first: Measure, other: Measure) -> bool:
     if (type(first), first.name) != (type(other), other.name):
         return False
     left, right = ([part.threshold for part in measure.components] for measure in (first, other))
-    return bool(first.looks_at) and first.of_system and left == right
+    is_of_system = bool(first.looks_at) and first.of_system and not first.incomparable
+    return is_of_system and left == right
 
 
 def systems_of(measure: Measure) -> tuple[int, ...]:
@@ -370,9 +374,11 @@ def pairs_of(measure: Measure) -> tuple[Difference, ...]:
 
 
 def is_aimed_at(measure: Measure, driver: Measure) -> bool:
-    """Tell whether a measure, or both measures that it compares, are part of the driving one."""
+    """Tell whether a measure, or all that it compares or picks from, is part of the driving one."""
     if is_part_of(measure, driver):
         return True
+    if isinstance(measure, Extreme):
+        return all(is_part_of(part, driver) for part in measure.slices.parts)
     if not isinstance(measure, Comparison):
         return False
     return all(is_part_of(part, driver) for part in measure.both.parts)

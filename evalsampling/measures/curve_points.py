@@ -26,6 +26,8 @@ class PrecisionAtRecall(Area):
         ValueError: `recall` is not such a number.
     """
 
+    scale_free = True
+
     recall: float = 0.9
     usual_thresholds = 128
 

@@ -223,6 +223,8 @@ class PRCurve(Curve):
     Precision is undefined where no row reaches the threshold, recall without positives.
     """
 
+    scale_free = True
+
     name = "pr_curve"
     words = ("precision", "recall")
 
@@ -323,6 +325,8 @@ class AveragePrecision(Area):
     As scikit-learn has it, if the thresholds are the scores. Where no row reaches a threshold
     there is no recall to add, so the term is 0. Undefined without positives.
     """
+
+    scale_free = True
 
     name = "average_precision"
 

@@ -10,7 +10,12 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import Measure, check_defined
-from evalsampling.measures.on_cells import bounding_outputs, model_risk
+from evalsampling.measures.expected_labels import (
+    expected_of_rows,
+    influence_moments,
+    smoothed,
+)
+from evalsampling.measures.on_cells import bounding_outputs, expected_risk, model_risk
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
@@ -30,7 +35,8 @@ class Deviation:
     Attributes:
         measure: l and g.
         risk: R_a, shape (d,).
-        smoothing: lambda of p_a = lambda p + (1 - lambda) / classes ([Y] eq. 13).
+        smoothing: lambda of p_a = lambda p + (1 - lambda) / classes ([Y] eq. 13); of each of many
+            labels there are two classes, that a row has it or not.
     """
 
     measure: Measure
@@ -52,8 +58,12 @@ class Deviation:
         Raises:
             InputError: the measure is undefined at R_a.
         """
-        anticipated = anticipate(prior, smoothing)
-        risk = model_risk(measure, table, table.count[:, None] * anticipated) / table.rows
+        if table.expected is not None:
+            by_label = dataclasses.replace(table, expected=_of_labels(table, smoothing))
+            risk = expected_risk(measure, by_label, table.count.astype(np.float64)) / table.rows
+        else:
+            anticipated = anticipate(prior, smoothing)
+            risk = model_risk(measure, table, table.count[:, None] * anticipated) / table.rows
         check_defined(measure, risk)
         return cls(measure, risk, smoothing)
 
@@ -62,8 +72,11 @@ class Deviation:
 
         Args:
             outputs: of n rows.
-            prior: shape (n, classes): probability of each class.
+            prior: shape (n, classes): probability of each class, or of each of many labels.
         """
+        if outputs.tags is not None:
+            expected = expected_of_rows(outputs.tags, prior)
+            return self._by_label(outputs, _shrunk(expected, outputs.tags, self.smoothing))
         anticipated = anticipate(prior, self.smoothing)
         return np.sqrt(np.sum(anticipated * self._squares(outputs, prior.shape[1]), axis=1))
 
@@ -74,10 +87,18 @@ class Deviation:
             table: the cells.
             prior: shape (cells, classes): probability of each class.
         """
+        if table.expected is not None:
+            return self._by_label(table.outputs, _of_labels(table, self.smoothing))
         views = bounding_outputs(self.measure, table)
         squares = sum(self._squares(outputs, table.classes) for outputs in views) / len(views)
         anticipated = anticipate(prior, self.smoothing)
         return np.sqrt(np.sum(anticipated * table.mean_by_cell(np.asarray(squares)), axis=1))
+
+    def _by_label(self, outputs: Outputs, expected: FloatArray) -> FloatArray:
+        """Return h, shape (n,), of rows with any number of many labels ([Y] eq. 95 to 97, 119)."""
+        mean, variance = influence_moments(self.measure, outputs, expected, self.risk)
+        centre = np.nan_to_num(self.measure.jacobian(self.risk)) @ self.risk
+        return np.asarray(np.sqrt(((mean - centre) ** 2 + variance).sum(axis=1)))
 
     def _squares(self, outputs: Outputs, classes: int) -> FloatArray:
         """Return ||Dg(R_a) (l(x, y) - R_a)||^2, shape (n, classes)."""
@@ -88,6 +109,18 @@ class Deviation:
             influence = self.measure.influence(outputs, label, self.risk) - centre
             by_class.append(np.nansum(influence**2, axis=1))
         return np.stack(by_class, axis=1)
+
+
+def _of_labels(table: CellTable, smoothing: float) -> FloatArray:
+    """Return what is anticipated of many labels in each cell, (cells, 1 + systems, labels)."""
+    assert table.expected is not None
+    assert table.outputs.tags is not None
+    return _shrunk(table.expected, table.outputs.tags, smoothing)
+
+
+def _shrunk(expected: FloatArray, tags: FloatArray, smoothing: float) -> FloatArray:
+    """Return what is anticipated of many labels: at least `LEAST_PROBABILITY`, then smoothed."""
+    return smoothed(expected, tags, smoothing * (1 - 2 * LEAST_PROBABILITY))
 
 
 def anticipate(prior: FloatArray, smoothing: float) -> FloatArray:

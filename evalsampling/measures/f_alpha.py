@@ -95,6 +95,8 @@ class MicroFAlpha(Averaged, Ratio):
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return pooled recall and precision, and the rows of each averaged class."""
+        if self.tags is not None:
+            return self._pooled_shares(outputs, label)
         if self.sets:
             return super().shares(outputs, label)
         f = outputs.prediction[:, self.system]
@@ -129,9 +131,9 @@ class MicroFAlpha(Averaged, Ratio):
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the pooled counts, shape (n, 2)."""
-        f, y = self._flags(outputs, label)
+        hit, f, y = self._counts(outputs, label)
         denominator = self.alpha * f + (1 - self.alpha) * y
-        return np.stack([(y * f).sum(axis=1), denominator.sum(axis=1)], axis=1)
+        return np.stack([hit.sum(axis=1), denominator.sum(axis=1)], axis=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +145,8 @@ class PerClassFAlpha(Averaged):
     Attributes:
         alpha: weight of precision, in [0, 1].
     """
+
+    scale_free = True
 
     alpha: float = 0.5
     _word = "class_f_alpha"
@@ -182,8 +186,8 @@ class PerClassFAlpha(Averaged):
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), alpha f_c + (1 - alpha) y_c (C)], shape (n, 2 C)."""
-        f, y = self._flags(outputs, label)
-        return np.concatenate([y * f, self.alpha * f + (1 - self.alpha) * y], axis=1)
+        hit, f, y = self._counts(outputs, label)
+        return np.concatenate([hit, self.alpha * f + (1 - self.alpha) * y], axis=1)
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
@@ -215,7 +219,7 @@ class MacroFAlpha(PerClassFAlpha):
     @property
     def components(self) -> tuple[Component, ...]:
         """One component, the mean."""
-        return (Component(self.name, self.bounds, self.system),)
+        return Averaged.components.__get__(self)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return recall and precision of each class."""

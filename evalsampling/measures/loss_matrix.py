@@ -43,6 +43,7 @@ class _OfTable(Measure):
     titles: tuple[str, ...] = ()
     system: int = 0
     looks_at = PREDICTION
+    greater_is_better = False
 
     @functools.cached_property
     def table(self) -> FloatArray:

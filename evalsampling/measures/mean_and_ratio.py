@@ -30,6 +30,8 @@ class Mean(Measure):
 class Ratio(Measure):
     """A ratio of two mean losses: d = 2, g(R) = R1 / R2."""
 
+    scale_free = True
+
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         """Return R1 / R2, shape (1,): NaN where R2 is 0."""

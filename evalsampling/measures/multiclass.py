@@ -6,15 +6,21 @@ y_c, f_c and tp_c are 1 if the row is of class c, is predicted c, and both.
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from evalsampling.measures.base import PREDICTION, Measure, Share
+from evalsampling.label_spaces.tags import Tags
+from evalsampling.measures.base import PREDICTION, Component, Measure, Share
 from evalsampling.measures.binary import FBeta, four_kinds
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.measures.tallies import Tally, false_negatives, true_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
+
+_ROWS_AT_A_TIME = 1 << 13
+"""Rows of many labels whose losses are computed at a time, to bound the memory they take."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +35,7 @@ class Averaged(Measure):
         sets: whether a row has any number of the classes: then codes of predictions and labels are
             sums of 2^c, and the classes are the labels of which a row may have several.
         titles: what each class is called in results and warnings; its code if not given.
+        tags: the labels by the code of a set, where they are too many for such sums; None if not.
 
     Raises:
         ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
@@ -40,10 +47,11 @@ class Averaged(Measure):
     over: tuple[int, ...] | None = None
     sets: bool = False
     titles: tuple[str, ...] = ()
+    tags: Tags | None = None
     evidence_name = "labels of the rarest class"
     undefined_without = "labels and no predictions of a class"
     looks_at = PREDICTION
-    label_kinds = frozenset({"classes", "sets"})
+    label_kinds = frozenset({"classes", "sets", "tags"})
     _word = ""
 
     def __post_init__(self) -> None:
@@ -62,12 +70,28 @@ class Averaged(Measure):
         over = "" if self.over is None else f"(over={'+'.join(map(str, self.over))})"
         object.__setattr__(self, "name", self._word + over)
 
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """One component, which counts pairs of a row and a label if labels are many."""
+        is_many = self.tags is not None
+        return (Component(self.name, self.bounds, self.system, of_pairs=is_many),)
+
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return the rows of the averaged classes, shape (n,)."""
         return np.asarray(self._holds(label).any(axis=1))
 
+    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
+        """Return sum_i weight_i l_i, shape (d,); of many labels some rows at a time."""
+        if self.tags is None or len(label) <= _ROWS_AT_A_TIME:
+            return super().mean_loss(outputs, label, weight)
+        starts = range(0, len(label), _ROWS_AT_A_TIME)
+        rows = [np.arange(begin, min(begin + _ROWS_AT_A_TIME, len(label))) for begin in starts]
+        return np.sum([weight[of] @ self.loss(outputs.take(of), label[of]) for of in rows], axis=0)
+
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each averaged class."""
+        """Return recall and precision of each averaged class; of means of many labels, fewer."""
+        if self.tags is not None and len(self.components) == 1:
+            return self._shares_of_mean(outputs, label)
         if self.sets:
             return self._shares_of_labels(outputs, label)
         return tuple(
@@ -112,20 +136,39 @@ class Averaged(Measure):
     def _title(self, code: int) -> str:
         return self.titles[code] if self.titles else str(code)
 
-    def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return f_c and y_c of the averaged classes, each of shape (n, classes)."""
-        f, y = self._holds(outputs.prediction[:, self.system]), self._holds(label)
-        return f.astype(np.float64), y.astype(np.float64)
+    def _counts(
+        self, outputs: Outputs, label: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return tp_c, f_c and y_c of the averaged classes, each of shape (n, classes).
+
+        Of labels that are not known they are what is expected: see `expected_labels`.
+        """
+        f = self._predicted(outputs).astype(np.float64)
+        if label.ndim == 3:
+            held, hit = label[:, 0].astype(np.float64), label[:, 1 + self.system]
+            return hit[:, self._codes].astype(np.float64), f, held[:, self._codes]
+        y = self._holds(label).astype(np.float64)
+        return y * f, f, y
+
+    def _predicted(self, outputs: Outputs) -> npt.NDArray[Any]:
+        """Return whether rows are predicted each averaged class, shape (n, classes)."""
+        if outputs.tags is not None:
+            return np.asarray(outputs.tags[:, self.system][:, self._codes])
+        return self._holds(outputs.prediction[:, self.system])
 
     def _holds(self, code: IntArray) -> BoolArray:
         """Return whether rows are of each averaged class, shape (n, classes)."""
+        if code.ndim == 3:
+            return code[:, 0][:, self._codes] > 0
+        if self.tags is not None:
+            return self.tags.holds(code)[:, self._codes]
         if self.sets:
             return (code[:, None] >> self._codes & 1).astype(np.bool_)
         return np.asarray(code[:, None] == self._codes)
 
     def _shares_of_labels(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return recall and precision of each averaged label."""
-        f, y = self._holds(outputs.prediction[:, self.system]), self._holds(label)
+        f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
         shares = []
         for place, code in enumerate(self._codes.tolist()):
             title = self._title(code)
@@ -138,6 +181,32 @@ class Averaged(Measure):
             ]
         return tuple(shares)
 
+    def _pooled_shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the rows that pooled counts of many labels rest on: enough of each must be seen.
+
+        Losses differ from row to row where labels are many, so hits and misses are of rows.
+        """
+        f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
+        return (
+            Share("pooled recall", "rows with labels", np.any(y, axis=1)),
+            Share("pooled precision", "rows with predictions", np.any(f, axis=1)),
+            Share("true positives", "rows with a true positive", np.any(y & f, axis=1)),
+            Share("errors", "rows with an error", np.any(y != f, axis=1)),
+        )
+
+    def _shares_of_mean(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the shares of a mean over many labels: also the rows of each that count."""
+        f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
+        return (
+            *self._pooled_shares(outputs, label),
+            *(
+                Share(f"label {title}", f"rows with or predicted label {title}", rows)
+                for title, rows in zip(
+                    map(self._title, self._codes.tolist()), (f | y).T, strict=True
+                )
+            ),
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class WeightedF1(Averaged):
@@ -149,6 +218,8 @@ class WeightedF1(Averaged):
     As scikit-learn has it: a class without labels has no weight. Undefined if no class has a label.
     """
 
+    scale_free = True
+
     _word = "weighted_f1"
     undefined_without = "labels of the classes"
 
@@ -159,8 +230,8 @@ class WeightedF1(Averaged):
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)], shape (n, 3 C)."""
-        f, y = self._flags(outputs, label)
-        return np.concatenate([y * f, (y + f) / 2, y], axis=1)
+        hit, f, y = self._counts(outputs, label)
+        return np.concatenate([hit, (y + f) / 2, y], axis=1)
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the weighted mean F1, shape (1,)."""
@@ -193,6 +264,8 @@ class F1OfMacroAverages(Averaged):
     label or no prediction, and 0/0 if no prediction is right.
     """
 
+    scale_free = True
+
     _word = "f1_of_macro_averages"
     undefined_without = "labels of a class, no predictions of one, or no right predictions"
 
@@ -204,8 +277,8 @@ class F1OfMacroAverages(Averaged):
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), y_c (C), f_c (C)], shape (n, 3 C)."""
-        f, y = self._flags(outputs, label)
-        return np.concatenate([y * f, y, f], axis=1)
+        hit, f, y = self._counts(outputs, label)
+        return np.concatenate([hit, y, f], axis=1)
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the harmonic mean, shape (1,)."""

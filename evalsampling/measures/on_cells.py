@@ -2,8 +2,10 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -31,12 +33,19 @@ def always_adds_to(measure: Measure, table: CellTable) -> BoolArray:
 
 
 def cells_adding_to(measure: Measure, table: CellTable) -> BoolArray:
-    """Return whether a row of each cell may have a nonzero loss, shape (cells,)."""
+    """Return whether a row of each cell may have a nonzero loss, shape (cells,).
+
+    Where rows have any number of many labels, no cell is ruled out.
+    """
+    if table.expected is not None:
+        return np.ones(len(table), dtype=np.bool_)
     return np.any(adds_to(measure, table), axis=1)
 
 
 def known_exactly(measure: Measure, table: CellTable) -> bool:
     """Tell whether the cell of a row and its label determine the row's loss."""
+    if table.expected is not None:
+        return False
     settled = measure.is_settled(table.outputs, table.upper_outputs)
     return settled and not bool(table.is_mixed.any())
 
@@ -82,6 +91,21 @@ def extreme_outputs(measure: Measure, table: CellTable) -> list[list[Outputs]]:
     return [[high if raised else low for raised in case] for case in sorted(cases)]
 
 
+def expected_risk(measure: Measure, table: CellTable, rows: FloatArray) -> FloatArray:
+    """Return the expected total loss of rows with any number of many labels, shape (d,).
+
+    It is exact: losses are linear in each label, and cells sum up labels and predictions. Entries
+    that involve no label are those of the pool if ``rows`` are all rows.
+
+    Args:
+        measure: the measure.
+        table: the cells, with `expected`.
+        rows: shape (cells,): number of rows of each cell.
+    """
+    assert table.expected is not None
+    return measure.mean_loss(table.outputs, table.expected, rows)  # type: ignore[arg-type]
+
+
 def rows_of_cells(
     measure: Measure, table: CellTable, chosen: BoolArray
 ) -> tuple[Outputs, IntArray]:
@@ -96,6 +120,11 @@ def rows_of_cells(
         chosen: shape (cells,).
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
+    if table.expected is not None:  # Rows with every label, and all predictions of their cell.
+        outputs = table.outputs.take(kinds)
+        tags = np.asarray(outputs.tags) > 0
+        every: npt.NDArray[Any] = np.ones_like(table.expected[kinds])
+        return dataclasses.replace(outputs, tags=tags), every
     views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
     _, systems, classes = views[0].probability.shape
     looks_at_them = "probability" in measure.looks_at

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from evalsampling.label_spaces.numbers import ERRORS, FIRST, Numbers
-from evalsampling.measures.base import Measure, Share
+from evalsampling.measures.base import PREDICTION, Measure, Share
 from evalsampling.measures.mean_and_ratio import Mean
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 
@@ -22,7 +22,8 @@ class OfNumbers(Measure):
     """Base of measures of predicted numbers, whose predictive variance is the score.
 
     An observed label is the code of a number. The labels that a model expects are codes of errors
-    in units of the standard deviation (`label_spaces.numbers`).
+    in units of the standard deviation (`label_spaces.numbers`): of each of several systems, from
+    which the errors of the others follow (`label_spaces.compared_numbers`).
 
     Attributes:
         numbers: the range of the labels.
@@ -34,20 +35,35 @@ class OfNumbers(Measure):
     looks_at = frozenset({"prediction", "score"})
     label_kinds = frozenset({"numbers"})
     bounds = (0.0, math.inf)
+    greater_is_better: bool | None = False
 
     def __post_init__(self) -> None:
         """Check that the labels have a range, so that they are numbers."""
         if self.numbers is None:
             raise ValueError("it is about numbers: labels.range is missing")
+        if not self.numbers.has_score:  # the variances of a cell's rows are known by their mean
+            object.__setattr__(self, "looks_at", PREDICTION)
 
     def error(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return e = f - y of rows, shape (n,)."""
         assert self.numbers is not None
-        is_number = label >= FIRST
-        deviation = np.sqrt(np.maximum(outputs.score[:, self.system], 0.0))
-        expected = ERRORS[np.where(is_number, 0, label)] * deviation
-        observed = (outputs.prediction[:, self.system] - label) * self.numbers.step
+        predicted, is_number = outputs.prediction[:, self.system], label >= FIRST
+        error = np.where(is_number, 0, label)
+        ahead: FloatArray = np.zeros(len(label))
+        if self.numbers.has_score:
+            variance = outputs.score[:, self.system]
+        else:
+            model, error = np.divmod(error, len(ERRORS))
+            rows = np.arange(len(label))
+            ahead = (predicted - outputs.prediction[rows, model]) * self.numbers.step
+            variance = outputs.score[rows, model]
+        expected = ahead + ERRORS[error] * np.sqrt(np.maximum(variance, 0.0))
+        observed = (predicted - label) * self.numbers.step
         return np.where(is_number, observed, expected)
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows have an error, or by a label that is expected may have one: (n,)."""
+        return np.any(self.loss(outputs, label) != 0, axis=1) | (label < FIRST)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the rows alone: a mean of numbers has no hits."""
@@ -102,7 +118,9 @@ class MeanError(OfNumbers, Mean):
     """Mean error, or bias: l = e, g(R) = R; above 0 if predictions are too large."""
 
     name = "mean_error"
+    incomparable = "the difference is that of the mean predictions, which needs no labels"
     bounds = (-math.inf, math.inf)
+    greater_is_better = None
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return e, shape (n, 1)."""

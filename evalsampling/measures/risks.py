@@ -15,6 +15,7 @@ class Risk(Mean):
     """Base of mean losses of predicted probabilities: intervals need labels of every class."""
 
     looks_at = frozenset({"probability"})
+    greater_is_better = False
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the rows of each class."""

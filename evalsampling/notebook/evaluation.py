@@ -122,6 +122,8 @@ class Evaluation:
                 table of any library.
             **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
                 ``seed``, ``confidence``; of ``pool`` those that name columns, as ``slices``.
+                ``logits``, in place of a probability, may be a table or an array of shape
+                (n, classes).
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.

@@ -8,18 +8,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.base import NO_PROBABILITY
+from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.slices import NULL
 from evalsampling.stats.arrays import FloatArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
+from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
 
-NO_VALUE = "null"
-"""What a null is called in a slice column."""
+_DIGITS = 9
+"""Of expected numbers of labels, so that no stratum depends on the order of a sum."""
 
 
 def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
@@ -34,13 +36,16 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     Raises:
         InputError: naming file, column and row of the first bad value.
     """
-    scores, predictions, probabilities = [], [], []
+    scores, predictions, probabilities, tags = [], [], [], []
     space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
         score = None if system.score is None else batch.numbers(system.score)
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
-        if rule == NO_PROBABILITY:
+        if space.tagged:
+            tags.append(np.asarray(space.tags(columns, system)))
+            probabilities.append(np.zeros((len(batch.rows), 0)))
+        elif rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
         else:
             probabilities.append(space.probabilities(columns, system.probability, rule, score))
@@ -55,6 +60,8 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
         cost=read_costs(batch, spec),
+        slices=read_named_slices(batch, spec),
+        tags=np.stack(tags, axis=1) if tags else None,
     )
 
 
@@ -85,8 +92,20 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
         score = batch.numbers(str(system.score)) if by_score else None
-        predictions.append(space.signed(space.predictions(columns, system, score)))
-    return _side_by_side(predictions)
+        predictions.append(space.predictions(columns, system, score))
+    return space.signed(_side_by_side(predictions))
+
+
+def read_signatures(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
+    """Return `read_predictions`, then the codes of the slices that the spec names, if any."""
+    return with_slices(read_predictions(batch, spec), read_named_slices(batch, spec))
+
+
+def with_slices(
+    predictions: npt.NDArray[np.integer], slices: SliceCodes | None
+) -> npt.NDArray[np.integer]:
+    """Return the signatures of rows, shape (n, systems + columns of slices)."""
+    return predictions if slices is None else np.concatenate([predictions, slices.code], axis=1)
 
 
 def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -95,23 +114,43 @@ def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
-    """Return the feature columns, shape (n, features)."""
+    """Return what a k-d tree cuts strata from, shape (n, features): columns, or `_label_counts`."""
+    if not spec.pool.features:
+        return _label_counts(batch, spec)
     return np.stack([batch.numbers(name) for name in spec.pool.features], axis=1, dtype=np.float64)
 
 
-def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
-    """Return the slice columns as text, by their names, a null as `NO_VALUE`.
+def _label_counts(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+    """Return how many labels are expected to be right, wrong and missing, shape (n, 3 systems).
 
-    Floats that are all whole are whole numbers.
-
-    Raises:
-        InputError: for a column that is neither whole numbers, truth values nor text.
+    Of rows with many labels: by these numbers rows differ in how far their labels move a measure.
     """
+    space, columns = spec.labels.space, LabelColumns.of(batch)
+    rule = EVEN if spec.pool.probability is None else COLUMN
+    p = space.probabilities(columns, spec.pool.probability, rule, None)
+    counts = []
+    for system in spec.pool.systems:
+        f = space.tags(columns, system)
+        assert f is not None, "other labels have features or a score"
+        counts += [(f * p).sum(axis=1), (f * (1 - p)).sum(axis=1), (~f * p).sum(axis=1)]
+    return np.round(np.stack(counts, axis=1), _DIGITS) + 0.0
+
+
+def label_columns(spec: EvaluationSpec) -> list[str]:
+    """Return the columns of predictions and probabilities, which `_label_counts` reads."""
+    named: list[str | None] = [*_columns(spec.pool.probability)]
+    for system in spec.pool.systems:
+        named += [system.prediction, *system.by_label.values()]
+    return [name for name in named if name is not None]
+
+
+def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
+    """Return the slice columns that are reported, by their names: see `_groups`."""
     return {name: _groups(batch, name, "slices") for name in spec.pool.slices}
 
 
 def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
-    """Return the columns of a partition, coarse to fine, a null as `NO_VALUE`.
+    """Return the columns of a partition, coarse to fine, a null as `NULL`.
 
     Raises:
         InputError: for a column that is neither whole numbers, truth values nor text.
@@ -120,13 +159,31 @@ def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
     return [(column.dictionary.to_pylist(), column.indices.to_numpy()) for column in coded]
 
 
+def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | None:
+    """Return the codes of the slices that the spec names, None if it names none.
+
+    Raises:
+        InputError: for a column that is missing, or no column of slices.
+    """
+    named, codes = spec.named_slices, []
+    if not named:
+        return None
+    for name, values in named.items():
+        code = pc.index_in(_groups(batch, name, "slices"), value_set=pa.array(values, pa.string()))
+        codes.append(pc.fill_null(code, -1).to_numpy().astype(np.int64) + 1)
+    return SliceCodes(named, np.stack(codes, axis=1))
+
+
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
-    """Return a column of groups as text: see `read_slices`.
+    """Return a column of groups as text, a null as `NULL`; floats that are all whole as such.
 
     Args:
         batch: the rows.
         name: of the column.
         what: the groups are, for messages.
+
+    Raises:
+        InputError: for a column that is neither whole numbers, truth values nor text.
     """
     column = batch.any_column(name)
     column = whole_numbers(column) if pa.types.is_floating(column.type) else column
@@ -135,7 +192,7 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
         row = first_fraction(column) if pa.types.is_floating(kind) else 0
         got = f"{kind}: {column[row].as_py()}" if row else str(kind)
         raise batch.error(name, row, f"{what} are whole numbers, booleans or text, got {got}")
-    return pc.fill_null(column.cast(pa.string()), NO_VALUE)
+    return pc.fill_null(column.cast(pa.string()), NULL)
 
 
 def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
@@ -164,13 +221,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [
-        pool.cost,
-        *pool.features,
-        *spec.strata.columns,
-        *pool.slices,
-        *(pool.payload if payload else ()),
-    ]
+    named += [pool.cost, *pool.features, *spec.strata.columns, *pool.slices, *spec.named_slices]
+    named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.sets import labels_of_text
+from evalsampling.label_spaces.sets import labels_of_text, shortened
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 class LabelColumns(PoolBatch):
@@ -105,8 +105,8 @@ class LabelColumns(PoolBatch):
             raise self.error(name, row, f"{shown} is none of {[*classes]}")
         return np.asarray(codes.to_numpy().astype(np.int64))
 
-    def bits(self, name: str, among: Sequence[str]) -> IntArray:
-        """Return a number for each set of labels, shape (n,): bit c is set if it has label c.
+    def tags(self, name: str, among: Sequence[str]) -> BoolArray:
+        """Return which labels each row has, shape (n, labels).
 
         Args:
             name: column of lists of labels, or of text as `sets.set_text` makes it.
@@ -122,33 +122,34 @@ class LabelColumns(PoolBatch):
             return self._of_texts(name, column, among)
         raise self.error(name, 0, f"must be a list of labels, got type {column.type}")
 
-    def _of_lists(self, name: str, column: pa.Array, among: Sequence[str]) -> IntArray:
+    def _of_lists(self, name: str, column: pa.Array, among: Sequence[str]) -> BoolArray:
+        held = np.zeros((len(column), len(among)), dtype=np.bool_)
         row = pc.list_parent_indices(column).to_numpy()
         label = plain(pc.list_flatten(column))
         if not is_text(label.type):
             if not len(label):
-                return np.zeros(len(column), dtype=np.int64)
+                return held
             raise self.error(name, int(row[0]), f"labels are text, got type {label.type}")
         place = pc.index_in(label, value_set=pa.array(among, type=label.type))
         if place.null_count:
             first = pc.index(place.is_null(), True).as_py()
             shown = reprlib.repr(label[first].as_py())
-            raise self.error(name, int(row[first]), f"{shown} is none of {[*among]}")
-        codes = np.zeros(len(column), dtype=np.int64)
-        np.bitwise_or.at(codes, row, 1 << place.to_numpy().astype(np.int64))
-        return codes
+            raise self.error(name, int(row[first]), f"{shown} is none of {shortened(among)}")
+        held[row, place.to_numpy()] = True
+        return held
 
-    def _of_texts(self, name: str, column: pa.Array, among: Sequence[str]) -> IntArray:
+    def _of_texts(self, name: str, column: pa.Array, among: Sequence[str]) -> BoolArray:
         coded = pc.dictionary_encode(column)
-        place = {label: bit for bit, label in enumerate(among)}
-        codes = []
-        for text in coded.dictionary.to_pylist():
+        place = {label: number for number, label in enumerate(among)}
+        held = np.zeros((len(coded.dictionary), len(among)), dtype=np.bool_)
+        for number, text in enumerate(coded.dictionary.to_pylist()):
             labels = labels_of_text(text)
-            if not {*labels} <= {*among}:
+            if not {*labels} <= place.keys():
                 row = pc.index(column, pa.scalar(text, column.type)).as_py()
-                raise self.error(name, row, f"{reprlib.repr(text)} is no set of {[*among]}")
-            codes.append(sum(1 << place[label] for label in {*labels}))
-        return np.array(codes, dtype=np.int64)[coded.indices.to_numpy()]
+                shown = f"{reprlib.repr(text)} is no set of {shortened(among)}"
+                raise self.error(name, row, shown)
+            held[number, [place[label] for label in labels]] = True
+        return held[coded.indices.to_numpy()]
 
 
 def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array | None:

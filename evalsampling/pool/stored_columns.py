@@ -4,12 +4,18 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.pool.lists import list_names
+from evalsampling.stats.arrays import BoolArray
+from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 
 COST = "cost"
 """Column of the cost of a label, where labels differ in it."""
+
+
+TAGS = "tags."
+"""Columns of the labels that each system predicts begin with this."""
 
 
 PAYLOAD_PREFIX = "payload."
@@ -23,8 +29,9 @@ SLICE_PREFIX = "slice."
 def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
-    ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C;
-    `COST` if labels differ in cost.
+    ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C, or
+    ``tags.S``, a bit for each of many labels; `COST` if labels differ in cost. ``within.K`` for
+    column number K of the slices that the spec names: the code of the row's value.
     """
     columns = {}
     for system in range(outputs.prediction.shape[1]):
@@ -33,7 +40,18 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
         for y in range(outputs.probability.shape[2]):
             column = pa.array(outputs.probability[:, system, y])
             columns[f"probability.{system}.{y}"] = column
-    return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
+        if outputs.tags is not None:
+            columns[f"{TAGS}{system}"] = _packed(outputs.tags[:, system])
+    if outputs.cost is not None:
+        columns[COST] = pa.array(outputs.cost)
+    if outputs.slices is not None:
+        codes = map(pa.array, outputs.slices.code.T)
+        columns |= zip(_slice_names(outputs.slices.named), codes, strict=True)
+    return columns
+
+
+def _slice_names(named: Named) -> list[str]:
+    return [f"within.{place}" for place in range(len(named))]
 
 
 def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
@@ -53,29 +71,69 @@ def query_names(systems: int, costs: bool = False) -> list[str]:
     return [*names, *([COST] if costs else []), *list_names(systems)]
 
 
-def output_names(systems: int, classes: int, costs: bool = False) -> list[str]:
+def _packed(held: BoolArray) -> pa.Array:
+    """Return a column of bytes: a bit for each label, the first highest, shape (n, labels)."""
+    rows = np.packbits(held, axis=1)
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(rows.shape[1]), len(rows), [None, pa.py_buffer(rows.tobytes())]
+    )
+
+
+def _unpacked(column: pa.ChunkedArray, labels: int) -> BoolArray:
+    """Return what `_packed` packed, shape (n, labels)."""
+    rows = np.frombuffer(b"".join(column.to_pylist()), dtype=np.uint8)
+    rows = rows.reshape(len(column), (labels + 7) // 8)
+    return np.unpackbits(rows, axis=1, count=labels).astype(np.bool_)
+
+
+def output_names(
+    systems: int, classes: int, costs: bool, named: Named, tagged: bool = False
+) -> list[str]:
     """Return the names of the columns that `output_columns` makes.
 
     Args:
         systems: number of systems.
         classes: number of classes.
         costs: whether labels differ in cost.
+        named: slices that the spec names.
+        tagged: whether classes are labels of which a row may have many.
     """
-    names = list(output_columns(Outputs.none(systems, classes)))
-    return [*names, COST] if costs else names
+    names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
+    names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
+    return [*names, *([COST] if costs else []), *_slice_names(named)]
 
 
-def outputs_of_columns(rows: pa.Table, systems: int, classes: int) -> Outputs:
-    """Return the systems' outputs stored in a table by `output_columns`."""
+def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
+    """Return the systems' outputs stored in a table by `output_columns`.
+
+    Args:
+        rows: the table.
+        systems: number of systems.
+        classes: number of classes, or of the labels of which a row may have many.
+        named: slices that the spec names.
+    """
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
-    probability = [
-        np.stack([rows[f"probability.{s}.{y}"].to_numpy() for y in range(classes)], axis=1)
-        for s in range(systems)
-    ]
+    tags = None
+    if f"{TAGS}0" in rows.column_names:
+        tags = np.stack([_unpacked(rows[f"{TAGS}{s}"], classes) for s in range(systems)], axis=1)
+        probability = np.zeros((len(rows), systems, 0))
+    else:
+        of_system = [
+            [rows[f"probability.{s}.{y}"].to_numpy() for y in range(classes)]
+            for s in range(systems)
+        ]
+        probability = np.stack([np.stack(own, axis=1) for own in of_system], axis=1)
     return Outputs(
         np.stack(prediction, axis=1),
         np.stack(score, axis=1),
-        np.stack(probability, axis=1),
+        probability,
         cost=rows[COST].to_numpy() if COST in rows.column_names else None,
+        tags=tags,
+        slices=_slice_codes(rows, named) if named else None,
     )
+
+
+def _slice_codes(rows: pa.Table, named: Named) -> SliceCodes:
+    codes = [rows[name].to_numpy() for name in _slice_names(named)]
+    return SliceCodes(named, np.stack(codes, axis=1))

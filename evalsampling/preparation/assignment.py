@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_slices
+from evalsampling.pool.columns import read_outputs, read_slices, with_slices
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import output_columns, query_columns
@@ -71,8 +71,12 @@ class CellBatch:
     @property
     def _shares(self) -> FloatArray:
         """The prior, the probabilities of each system unless they are the prior's, the cost."""
-        columns = [self.prior]
-        if self.stratification.has_system_probabilities:
+        compared = self.stratification.compared
+        columns = [self.prior] if compared is None else [compared.shares(self.outputs)]
+        if self.outputs.tags is not None:
+            tags = np.moveaxis(self.outputs.tags, 1, 0)
+            columns += [*tags.astype(np.float64), *(tags * self.prior)]
+        elif compared is None and self.stratification.has_system_probabilities:
             own = np.nan_to_num(self.outputs.probability)
             columns.append(own.reshape(len(own), math.prod(own.shape[1:])))
         if self.stratification.costs is not None:
@@ -132,7 +136,7 @@ def assign_cells(
     if spec.pool.lists is not None:
         return _assign_queries(batch, ids, spec, stratification)
     outputs = read_outputs(batch, spec, stratification.rules)
-    if stratification.has_system_probabilities:
+    if stratification.has_system_probabilities or stratification.labels:
         needs_score = stratification.prior in (SCORE, LOG_ODDS)
         assert spec.pool.score is not None or not needs_score
         scores = batch.numbers(str(spec.pool.score)) if needs_score else None
@@ -144,7 +148,7 @@ def assign_cells(
     try:
         cell = stratification.grid.codes(
             stratification.bins(batch, spec, outputs),
-            spec.labels.space.signed(outputs.prediction),
+            with_slices(spec.labels.space.signed(outputs.prediction), outputs.slices),
             outputs.cost,
         )
     except ValueError as error:

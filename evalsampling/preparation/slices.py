@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.errors import InputError
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.slices import SliceCounts
@@ -45,6 +46,26 @@ class Slices:
             code = pc.index_in(column, value_set=pa.array(list(texts), pa.string()))
             codes[:, place] = pc.fill_null(code, -1).to_numpy()
         return codes
+
+
+def check_named(table: CellTable) -> None:
+    """Check that the pool has rows of every slice that a spec names.
+
+    Where rare slices share cells, a slice without rows is met when rows are drawn.
+
+    Raises:
+        InputError: naming column and value that no row has.
+    """
+    slices = table.outputs.slices
+    if slices is None or table.is_mixed.any():
+        return
+    for (column, values), codes in zip(slices.named.items(), slices.code.T, strict=True):
+        for code, value in enumerate(values, start=1):
+            if not np.any(codes == code):
+                raise InputError(
+                    f"{column}: no row of the pool has {value!r} there, and measure.where, "
+                    "measure.over or strata.slices names it"
+                )
 
 
 NO_SLICES = Slices()

@@ -12,6 +12,8 @@ from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition
+from evalsampling.preparation.compared_numbers import ComparedSystems
+from evalsampling.preparation.slices import check_named
 from evalsampling.preparation.summary import (
     PoolSummary,
     Wanted,
@@ -24,6 +26,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.named_slices import Named
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Partition
 from evalsampling.stats.score_summary import ScoreSummary
@@ -68,6 +71,9 @@ class Stratification:
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
         costs: classes of costs, None if all labels cost the same.
+        named: slices that are part of the signatures.
+        compared: what is made of several systems that predict numbers, None for all others.
+        labels: number of the labels of which a row may have many; 0 for classes.
     """
 
     edges: FloatArray
@@ -83,6 +89,9 @@ class Stratification:
     costs: CostClasses | None = None
     partition: Partition | None = None
     parting: IntArray | None = None
+    named: Named = dataclasses.field(default_factory=dict)
+    compared: ComparedSystems | None = None
+    labels: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -125,7 +134,9 @@ class Stratification:
         if summary.signatures is None:
             signatures = Signatures.every(spec.signature_shape)
         else:
-            signatures = Signatures.most_common(spec.signature_shape, summary.signatures, slots)
+            signatures = Signatures.most_common(
+                spec.signature_shape, summary.signatures, slots, len(spec.named_slices)
+            )
         rule = spec.labels.space.prior_rule
         rules = tuple(
             rule(system.probability, system.score, bounds)
@@ -148,6 +159,9 @@ class Stratification:
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
             partition=leaves.partition,
             parting=leaves.parting,
+            named=spec.named_slices,
+            compared=ComparedSystems.of(spec),
+            labels=spec.labels.space.row_classes if spec.labels.space.tagged else 0,
         )
 
     @property
@@ -168,7 +182,17 @@ class Stratification:
             if self.ranges[0] is not None:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = len(self.edges) + 1 if self._grouped is None else self._grouped.leaves
-        return CellGrid(leaf, low, leaves, self.signatures, high, self.costs, self.parting)
+        return CellGrid(
+            leaf,
+            low,
+            leaves,
+            self.signatures,
+            high,
+            self.costs,
+            self.parting,
+            self.named,
+            self.labels,
+        )
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Return warnings of few leaves, few classes of costs, and of scores: none, or no log-odds.
@@ -184,7 +208,7 @@ class Stratification:
             return []
         return [
             "strata.method: kd: features do not say which rows are likely positive. Where it was "
-            "measured, errors were two to three times those with a score. Learn one from features "
+            "measured, errors were two to four times those with a score. Learn one from features "
             "and predictions if you can, and name it pool.score"
         ]
 
@@ -248,11 +272,31 @@ class Stratification:
         """Return the cells of rows that were summed up.
 
         Raises:
-            InputError: if there were none.
+            InputError: if there were none, or none of a slice that the spec names.
         """
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
-        return self.grid.table(*sums.means(), classes=self.signatures.shape[0])
+        return self.table_of_means(*sums.means())
+
+    def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
+        """Return the cells that hold rows, given the means of what they sum up.
+
+        Args:
+            code: shape (cells,), ascending.
+            count: shape (cells,): rows.
+            mean: shape (cells, columns): see `CellGrid.table` and `ComparedSystems.table`.
+
+        Raises:
+            InputError: if no row has a slice that the spec names.
+        """
+        if self.compared is not None:
+            table = self.compared.table(self.grid, code, count, mean)
+        else:
+            table = self.grid.table(
+                code, count, mean, classes=self.labels or self.signatures.shape[0]
+            )
+        check_named(table)
+        return table
 
     @functools.cached_property
     def _bins(self) -> LeafTable:
@@ -270,6 +314,8 @@ class Stratification:
             return self.tree.find(read_features(batch, spec))
         if self.partition is not None:
             return self.partition.find(read_partition(batch, spec))
+        if self.compared is not None:
+            return self._bins.find(self.compared.score(outputs))
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
@@ -346,6 +392,9 @@ class Stratification:
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
             partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
+            named=spec.named_slices,
+            compared=ComparedSystems.of(spec),
+            labels=spec.labels.space.row_classes if spec.labels.space.tagged else 0,
         )
 
 

@@ -14,12 +14,14 @@ from evalsampling.measures.build import most_bins, needs_ranges, needs_signature
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import (
     hash_ids,
+    label_columns,
     read_costs,
     read_features,
     read_partition,
-    read_predictions,
+    read_signatures,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
+from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.spec.strata import CUT_METHODS
@@ -106,10 +108,10 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
     scores = {column: batch.numbers(column) for column in wanted if column is not None}
     if wants.predictions:
-        codes = signature_codes(spec.signature_shape, read_predictions(batch, spec))
+        codes = signature_codes(spec.signature_shape, read_signatures(batch, spec))
     if wants.histogram_bins:
-        assert spec.pool.score is not None
-        score = scores[spec.pool.score]
+        compared = ComparedSystems.of(spec)
+        score = scores[str(spec.pool.score)] if compared is None else compared.score_of(batch, spec)
         groups = [score]
         if wants.by_signature:
             groups = [score[codes == code] for code in range(math.prod(spec.signature_shape))]
@@ -242,14 +244,15 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
-    if wants.predictions:
+    if wants.predictions or not spec.labels.space.has_score:
         named += [system.score for system in pool.systems if system.threshold is not None]
         for system in pool.systems:
             named += [system.prediction, *system.by_label.values()]
+        named += spec.named_slices
     if wants.hashes:
         named.append(pool.id)
     if wants.features:
-        named += pool.features
+        named += pool.features or label_columns(spec)
     named += [*spec.strata.columns, pool.cost]
     return list(dict.fromkeys(name for name in named if name is not None))
 

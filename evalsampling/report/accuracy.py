@@ -107,7 +107,8 @@ def _figures(number: Number) -> tuple[str, str]:
 
 def _compared(number: Number) -> str:
     """Return the short name of a comparison: ``F1: new less old``."""
-    name = called(number.measure.removesuffix(")").rpartition("(")[2])
+    kind, _, inner = number.measure.removesuffix(")").partition("(")
+    name = called(inner if kind in ("difference", "ratio") else number.measure)
     return f"{name}: {number.system} {'by' if number.neutral else 'less'} {number.against}"
 
 

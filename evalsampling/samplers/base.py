@@ -45,9 +45,11 @@ class Sampler(abc.ABC):
         heeds_costs: whether rows whose labels are cheap are drawn more often.
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
+        takes_queries: whether it can draw rows that are queries, with lists of items.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         bears_looks: whether its default intervals hold the truth as often as they say where the
             first narrow one ends an evaluation.
+        takes_tags: whether rows may have any number of many labels (`CellTable.expected`).
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -59,8 +61,10 @@ class Sampler(abc.ABC):
     heeds_costs = False
     needs_costs = False
     queries_ranks = False
+    takes_queries = False
     trusts_prior = False
     bears_looks = False
+    takes_tags = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     measure: Measure

@@ -11,7 +11,6 @@ from evalsampling.measures.build import Range, build_driver, build_gains
 from evalsampling.parts.references import load_object
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
-from evalsampling.samplers.passive import Passive
 from evalsampling.samplers.ranking import Ranking
 from evalsampling.spec import EvaluationSpec, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
@@ -34,8 +33,10 @@ def build_sampler(
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
     maker = _class_of(chosen.name, spec)
     of_queries = spec.labels.space.has_items
-    if of_queries and maker not in (Ranking, Passive):
-        raise InputError(f"sampler: {chosen.name}: queries are drawn by ranking or passive")
+    if of_queries and not maker.takes_queries:
+        raise InputError(
+            f"sampler: {chosen.name}: queries are drawn by ranking, passive or active_lambda"
+        )
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
     if maker.queries_ranks and not spec.strata.by_score:
@@ -47,6 +48,11 @@ def build_sampler(
         raise InputError(
             f"sampler: {chosen.name}: what it queries follows from what it finds, so its budget is "
             "of labels, not of cost"
+        )
+    if spec.labels.space.tagged and not maker.takes_tags:
+        raise InputError(
+            f"sampler: {chosen.name}: it models labels as classes, and here "
+            f"{spec.labels.space.are}: passive, stratified, importance and poisson draw them"
         )
     if maker.needs_costs and spec.pool.cost is None:
         raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")

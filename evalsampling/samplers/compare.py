@@ -7,6 +7,7 @@ References:
 
 import dataclasses
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from evalsampling.measures.on_cells import (
     model_risk,
     predictive,
 )
+from evalsampling.measures.regression import MeanSquaredError
 from evalsampling.measures.risks import Brier
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.spec.parameters import check_share
@@ -62,10 +64,13 @@ class Compare(ReplacementSampler):
       the difference that the probabilities make expect (eq. 5.12).
     - ``active_neq``: rows that can add to the difference of a mean loss, all alike.
     - ``active_0``, ``active_inf``: for the squared loss, the squared distance of the systems'
-      probabilities, and the distance.
+      predictions, of numbers or probabilities, and the distance.
     - ``active_risk``: the mean of the proposals for each system's own value; all are estimated.
     - ``committee``: for many systems, the share of pairs that differ on a row, or the mean squared
-      distance of their probabilities (eq. 5.18 and 5.19).
+      distance of their predictions or probabilities (eq. 5.18 and 5.19).
+
+    For the squared error of numbers a cell gets the chance that the formula gives its rows one by
+    one; for other measures of numbers, what its mean predictions and variances have.
 
     Attributes:
         variant: one of `VARIANTS`.
@@ -99,10 +104,11 @@ class Compare(ReplacementSampler):
         if needs_means and not all(isinstance(pair, MeanDifference) for pair in self.pairs):
             raise ValueError(f"variant {self.variant} is for mean losses, not {self.measure.name}")
         if self.variant in _OF_DISTANCE and not all(
-            isinstance(pair.first, Brier) for pair in self.pairs
+            isinstance(pair.first, Brier | MeanSquaredError) for pair in self.pairs
         ):
             raise ValueError(
-                f"variant {self.variant} is for the squared loss, brier, not {self.measure.name}"
+                f"variant {self.variant} is for the squared loss, brier or mse, not "
+                f"{self.measure.name}"
             )
 
     @property
@@ -131,6 +137,15 @@ class Compare(ReplacementSampler):
         return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
 
     def _probability(self, table: CellTable) -> FloatArray:
+        """Return the chance of each row of a cell, shape (cells,), worked out once for a table."""
+        made_for = self.measure, self.variant, self.floor
+        before, known = table.memory.get("compare", (None, None))
+        if before != made_for:
+            known = self._worked_out(table)
+            table.memory["compare"] = made_for, known
+        return cast(FloatArray, known)
+
+    def _worked_out(self, table: CellTable) -> FloatArray:
         """Return the chance of each row of a cell, shape (cells,)."""
         sizes = [self._size(pair, table) for pair in self.pairs]
         if self.variant == "committee":
@@ -153,15 +168,15 @@ class Compare(ReplacementSampler):
             )
         adding = cells_adding_to(pair, table)
         if self.variant in _OF_DISTANCE or self.variant == "committee":
-            distance = table.mean_by_cell(_distance(pair, table))
-            return self._floored(distance ** _OF_DISTANCE.get(self.variant, 2), adding, table)
+            size = _distance(pair, table, _OF_DISTANCE.get(self.variant, 2))
+            return self._floored(size, adding, table)
         if self.variant == "active_neq":
             return adding.astype(np.float64)
         probability = _mixture(self.pairs, table)
         if self.variant == "rescaled":
-            return self._floored(_spread(pair, table, probability, centred=False), adding, table)
+            return self._floored(_apart(pair, table, probability, centred=False), adding, table)
         everywhere = np.ones(len(table), dtype=bool)
-        return self._floored(_spread(pair, table, probability, centred=True), everywhere, table)
+        return self._floored(_apart(pair, table, probability, centred=True), everywhere, table)
 
     def _floored(self, size: FloatArray, drawn: BoolArray, table: CellTable) -> FloatArray:
         """Return a size that is not below the floor, 0 for cells that are not to be drawn."""
@@ -193,6 +208,40 @@ def _own_size(measure: Measure, table: CellTable) -> FloatArray:
     return _spread(measure, table, predictive(table, [measure.system])[:, 0], centred=True)
 
 
+def _apart(
+    pair: Difference, table: CellTable, probability: FloatArray, centred: bool
+) -> FloatArray:
+    """Return `_spread`, of squared errors the mean over the rows of each cell where it is known.
+
+    For (d - Delta)^2 it is E d^2 - 2 Delta E d + Delta^2, which of two systems is E d^2 (eq. 5.14).
+    """
+    place = _place_of(pair, table)
+    if place is None:
+        return _spread(pair, table, probability, centred)
+    assert table.disagreement is not None
+    root = table.disagreement.root[:, place] * _square_of_range(pair)
+    if not centred:
+        return root
+    each = [pair.loss(table.outputs, y)[:, 0] for y in each_label(table)]
+    expected = table.mean_by_cell(np.einsum("yk,ky->k", np.array(each), probability))
+    delta = float(table.count @ expected) / table.rows
+    return np.sqrt(np.maximum(root**2 - 2 * delta * expected + delta**2, 0.0))
+
+
+def _place_of(pair: Difference, table: CellTable) -> int | None:
+    """Return where cells know how far two systems are apart, None if they do not know it."""
+    if table.disagreement is None or not isinstance(pair.first, MeanSquaredError):
+        return None
+    return table.disagreement.place(pair.first.system, pair.other.system)
+
+
+def _square_of_range(pair: Difference) -> float:
+    """Return the squared width of the range of the labels, which are numbers."""
+    assert isinstance(pair.first, MeanSquaredError)
+    assert pair.first.numbers is not None
+    return (pair.first.numbers.high - pair.first.numbers.low) ** 2
+
+
 def _spread(
     measure: Measure, table: CellTable, probability: FloatArray, centred: bool
 ) -> FloatArray:
@@ -217,13 +266,31 @@ def _spread(
     return np.sqrt(table.mean_by_cell(np.einsum("vykm,yk->k", influence**2, expected)))
 
 
-def _distance(pair: Difference, table: CellTable) -> FloatArray:
-    """Return how far two systems are apart on rows of each kind, shape (kinds,).
+def _distance(pair: Difference, table: CellTable, power: int) -> FloatArray:
+    """Return a power of how far two systems are apart on the rows of each cell, shape (cells,).
 
-    The Euclidean distance of probabilities of the positive class, or over all classes; for losses
-    of predictions 1 where these differ.
+    The distance of predicted numbers; the Euclidean distance of probabilities of the positive
+    class, or over all classes; for other losses of predictions 1 where these differ.
+
+    Args:
+        pair: the two systems.
+        table: the cells.
+        power: 1 or 2.
     """
+    place = _place_of(pair, table)
+    if place is not None:
+        assert table.disagreement is not None
+        known = table.disagreement.square if power == 2 else table.disagreement.distance
+        return known[:, place]
+    if isinstance(pair.first, MeanSquaredError):
+        return np.abs(table.mean_by_cell(_ahead(pair, table))) ** power
     if not isinstance(pair.first, Brier):
-        return (~pair.agrees(table.outputs)).astype(np.float64)
+        return table.mean_by_cell((~pair.agrees(table.outputs)).astype(np.float64)) ** power
     first, other = (table.outputs.probability[:, part.system] for part in (pair.first, pair.other))
-    return np.asarray(np.sqrt(np.sum((first - other) ** 2, axis=1)))
+    return table.mean_by_cell(np.sqrt(np.sum((first - other) ** 2, axis=1))) ** power
+
+
+def _ahead(pair: Difference, table: CellTable) -> FloatArray:
+    """Return the first predicted number less the other, in steps of the range, shape (kinds,)."""
+    first, other = (table.outputs.prediction[:, part.system] for part in (pair.first, pair.other))
+    return (first - other).astype(np.float64)

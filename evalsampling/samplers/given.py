@@ -27,6 +27,7 @@ class Given(ReplacementSampler):
 
     weights: Weights | None = None
     name = "given"
+    takes_tags = True
     heeds_costs = False
 
     def __post_init__(self) -> None:

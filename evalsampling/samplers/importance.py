@@ -14,6 +14,7 @@ from evalsampling.inference.score_calibration import (
     check_calibration,
     recalibrated_table,
 )
+from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.loss_norms import FLOOR, ExpectedNorm
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
@@ -30,7 +31,8 @@ class Importance(ReplacementSampler):
 
     For a deterministic oracle v(x) = p(x) sum_y n(x, y) s(y|k), for a stochastic one
     v(x) = p(x) sqrt(sum_y n(x, y)^2 s(y|k)). s(y|k) is the leaf's mean prior probability, and
-    n(x, y) the norm of the loss times the Jacobian at the risk that the prior implies.
+    n(x, y) the norm of the loss times the Jacobian at the risk that the prior implies. Of rows with
+    any number of many labels v(x) is the root mean square in both cases: `measures.deviation`.
 
     Attributes:
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
@@ -42,6 +44,7 @@ class Importance(ReplacementSampler):
     calibration: Calibration = None
     epsilon: float = FLOOR
     name = "importance"
+    takes_tags = True
     trusts_prior = True
 
     def __post_init__(self) -> None:
@@ -57,6 +60,10 @@ class Importance(ReplacementSampler):
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round without a calibration."""
+        if table.expected is not None:
+            deviation = Deviation.from_cells(self.measure, table, table.prior)
+            value = deviation.of_cells(table, table.prior)
+            return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
         table = recalibrated_table(table, history, self.calibration, self.measure.system)
         prior = table.leaf_prior[table.leaf]
         norm = ExpectedNorm.from_cells(self.measure, table, prior, self.stochastic, self.epsilon)

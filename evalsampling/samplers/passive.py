@@ -15,6 +15,8 @@ class Passive(ReplacementSampler):
     """Uniform draws with replacement; importance weights are all one."""
 
     name = "passive"
+    takes_queries = True
+    takes_tags = True
     heeds_costs = False
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:

@@ -85,6 +85,7 @@ class Poisson(Sampler):
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
+    takes_tags = True
     heeds_costs = True
     trusts_prior = True
     draws_by_number = True

@@ -54,6 +54,7 @@ class Ranking(ReplacementSampler):
     variant: str = "rescaled"
     floor: float = 0.1
     name = "ranking"
+    takes_queries = True
     takes_stochastic_oracle = False
 
     def __post_init__(self) -> None:

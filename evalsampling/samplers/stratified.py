@@ -43,6 +43,7 @@ class Stratified(Sampler):
     """
 
     name = "stratified"
+    takes_tags = True
     heeds_costs = True
     takes_stochastic_oracle = False
 

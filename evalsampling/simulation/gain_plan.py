@@ -9,6 +9,7 @@ References:
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -21,16 +22,20 @@ from evalsampling.inference.significance import power, required_draws_of_student
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_gains, build_measures
 from evalsampling.measures.calibrated import measure_of
-from evalsampling.measures.comparisons import Difference, Quotient
+from evalsampling.measures.comparisons import Difference, Quotient, difference
 from evalsampling.measures.gains import GainMoments
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, effort_of_draws, paid_by
+from evalsampling.simulation.selection import Candidates, candidates_of, mean_selection
 from evalsampling.simulation.simulate import title
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
+
+IMAGINED = 4000
+"""Estimates that are imagined for a choice of systems: the standard error of a share is .008."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +98,34 @@ class GainPlanner:
         reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
         spread = {"standard_error": error, "half_width": reach * error, "power": rejects}
         return {**spread, **effort}
+
+    def select(
+        self, candidates: Candidates, measures: Sequence[Measure], draws: float | None, seed: int
+    ) -> dict[str, float | None]:
+        """Return how often the wrong system is chosen, and the regret, if estimates are normal.
+
+        Differences to the first system have the covariances that the variances of all differences
+        give: 2 Cov(d_i, d_j) = Var d_i + Var d_j - Var (d_i - d_j).
+
+        Args:
+            candidates: the systems.
+            measures: those that `candidates` has the places of.
+            draws: made; None or 0 for no answer.
+            seed: of `IMAGINED` estimates.
+        """
+        pairs = [measures[place] for place in candidates.differences]
+        if not draws or not all(self.sampler.can_estimate(self.table, pair) for pair in pairs):
+            return mean_selection([])
+        others = [pair.other for pair in pairs if isinstance(pair, Difference)]
+        value, deviation = np.array([self.one_draw(pair) for pair in pairs]).T
+        covariance = np.diag(deviation**2)
+        for i, j in itertools.combinations(range(len(others)), 2):
+            between = self.one_draw(difference(others[j], others[i]))[1]
+            half = (deviation[i] ** 2 + deviation[j] ** 2 - between**2) / 2
+            covariance[i, j] = covariance[j, i] = half
+        rng = np.random.default_rng(seed)
+        estimates = rng.multivariate_normal(value, covariance / draws, IMAGINED)
+        return mean_selection([candidates.choose(one, value) for one in estimates])
 
     def for_power(
         self, measure: Difference, wanted: float, effect: float | None
@@ -162,14 +195,20 @@ def plan_gains(
     by_cost = spec.money is not None
     measures = [item for item in build_measures(spec, ranges)
                 if not isinstance(measure_of(item), Quotient)]  # fmt: skip
+    of_all = [measure_of(requested) for requested in measures]
+    choices = candidates_of(of_all)
     entries: list[dict[str, Any]] = []
     for name in names:
         sampler = build_sampler(spec, ranges, name)
         planner = GainPlanner(sampler, table, moments, spec.confidence)
-        for requested in measures:
+        for requested, choice in zip(measures, choices, strict=True):
             measure = measure_of(requested)
             head = {"sampler": sampler.name, "measure": title(requested, systems)}
-            entries += [head | {"budget": b} | planner.at(measure, b, by_cost) for b in budgets]
+            for budget in budgets:
+                found = planner.at(measure, budget, by_cost)
+                if choice is not None:
+                    found |= planner.select(choice, of_all, found["draws"], spec.seed)
+                entries.append(head | {"budget": budget} | found)
             goals = []
             if half_width is not None:
                 goals.append(planner.for_half_width(measure, half_width))

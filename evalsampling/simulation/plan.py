@@ -29,7 +29,8 @@ from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.imagined import imagine, miscalibrated
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.processes import repeat_all
-from evalsampling.simulation.simulate import Plan, run_repeat, title
+from evalsampling.simulation.selection import Selection, candidates_of, mean_selection
+from evalsampling.simulation.simulate import Plan, run_repeat, selections, title
 from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
@@ -108,6 +109,11 @@ def plan(
     if spec.pool.lists is not None:
         chosen = budgets or _budgets(spec, table)
         return plan_gains(spec, table, ranges, names, chosen, half_width, power, effect)
+    if table.expected is not None:
+        raise InputError(
+            f"labels.multilabel: there is no plan for {spec.labels.space.size}: it imagines rows "
+            "with one label each. `simulate` says what to expect, on rows whose labels are known"
+        )
     built = [build_sampler(spec, ranges, name) for name in names]
     for sampler in built:
         if isinstance(sampler, samplers.RankedSampler):
@@ -116,6 +122,11 @@ def plan(
                 f"sampler {sampler.name}: there is no plan of it: its budget follows from what it "
                 f"finds; its first round takes {head + queries:,} answers, {head:,} for the head"
             )
+    if power is not None and effect is None and not spec.labels.space.has_score:
+        raise InputError(
+            "effect: systems that predict numbers are expected to be alike, so a power needs the "
+            "difference that it is for (--effect)"
+        )
     measures = build_measures(spec, ranges)
     for requested in measures:
         measure = measure_of(requested)
@@ -179,14 +190,14 @@ def plan(
                 if test is not None:
                     budget = paid_by(test, plan.by_cost)
                     needed = {**test, "budget": budget, "half_width": None, "power": power}
-                    entries.append({**rows[0], **needed, **NO_RANGE})
+                    entries.append({**rows[0], **needed, **NO_RANGE, **mean_selection([])})
     return entries
 
 
 NO_RANGE: dict[str, float | None] = {"half_width_low": None, "half_width_high": None}
 
 Spread = dict[str, float | None]
-"""Standard error, half-width and power of one sampler, measure and budget."""
+"""Standard error, half-width, power and selection of one sampler, measure and budget."""
 
 
 def _imagined(
@@ -289,12 +300,14 @@ class _Outcome:
         half: half-width of the interval, None without interval.
         p_value: p-value of the test, None without test.
         is_compared: whether the measure is a comparison.
+        selection: which of the compared systems is chosen; None if it is none.
     """
 
     square: float
     half: float | None
     p_value: float | None
     is_compared: bool
+    selection: Selection | None
 
 
 def _repeat(
@@ -309,8 +322,13 @@ def _repeat(
     """Return outcomes by budget and measure, with miscalibrated probabilities if ``off``."""
     pool, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat), off)
     points = run_repeat(pool, sampler, measures, plan, repeat)
+    candidates = candidates_of([measure_of(requested) for requested in measures])
     return [
-        [_outcome(point, true) for point, true in zip(row, truth, strict=True)] for row in points
+        [
+            _outcome(point, true, next(iter(selections(among, [row], truth)), None))
+            for point, true, among in zip(row, truth, candidates, strict=True)
+        ]
+        for row in points
     ]
 
 
@@ -342,7 +360,7 @@ def _imagine_defined(
     )
 
 
-def _outcome(point: Point, truth: FloatArray) -> _Outcome:
+def _outcome(point: Point, truth: FloatArray, selection: Selection | None) -> _Outcome:
     is_defined = np.isfinite(truth)
     square = float(np.sum((np.nan_to_num(point.value) - truth)[is_defined] ** 2))
     widths = [e.intervals[0].high - e.intervals[0].low for e in point.estimates]
@@ -352,6 +370,7 @@ def _outcome(point: Point, truth: FloatArray) -> _Outcome:
         float(np.mean(widths)) / 2 if widths else None,
         tests[0].p_value if tests else None,
         any(e.target.null is not None for e in point.estimates),
+        selection,
     )
 
 
@@ -363,15 +382,16 @@ def _spread(points: Sequence[_Outcome], confidence: float, most: float) -> Sprea
     """
     error = float(np.sqrt(np.mean([point.square for point in points])))
     halves = [point.half for point in points if point.half is not None]
+    selection = mean_selection([one.selection for one in points if one.selection is not None])
     power = None
     if all(point.is_compared for point in points):
         p_values = [point.p_value for point in points]
         power = float(np.mean([p is not None and p <= 1 - confidence for p in p_values]))
     if not halves:
-        return {"standard_error": error, "half_width": None, "power": power}
+        return {"standard_error": error, "half_width": None, "power": power, **selection}
     least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
     half = max(float(np.median(halves)), least)
-    return {"standard_error": error, "half_width": half, "power": power}
+    return {"standard_error": error, "half_width": half, "power": power, **selection}
 
 
 def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]:
@@ -381,7 +401,7 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     budget; after a budget without a finite half-width, the next one is returned.
     """
     unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
-    entry: dict[str, Any] = {**rows[0], **unknown, **NO_RANGE}
+    entry: dict[str, Any] = {**rows[0], **unknown, **NO_RANGE, **mean_selection([])}
     entry["half_width"] = half_width
     wide = [row["half_width"] is None or row["half_width"] > half_width for row in rows]
     first = max((place + 1 for place, too_wide in enumerate(wide) if too_wide), default=0)

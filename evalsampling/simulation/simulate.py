@@ -22,11 +22,18 @@ from evalsampling.measures.comparisons import Comparison, systems_of
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.processes import repeat_all
+from evalsampling.simulation.selection import (
+    Candidates,
+    Selection,
+    candidates_of,
+    mean_selection,
+)
 from evalsampling.simulation.summary import Point, summary
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.simulation.urns import Urns
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -107,6 +114,7 @@ def simulate(
     run = functools.partial(run_repeat, known, measures=measures, plan=plan)
     all_runs = repeat_all(run, samplers, plan.repeats, workers, report)
     titles = [title(measure, known.systems) for measure in measures]
+    candidates = candidates_of([measure_of(measure) for measure in measures])
     results = []
     for sampler, runs in zip(samplers, all_runs, strict=True):
         for m in range(len(measures)):
@@ -118,6 +126,9 @@ def simulate(
                         "measure": titles[m],
                         "budget": budget,
                         **summary(points, truth[m], plan.confidence),
+                        **mean_selection(
+                            selections(candidates[m], [run[b] for run in runs], truth)
+                        ),
                     }
                 )
     values = {
@@ -125,6 +136,15 @@ def simulate(
         for name, value in zip(titles, truth, strict=True)
     }
     return {"truth": values, "results": results}
+
+
+def selections(
+    candidates: Candidates | None, runs: Sequence[Sequence[Point]], truth: Sequence[FloatArray]
+) -> list[Selection]:
+    """Return what is chosen in each run by its points of all measures; nothing if none chooses."""
+    if candidates is None:
+        return []
+    return [candidates.select([point.value for point in run], truth) for run in runs]
 
 
 def title(requested: Requested, systems: Sequence[str | None]) -> str:

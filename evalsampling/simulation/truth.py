@@ -148,6 +148,7 @@ class _Kinds:
         rate: FloatArray | None = None,
     ) -> "_Kinds":
         columns = [cell, label, *outputs.prediction.T]
+        columns += [] if outputs.slices is None else list(outputs.slices.code.T)
         for system, (cuts, by_probability) in enumerate(zip(edges, fine, strict=True)):
             if len(cuts):
                 columns.append(np.searchsorted(cuts, outputs.score[:, system], side="right"))
@@ -197,6 +198,8 @@ class _Kinds:
                 np.clip(mean(outputs.score), least, greatest),
                 mean(outputs.probability),
                 cost=None if outputs.cost is None else mean(outputs.cost),
+                slices=None if outputs.slices is None else outputs.slices.take(order[first]),
+                tags=None if outputs.tags is None else outputs.tags[order][first],
             ),
             None if rate is None else mean(rate),
         )

@@ -1,6 +1,7 @@
 """One evaluation as its spec file describes it."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute
 from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import StrataSpec, of_moments, read_strata, strata_mapping
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
@@ -69,12 +71,16 @@ class SamplerSpec:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
-    """Return the sampler, by default the calibrated design if it has a model of the labels."""
+def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec, measure: Any) -> SamplerSpec:
+    """Return the sampler, by default the calibrated design if it has a model of the labels.
+
+    For a difference of systems that predict numbers it is active comparison.
+    """
     given = top.get("sampler")
     if given is not None:
         chosen = SamplerSpec(*name_and_parameters("sampler", given))
-        if chosen.name == "calibrated" and len(labels.classes) > MOST_CLASSES:
+        many = len(labels.classes) > MOST_CLASSES and labels.space.has_classes
+        if chosen.name == "calibrated" and many:
             raise InputError(
                 f"sampler: calibrated has a model of at most {MOST_CLASSES} classes, labels have "
                 f"{len(labels.classes)}: ais takes them"
@@ -83,6 +89,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec) -> SamplerSpec:
     has_prior = pool.score is not None or pool.probability is not None
     has_prior = has_prior and labels.oracle == "deterministic"
     usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
+    if not labels.space.has_score and isinstance(measure, Mapping) and "difference" in measure:
+        return SamplerSpec("compare")
     return SamplerSpec(labels.space.default_sampler or usual)
 
 
@@ -184,8 +192,9 @@ class EvaluationSpec:
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = read_strata(top)
+        strata = read_strata(top, by_numbers=labels.space.tagged and section.get("score") is None)
         pool = read_pool(section, labels, str(directory), strata)
+        labels = dataclasses.replace(labels, space=labels.space.of_systems(len(pool.systems)))
         if labels.space.has_items:
             strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
@@ -198,7 +207,7 @@ class EvaluationSpec:
             labels=labels,
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
-            sampler=_sampler(top, pool, labels),
+            sampler=_sampler(top, pool, labels, listed[0]),
             budget=limits.labels,
             money=limits.money,
             round_size=_round_size(top),
@@ -223,7 +232,16 @@ class EvaluationSpec:
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         if math.prod(self.signature_shape) >= 1 << 62:
-            raise InputError(f"pool.systems: {len(self.pool.systems)} systems are too many")
+            beside = ", with slices that measures name," if self.named_slices else ""
+            raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
+        if self.named_slices and (self.labels.space.has_items or self.labels.space.tagged):
+            key = "pool.lists" if self.labels.space.has_items else "more than eight labels"
+            raise InputError(f"measure.where: with {key}, slices (pool.slices) are only reported")
+        if not self.labels.space.has_score and self.strata.edges is not None:
+            raise InputError(
+                "strata.edges: strata of several systems that predict numbers are cut from how far "
+                "they are apart, by strata.method"
+            )
         if self.labels.space.has_items and self.sink.format == "splink":
             raise InputError("sink.format: splink takes pairs of records, no items of lists")
         if self.sink.format == "splink" and len(self.labels.classes) != 2:
@@ -276,13 +294,18 @@ class EvaluationSpec:
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """How many predictions of each system cells tell apart: see `LabelSpace.signatures`."""
-        return self.labels.space.signatures(len(self.pool.systems))
+        """How many predictions of each system, then codes of each slice column, cells tell apart.
 
-    @property
-    def row_classes(self) -> int:
-        """Number of classes of a row: 1 for queries, whose items have the grades."""
-        return self.signature_shape[0]
+        See `LabelSpace.signatures`.
+        """
+        of_systems = self.labels.space.signatures(len(self.pool.systems))
+        return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
+
+    @functools.cached_property
+    def named_slices(self) -> Where:
+        """Values of columns that measures and strata name: cells tell their rows apart."""
+        of_measures = (where for measure in self.measures for where in measure.slices)
+        return all_named([self.strata.slices, *of_measures])
 
 
 def _round_size(top: Section) -> RoundSize:

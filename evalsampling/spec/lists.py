@@ -34,7 +34,7 @@ def read_lists(pool: Section) -> ListsSpec | None:
         return None
     section = pool.section("lists")
     section.check_keys("items", "payload")
-    for key in ("score", "prediction", "probability", "features", "scorer", "variance"):
+    for key in ("score", "prediction", "probability", "logits", "features", "scorer", "variance"):
         if pool.get(key) is not None:
             raise InputError(f"pool.{key}: with pool.lists, rows are queries and have none")
     if pool.get("systems") is None:

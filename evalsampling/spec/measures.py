@@ -1,16 +1,19 @@
 """The entries of a spec's ``measure``."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.sections import Section
+from evalsampling.spec.slices import Where, read_slices, where_mapping
 
 JOINT = "joint"
 COMPARISONS = ("difference", "ratio")
 """Ways to compare a measure of two systems: the names of `measures.comparisons.BY_KIND`."""
+EXTREMES = ("least", "greatest")
+"""Ways to sum up a measure of several slices: the names of `measures.extremes.BY_KIND`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,13 +21,16 @@ class MeasureSpec:
     """An entry of the spec's ``measure``; `measures.build` makes measures of it.
 
     Attributes:
-        name: name in `measures.BY_NAME` or `COMPARISONS`, ``joint``, or ``module:object``.
+        name: name in `measures.BY_NAME`, `COMPARISONS` or `EXTREMES`, ``joint``, or
+            ``module:object``.
         parameters: parameters given with the name.
         system: name of the system it is about; None for each of them.
         calibrate: whether its known totals are used.
-        parts: parts of a joint measure; for a comparison the measure that is compared.
+        parts: parts of a joint measure; for a comparison or an extreme its one measure.
         of: name of the system that is compared; None for the first.
         against: name of the system that it is compared with; None for the second.
+        where: the slice that it is about; empty for the whole pool.
+        over: for an extreme the values by column, each of which is a slice.
     """
 
     name: str
@@ -34,6 +40,15 @@ class MeasureSpec:
     parts: tuple["MeasureSpec", ...] = ()
     of: str | None = None
     against: str | None = None
+    where: Where = dataclasses.field(default_factory=dict)
+    over: Where = dataclasses.field(default_factory=dict)
+
+    @property
+    def slices(self) -> Iterator[Where]:
+        """The slices that the entry names."""
+        yield from (self.where, self.over)
+        for part in self.parts:
+            yield from part.slices
 
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
@@ -51,13 +66,17 @@ class MeasureSpec:
         for kind in COMPARISONS:
             if isinstance(item, Mapping) and kind in item:
                 return cls._comparison(kind, item)
+        for kind in EXTREMES:
+            if isinstance(item, Mapping) and kind in item:
+                return cls._extreme(kind, item)
         name, parameters = name_and_parameters("measure", item)
         section = Section("measure", parameters)
         system, calibrate = section.text("system"), section.get("calibrate", False)
         if not isinstance(calibrate, bool):
             raise InputError(f"measure.calibrate: must be true or false, got {calibrate!r}")
-        own = {k: v for k, v in parameters.items() if k not in ("system", "calibrate")}
-        return cls(name, own, system, calibrate)
+        where = read_slices("measure.where", section.get("where"))
+        own = {k: v for k, v in parameters.items() if k not in ("system", "calibrate", "where")}
+        return cls(name, own, system, calibrate, where=where)
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
@@ -71,15 +90,38 @@ class MeasureSpec:
             )
         return cls(kind, parts=(part,), of=section.text("of"), against=section.text("against"))
 
+    @classmethod
+    def _extreme(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
+        """Return an entry that is the least or the greatest of a measure over slices."""
+        section = Section("measure", item)
+        section.check_keys(kind, "over")
+        part = cls.parse(item[kind])
+        if part.parts:
+            raise InputError(f"measure.{kind}: must be one measure, got {part.name}")
+        given = section.get("over")
+        if isinstance(given, str):
+            raise InputError(
+                f"measure.over: list the values of {given}, as {{{given}: [first, second]}}: a "
+                "value that is not listed has no cells of its own"
+            )
+        over = read_slices("measure.over", given)
+        if sum(map(len, over.values())) < 2:
+            raise InputError(f"measure.over: {kind} needs two slices or more, got {given!r}")
+        return cls(kind, parts=(part,), over=over)
+
     def to_mapping(self) -> dict[str, Any]:
         """Return the entry as `parse` takes it."""
         if self.name in COMPARISONS:
             named = {"of": self.of, "against": self.against}
             given = {key: name for key, name in named.items() if name is not None}
             return {self.name: self.parts[0].to_mapping(), **given}
+        if self.name in EXTREMES:
+            return {self.name: self.parts[0].to_mapping(), "over": where_mapping(self.over)}
         if self.parts:
             return {JOINT: [part.to_mapping() for part in self.parts]}
         entry: dict[str, Any] = {"name": self.name, **self.parameters}
         if self.system is not None:
             entry["system"] = self.system
+        if self.where:
+            entry["where"] = where_mapping(self.where)
         return entry | ({"calibrate": True} if self.calibrate else {})

@@ -25,7 +25,7 @@ from evalsampling.spec.systems import (
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost",
+    "features", "variance", "lists", "cost", "logits",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -40,7 +40,7 @@ class PoolSpec:
         score: numeric column that drives the strata, finite; None if features do. Where labels are
             numbers a spec names the column `variance` in its place.
         probability: the prior: a column of the probability of the positive class, or a column for
-            each class, or None to take it from the score.
+            each class, `Logits` of the classes, or None to take it from the score.
         systems: the systems under evaluation, at least one.
         slices: columns for whose values results are reported separately.
         features: numeric columns, for strata without a score.
@@ -122,20 +122,21 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
-        score = score or systems[0].score
+        has_score = labels.space.of_systems(len(systems)).has_score
+        score = score or (systems[0].score if has_score else None)
         probability = probability or systems[0].probability
-        if score is None and strata.by_score:
+        if score is None and has_score and strata.by_score:
             raise InputError("pool.score: missing, and the first system has no score either")
     else:
         score = score or "score" if strata.by_score else score
         systems = (read_system(section, None, labels, score, "prediction"),)
     features = section.columns("features")
-    if strata.by_features and not features:
+    if strata.by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
     if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(
             f"pool.probability: with {labels.space.size}, name a column for each "
-            "(probability: {class: column, ...})"
+            "(probability: {class: column, ...}), or for its logit (logits: {...})"
         )
     return dataclasses.replace(
         pool,
@@ -152,9 +153,9 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
     if pool.lists is not None:
         mapping["lists"] = lists_mapping(pool.lists)
-    if pool.score is not None:
-        mapping[labels.space.score_key] = pool.score
     first = pool.systems[0]
+    if pool.score is not None and (first.name is None or labels.space.score_key == "score"):
+        mapping[labels.space.score_key] = pool.score
     if first.name is None:
         mapping["prediction"] = prediction_mapping(first)
     else:
@@ -162,7 +163,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             system.name: system_mapping(system, labels) for system in pool.systems
         }
     if pool.probability is not None:
-        mapping["probability"] = probability_mapping(pool.probability, labels)
+        mapping |= probability_mapping(pool.probability, labels)
     for key, columns in (("slices", pool.slices), ("features", pool.features)):
         if columns:
             mapping[key] = list(columns)

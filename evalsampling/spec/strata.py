@@ -7,6 +7,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.sections import Section
+from evalsampling.spec.slices import Where, read_slices, where_mapping
 
 CUT_METHODS: Registry[Any] = Registry(
     "cut_methods",
@@ -44,6 +45,7 @@ class StrataSpec:
         edges: explicit interior edges, strictly increasing, or None to compute them.
         columns: columns of the pool whose values are the leaves, coarse to fine; none to cut them.
         hierarchy: one of `HIERARCHIES`.
+        slices: values of columns whose rows have cells of their own, besides those of measures.
     """
 
     method: str
@@ -52,6 +54,7 @@ class StrataSpec:
     edges: tuple[float, ...] | None
     columns: tuple[str, ...] = ()
     hierarchy: str = HIERARCHIES[0]
+    slices: Where = dataclasses.field(default_factory=dict)
 
     @property
     def by_score(self) -> bool:
@@ -69,17 +72,18 @@ class StrataSpec:
         return self.method == KD and self.edges is None and not self.columns
 
 
-def read_strata(top: Section) -> StrataSpec:
+def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
     """Return the sections ``strata`` and ``partition``, checked.
 
     Args:
         top: the spec.
+        by_numbers: whether leaves are cut by how many labels rows have, unless it says otherwise.
 
     Raises:
         InputError: naming the key that is wrong.
     """
     section, columns = top.section("strata"), _columns(top)
-    section.check_keys("method", "leaves", "branching", "edges", "hierarchy")
+    section.check_keys("method", "leaves", "branching", "edges", "hierarchy", "slices")
     for key in ("method", "edges"):
         if columns and section.get(key) is not None:
             raise InputError(f"strata.{key}: with a partition, its columns are the strata")
@@ -87,12 +91,13 @@ def read_strata(top: Section) -> StrataSpec:
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
         raise InputError("strata.edges: must be strictly increasing")
     strata = StrataSpec(
-        method=section.part("method", CUT_METHODS, "csf", [KD]),
+        method=section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD]),
         leaves=section.integer("leaves", 256, least=1),
         branching=section.integer("branching", 2, least=2),
         edges=edges,
         columns=columns,
         hierarchy=section.get("hierarchy", HIERARCHIES[bool(columns)]),
+        slices=read_slices("strata.slices", section.get("slices")),
     )
     _check_hierarchy(strata)
     return strata
@@ -159,5 +164,7 @@ def strata_mapping(strata: StrataSpec) -> dict[str, Any]:
         mapping["edges"] = list(strata.edges)
     if strata.hierarchy != HIERARCHIES[bool(strata.columns)]:
         mapping["hierarchy"] = strata.hierarchy
+    if strata.slices:
+        mapping["slices"] = where_mapping(strata.slices)
     partition = {"partition": {"column": list(strata.columns)}} if strata.columns else {}
     return {"strata": mapping} | partition

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import column_of_each
+from evalsampling.label_spaces.base import Logits, column_of_each
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, number
 
 Probability = str | Mapping[str, str] | None
-"""A column of the positive class, a column for each class, or neither."""
+"""A column of the positive class, a column for each class or its logit, or neither."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,8 +23,8 @@ class SystemSpec:
         prediction: column of predicted classes, or None to compare the score with `threshold`.
         threshold: scores at or above it predict the positive class.
         probability: column of the probability of the positive class, a column for each class (by
-            the class's text; of a multi-label pool, for each label), or None to take it from the
-            score.
+            the class's text; of a multi-label pool, for each label), `Logits` of the classes, or
+            None to take it from the score.
         by_label: columns of 0 and 1, by label, in place of a column of lists; empty with that.
     """
 
@@ -70,8 +70,9 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     for key in section.content:
         name = str(key)
         own = section.section(key)
-        own.check_keys("score", "prediction", "probability")
-        systems.append(read_system(own, name, labels, own.text("score"), None))
+        own.check_keys(*labels.space.system_keys)
+        score = own.text(labels.space.score_key, required=labels.space.score_key != "score")
+        systems.append(read_system(own, name, labels, score, None))
     names = [system.name for system in systems]
     for twice in names:
         if names.count(twice) > 1:
@@ -93,12 +94,14 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
 
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
-    """Return the value of a key ``probability``, checked.
+    """Return the value of a key ``probability``, or of ``logits`` in its place, checked.
 
     Raises:
         InputError: naming the key, if it is not a column, or a column for each class.
     """
     value = section.get("probability")
+    if section.get("logits") is not None:
+        return _read_logits(section, labels)
     if isinstance(value, Mapping):
         return column_of_each(f"{section.name}.probability", value, labels.space.offered)
     if value is not None and not isinstance(value, str):
@@ -109,6 +112,18 @@ def read_probability(section: Section, labels: LabelsSpec) -> Probability:
             "each (probability: {class: column, ...})"
         )
     return value
+
+
+def _read_logits(section: Section, labels: LabelsSpec) -> Logits:
+    """Return the column of the logit of each class."""
+    key, value = f"{section.name}.logits", section.get("logits")
+    if section.get("probability") is not None:
+        raise InputError(f"{key}: beside {section.name}.probability, which says the same: drop one")
+    if labels.space.kind != "classes":
+        raise InputError(f"{key}: softmax is of classes, of which every row has just one")
+    if not isinstance(value, Mapping):
+        raise InputError(f"{key}: must be a column for each class, got {value!r}")
+    return Logits(column_of_each(key, value, labels.space.offered))
 
 
 def prediction_mapping(system: SystemSpec) -> Any:
@@ -122,14 +137,15 @@ def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
     if system.prediction or system.by_label or system.threshold is not None:
         mapping["prediction"] = prediction_mapping(system)
     if system.score is not None:
-        mapping["score"] = system.score
+        mapping[labels.space.score_key] = system.score
     if system.probability is not None:
-        mapping["probability"] = probability_mapping(system.probability, labels)
+        mapping |= probability_mapping(system.probability, labels)
     return mapping
 
 
-def probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> Any:
-    """Return the value of a key ``probability``, with classes as in the spec."""
+def probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> dict[str, Any]:
+    """Return the key ``probability`` or ``logits`` with its value, with classes as in the spec."""
     if isinstance(probability, str):
-        return probability
-    return dict(zip(labels.space.names, probability.values(), strict=True))
+        return {"probability": probability}
+    key = "logits" if isinstance(probability, Logits) else "probability"
+    return {key: dict(zip(labels.space.names, probability.values(), strict=True))}

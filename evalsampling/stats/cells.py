@@ -1,9 +1,9 @@
 """The cell table: all that samplers and estimates read of a pool.
 
-A *cell* is a score bin together with the signature of the predictions and, where labels differ in
-cost, a class of costs; leaves are groups of adjacent bins. Counts and sums are integers, so the
-table does not depend on how the pool was cut or in which order it was summed: a probability p
-enters as the integer round(p 2^32).
+A *cell* is a score bin together with the signature, the predictions and the slices that the spec
+names, and, where labels differ in cost, a class of costs; leaves are groups of adjacent bins.
+Counts and sums are integers, so the table does not depend on how the pool was cut or in which order
+it was summed: a probability p enters as the integer round(p 2^32).
 """
 
 import dataclasses
@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
+from evalsampling.stats.disagreement import CellDisagreement
+from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
@@ -49,8 +51,12 @@ class CellTable:
             all labels cost the same.
         parting: shape (leaves - 1,): level at which each two neighbouring leaves part in their own
             hierarchy, from 1; None if they have none.
+        expected: shape (cells, 1 + systems, labels): where rows have any number of many labels, the
+            share expected to have each, then to have it and be predicted it by each system. Every
+            cell is of one kind then, and `prior` has the labels' probabilities.
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
+        disagreement: how far the systems are apart in each cell, if several predict numbers.
     """
 
     code: IntArray
@@ -64,7 +70,9 @@ class CellTable:
     upper: FloatArray | None = None
     cost_class: IntArray | None = None
     parting: IntArray | None = None
+    expected: FloatArray | None = None
     numbers: PermanentNumbers | None = None
+    disagreement: CellDisagreement | None = None
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -216,6 +224,8 @@ class CellGrid:
         upper: shape (bins,): greatest score in each bin; None if it is `score`.
         costs: classes of costs, None if all labels cost the same.
         parting: hierarchy of the leaves: see `CellTable`.
+        named: slices whose codes follow the predictions in a signature.
+        labels: number of the labels of which a row may have many; 0 for classes.
     """
 
     leaf: IntArray
@@ -225,6 +235,8 @@ class CellGrid:
     upper: FloatArray | None = None
     costs: CostClasses | None = None
     parting: IntArray | None = None
+    named: Named = dataclasses.field(default_factory=dict)
+    labels: int = 0
 
     @property
     def cells(self) -> int:
@@ -236,20 +248,20 @@ class CellGrid:
         return 1 if self.costs is None else self.costs.classes
 
     def codes(
-        self, bin: IntArray, prediction: IntArray, cost: FloatArray | None = None
+        self, bin: IntArray, signature: npt.NDArray[np.integer], cost: FloatArray | None = None
     ) -> IntArray:
         """Return the cell code of each row.
 
         Args:
             bin: shape (n,): bin of the score.
-            prediction: shape (n, systems): class codes.
+            signature: shape (n, systems + columns of slices): class codes, then codes of slices.
             cost: shape (n,): cost of a label, if there are classes of costs.
 
         Returns:
             Shape (n,): codes in [0, cells), ordered by bin, then signature, then class of costs.
         """
         codes = bin * self.signatures.slots
-        codes += self.signatures.slot(prediction)
+        codes += self.signatures.slot(signature)
         if self.costs is not None:
             assert cost is not None
             codes = codes * self.costs.classes + self.costs.find(cost)
@@ -269,7 +281,9 @@ class CellGrid:
             count: shape (cells,): rows.
             mean: shape (cells, columns): prior of each class, then the probability of each class
                 for each system; of a single system without its own, the prior alone. Where there
-                are classes of costs, last the cost as a share of the greatest of the class.
+                are classes of costs, last the cost as a share of the greatest of the class. With
+                `labels`, after the prior of each label come for each system the shares of rows that
+                are predicted it, then those expected to have it too.
             classes: number of classes.
         """
         bin, slot, cost_class = self.places(code)
@@ -286,13 +300,20 @@ class CellGrid:
             np.cumsum(sizes[slot]) - sizes[slot], sizes[slot]
         )
         member = starts[slot[kind_cell]] + within
-        systems = len(self.signatures.shape)
+        systems = len(self.signatures.shape) - len(self.named)
+        signature = np.concatenate([codes for codes, _ in members])[member]
         # The scores of the other systems are not known, so they have no bounds.
         score = np.full((len(kind_cell), systems), -np.inf)
         score[:, 0] = self.score[bin[kind_cell]]
         upper = np.full_like(score, np.inf)
         upper[:, 0] = (self.score if self.upper is None else self.upper)[bin[kind_cell]]
         own = means[:, 1:] if means.shape[1] > 1 else means[:, :1]
+        prediction = signature[:, :systems]
+        tags = expected = None
+        if self.labels:
+            tags, expected = means[:, 1 : 1 + systems], np.delete(means, range(1, 1 + systems), 1)
+            # The sets that two systems predict are taken to differ in every cell.
+            prediction, own = prediction + np.arange(systems), own[:, :systems, :0]
         return CellTable(
             code=code,
             leaf=self.leaf[bin],
@@ -302,12 +323,15 @@ class CellGrid:
             kind_cell=kind_cell,
             kind_share=np.concatenate([share for _, share in members])[member],
             outputs=Outputs(
-                prediction=np.concatenate([prediction for prediction, _ in members])[member],
+                prediction=prediction,
                 score=score,
                 probability=own[kind_cell],
                 cost=None if cost is None else cost[kind_cell],
+                slices=SliceCodes(self.named, signature[:, systems:]) if self.named else None,
+                tags=tags,
             ),
             upper=upper,
             cost_class=None if cost is None else cost_class,
             parting=self.parting,
+            expected=expected,
         )

@@ -2,11 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError, Where, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,8 +21,11 @@ class Outputs:
         probability: shape (n, systems, classes): probability of each class, in [0, 1].
         grades: shape (n, systems, depth): grade of the item that each system has at each rank of a
             query, -1 after the last; None if rows are no queries, or not graded.
+        tags: shape (n, systems, labels): which labels each system predicts, where rows have any
+            number of many; of cells the share of the rows. Probabilities have no columns then.
         cost: shape (n,): cost of a label, above 0, which no loss looks at; None if all cost the
             same.
+        slices: which of the slices that the spec names each row is in; None if it names none.
     """
 
     prediction: IntArray
@@ -28,6 +33,8 @@ class Outputs:
     probability: FloatArray
     grades: IntArray | None = None
     cost: FloatArray | None = None
+    slices: SliceCodes | None = None
+    tags: npt.NDArray[Any] | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -38,8 +45,26 @@ class Outputs:
         index = np.asarray(index)
         grades = None if self.grades is None else self.grades[index]
         cost = None if self.cost is None else self.cost[index]
+        tags = None if self.tags is None else self.tags[index]
         rows = self.prediction[index], self.score[index], self.probability[index]
-        return Outputs(*rows, grades, cost)
+        slices = None if self.slices is None else self.slices.take(index)
+        return Outputs(*rows, grades, cost, slices, tags)
+
+    def within(self, where: Where) -> BoolArray:
+        """Return which rows are in a slice, shape (n,): none of no rows.
+
+        Args:
+            where: for each column a sequence of values. A row is in the slice if it has one of the
+                values of each column.
+
+        Raises:
+            UnknownSliceError: if the spec does not name the slice.
+        """
+        if self.slices is not None:
+            return self.slices.within(where)
+        if len(self):
+            raise UnknownSliceError(where)
+        return np.zeros(0, dtype=bool)
 
     @classmethod
     def none(cls, systems: int, classes: int) -> "Outputs":
@@ -53,14 +78,19 @@ class Outputs:
     @classmethod
     def concatenate(cls, parts: Sequence["Outputs"]) -> "Outputs":
         """Return the rows of all parts, at least one, in order."""
+        grades = _joined_grades(parts)
+        parts = [part for part in parts if len(part)] or parts[:1]
+        tags = [part.tags for part in parts if part.tags is not None]
         costs = [part.cost for part in parts if len(part)]
         given = [cost for cost in costs if cost is not None]
         return cls(
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
-            _joined_grades(parts),
+            grades,
             np.concatenate(given) if given and len(given) == len(costs) else None,
+            joined([part.slices for part in parts if len(part)]),
+            np.concatenate(tags) if tags else None,
         )
 
 

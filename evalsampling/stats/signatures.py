@@ -1,4 +1,4 @@
-"""Signatures: the classes that all systems predict for a row, numbered."""
+"""Signatures, numbered: the classes that all systems predict for a row, then its slices."""
 
 import dataclasses
 import functools
@@ -138,7 +138,7 @@ class Signatures:
     """The slots of signatures in cells: one for each signature kept, one for all others.
 
     Attributes:
-        shape: classes of each system.
+        shape: classes of each system, then codes of each column of slices.
         kept: shape (kept,), ascending: codes with a slot of their own.
         pooled: shape (members,): the most common codes of those that share the last slot.
         pooled_share: shape (members,): shares of rows of these codes, summing to 1.
@@ -156,22 +156,25 @@ class Signatures:
 
     @classmethod
     def most_common(
-        cls, shape: tuple[int, ...], counts: SignatureCounts, slots: int
+        cls, shape: tuple[int, ...], counts: SignatureCounts, slots: int, slices: int = 0
     ) -> "Signatures":
         """Return at most ``slots`` slots: the rarest signatures of a pool share the last.
 
         Of equally common signatures, lower codes are kept. If the counts are of a sample, the last
         slot is always shared, by the rarest signatures of the sample and all others of the pool.
+        Rare is what is a small share of its slice, else a rare slice would have no slot of its own.
 
         Args:
             shape: classes of each system.
             counts: counts of the pool's signatures.
             slots: most slots, at least 1.
+            slices: columns of slices, at the end of the shape.
         """
         code, count = counts.counted()
         if len(code) <= slots and not counts.sampled:
             return cls(shape, code, np.zeros(0, np.int64), np.zeros(0))
-        order = np.lexsort((code, -count))
+        slice = code % math.prod(shape[len(shape) - slices :])
+        order = np.lexsort((code, -count / np.bincount(slice, count)[slice]))
         kept = min(slots, len(order)) - 1
         members = order[kept:][:_MOST_MEMBERS]
         share = count[members] / count[members].sum()
@@ -182,12 +185,12 @@ class Signatures:
         """Number of slots."""
         return len(self.kept) + bool(len(self.pooled))
 
-    def slot(self, prediction: IntArray) -> npt.NDArray[np.integer]:
+    def slot(self, prediction: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Return the slot of each row, shape (n,).
 
         Args:
-            prediction: shape (n, systems): class codes. A signature never counted before goes to
-                the slot shared by the rare ones.
+            prediction: shape (n, columns): class codes, then codes of slices. A signature never
+                counted before goes to the slot shared by the rare ones.
 
         Raises:
             ValueError: if there is a signature never counted before, and no such slot.

@@ -42,7 +42,7 @@ _MARKER_KEYS = (
 )  # fmt: skip
 
 
-_MEANS = ("prior.", "system.", "cost.relative")
+_MEANS = ("prior.", "system.", "numbers.", "cost.relative")
 """Beginnings of the names of the columns that the cell table is made from."""
 
 
@@ -127,11 +127,10 @@ class PreparedPool:
         """The cell table."""
         stored = self.workspace.store.read_table("cells.parquet", self.checksums)
         names = [name for name in stored.column_names if name.startswith(_MEANS)]
-        return self.stratification.grid.table(
+        return self.stratification.table_of_means(
             code=stored[CELL].to_numpy(),
             count=stored["count"].to_numpy(),
             mean=np.stack([stored[name].to_numpy() for name in names], axis=1),
-            classes=self.spec.row_classes,
         )
 
     @functools.cached_property
@@ -180,7 +179,10 @@ class PreparedPool:
         """
         pool = self.spec.pool
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
-        outputs = output_names(len(pool.systems), classes, has_costs)
+        tagged = self.spec.labels.space.tagged
+        outputs = output_names(
+            len(pool.systems), classes, has_costs, self.spec.named_slices, tagged
+        )
         if pool.lists is not None:
             outputs = query_names(len(pool.systems), has_costs)
         slices = [SLICE_PREFIX + name for name in pool.slices]
@@ -217,7 +219,8 @@ def cells_to_store(
         mean = mean[:, :-1]
     for place, column in enumerate(mean.T):
         system, y = divmod(place - table.classes, table.classes)
-        columns[f"prior.{place}" if system < 0 else f"system.{system}.{y}"] = column
+        name = f"prior.{place}" if system < 0 else f"system.{system}.{y}"
+        columns[name if stratification.compared is None else f"numbers.{place}"] = column
     return pa.table(columns | costs)
 
 

@@ -355,9 +355,10 @@ class Snapshot:
         if spec.labels.space.has_items:
             return self._history_of_queries()
         systems, classes = len(spec.pool.systems), self.pool.table.classes
+        named = spec.named_slices
         history = self._drawn(
             History.start(systems, classes, len(spec.pool.slices)),
-            [outputs_of_columns(files.asked, systems, classes) for files in self.standing],
+            [outputs_of_columns(files.asked, systems, classes, named) for files in self.standing],
         )
         corrected = {
             question: rounds

@@ -436,7 +436,8 @@ def test_simulate_every_sampler(job: Any) -> None:
     ]
     for told in result["results"]:
         assert list(told)[: len(RESULT_KEYS)] == RESULT_KEYS
-        assert list(told)[-2:] == ["claims", "coverage_of_claims"]
+        assert list(told)[-4:] == ["claims", "coverage_of_claims", "selection_error", "regret"]
+        assert (told["selection_error"], told["regret"]) == (None, None), "there is one system"
         assert told["seconds"] >= 0
         if told["sampler"] != "poisson":  # whose budget is the number to expect
             assert told["draws"] >= told["budget"]
@@ -479,7 +480,15 @@ def test_simulate_curves_and_systems(job: Any) -> None:
         p = 1 / (1 + np.exp(-table[f"s{number}.score"].to_numpy()))
         loss = -np.log(np.where(y == 1, p, 1 - p)).mean()
         assert truth[f"log_loss of {name}"] == pytest.approx(loss, rel=1e-3)
+    chosen = {r["measure"]: (r["selection_error"], r["regret"]) for r in result["results"]}
+    assert [name for name, one in chosen.items() if one != (None, None)] == [
+        "f1 of old against new", "log_loss of old against new"
+    ]  # fmt: skip
+    wrong, regret = chosen["log_loss of old against new"]
+    assert regret == pytest.approx(wrong * abs(truth["log_loss of old against new"]))
     text = call("simulate", one.spec, *options).out
+    assert "wrong system   regret" in text
+    assert f"{wrong:.3f}  {regret:.5f}" in text
     assert text.startswith("truth: f1 of old 0.")
     assert "pr_curve of old" in text
 

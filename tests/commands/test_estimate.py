@@ -267,9 +267,8 @@ def test_regions_of_joint_measures(job: Any) -> None:
     ]
     names = [*region["measures"], *({"measure": "f1", "system": s} for s in ("old", "new"))]
     assert [{"measure": m["measure"], "system": m["system"]} for m in told] == names
-    # A value that labels exclude whatever the scores say is moved, by itself.
-    light = [next(i for i in m["intervals"] if i["kind"] == "assumption-light") for m in told[:4]]
-    within = np.clip(region["centre"], [i["low"] for i in light], [i["high"] for i in light])
-    assert within == pytest.approx([m["value"] for m in told[:4]], rel=1e-12)
-    errors = [m["standard_error"] for m in told[:4]]
-    np.testing.assert_allclose(np.sqrt(np.diag(region["covariance"])), errors, atol=1e-9)
+    value, low, high = np.transpose([[m[k] for k in ("value", "low", "high")] for m in told[:4]])
+    assert region["centre"] == value.tolist()
+    factor = np.sqrt(region["radius"]) / 1.959963984540054
+    np.testing.assert_allclose(region["low"], value - factor * (value - low))
+    np.testing.assert_allclose(region["high"], value + factor * (high - value))

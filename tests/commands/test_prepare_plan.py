@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,6 +19,7 @@ from tests.cases import CASES
 from tests.engines import ENGINES, Case, StartSpark
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.kept_rows import pairs
+from tests.many_labels import Tagged
 from tests.reference import assert_same, reference
 
 MORE = "engine", ENGINES
@@ -44,6 +46,26 @@ def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, cas
     one = job(make_rich_pool(**shape), files=3, group_rows=150, budget=300, **keys)
     engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
     assert_same(one.workspace, reference(one), budget=300)
+
+
+@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("score", [None, "score"])
+def test_many_labels(job: Any, start_spark: StartSpark, engine: Case, score: str | None) -> None:
+    """With strata cut from a score, or from the numbers of labels expected right and wrong."""
+    tagged = Tagged.make(600, 20)
+    keys = tagged.spec()
+    keys["pool"] |= {"payload": [], "score": score}
+    keys["strata"] = {"leaves": 16}
+    pool = Pool(pa.table(tagged.columns()), {})
+    one = job(pool, files=3, group_rows=150, budget=90, **keys)
+    spec = EvaluationSpec.load(one.spec)
+    engine.prepare(spec, start_spark, False)
+    assert_same(one.workspace, reference(one), budget=90)
+    path = one.directory / "pool.parquet"
+    pq.write_table(pool.table, path, row_group_size=300)
+    kept = engine.keep(path, spec, start_spark, False)
+    assert 60 < len(kept) < 120
+    assert kept == pairs(poisson_sample(spec, False))
 
 
 @pytest.mark.parametrize(*MORE)

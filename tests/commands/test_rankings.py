@@ -252,6 +252,35 @@ def test_money_pays_for_queries_by_what_they_cost(tmp_path: Path, queries: Queri
     assert all(100 < row["cost"] <= 200 for row in planned if row["draws"])
 
 
+def test_queries_drawn_by_their_costs_alone(tmp_path: Path, queries: Queries) -> None:
+    """The baseline active_lambda: both rankers and their difference, over the sum of weights."""
+    spec, workspace = queries.write(tmp_path, sampler="active_lambda"), tmp_path / "work"
+    call("prepare", spec, "--in-process")
+    call("sample", workspace)
+    draws = pq.read_table(workspace / "rounds/0001/draws.parquet")
+    place = [queries.columns["query"].index(id) for id in draws["id"].to_pylist()]
+    chance, cost = draws["q"].to_numpy(), np.array(queries.columns["cost"])[place]
+    assert np.corrcoef(np.log(chance), np.log(cost))[0, 1] < -0.95
+    answers = write(grades(workspace, queries), tmp_path / "answers.csv")
+    told = call("estimate", workspace, "--labels", answers, "--json").json["measures"]
+    by_name = {(one["measure"], one["system"]): one["value"] for one in told
+               if one["slice"] is None and one["against"] is None}  # fmt: skip
+    for system in ("new", "old"):
+        gain = np.array([queries.gain(query, system, "err") for query in place])
+        expected = np.sum(gain / chance) / np.sum(1 / chance)
+        assert by_name["err@4", system] == pytest.approx(expected)
+    planned = call("plan", spec, "--json", "--budgets", "40").json
+    by_sampler = {row["sampler"]: row["cost"] for row in planned}
+    assert by_sampler["active_lambda"] < by_sampler["passive"]
+
+
+def test_costs_alone_need_costs(tmp_path: Path, queries: Queries) -> None:
+    spec = queries.write(tmp_path, sampler="active_lambda", pool={"cost": None})
+    told = call("check", spec)
+    assert told.status == 1
+    assert "active_lambda: it needs pool.cost" in told.out + told.err
+
+
 def test_plan_and_simulate(tmp_path: Path, queries: Queries) -> None:
     spec = queries.write(tmp_path)
     planned = call("plan", spec, "--budgets", "30,60", "--power", "0.8", "--json").json

@@ -93,6 +93,13 @@ def test_page_of_rankings_prints_what_it_shows(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_page_of_slices_prints_what_it_shows(tmp_path: Path) -> None:
+    pairs = page_outputs("docs/slices.md", tmp_path)
+    assert len(pairs) == 2
+    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
+
+
+@pytest.mark.slow
 def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
     text = (ROOT / "docs/adastrat.md").read_text("utf-8")
     [(shown, printed)] = python_outputs([m.groupdict() for m in BLOCK.finditer(text)], tmp_path)

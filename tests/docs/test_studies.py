@@ -215,6 +215,30 @@ def test_paper_settings_writes_a_page_like_the_one_that_is_there(tmp_path: Path)
     assert "| abt-buy | 300 | 0.1000 | 2.00 (2.00, 2.00) |" in page.read_text("utf-8")
 
 
+def test_many_labels_writes_a_page_like_the_one_that_is_there(tmp_path: Path) -> None:
+    import many_labels
+
+    tags = [
+        (labels, sampler, measure, "0.5" if sampler == "poisson" else "1.0", "0.90", "0.1")
+        for labels in ("500", "1500")
+        for sampler in ("passive", "importance", "poisson")
+        for measure in ("micro_f1", "macro_f1")
+    ]
+    cross = [
+        ("a pool", design, driver, measure, "10", "0.1" if driver == "f1" else "0.2")
+        for design in ("optimal_importance", "poisson")
+        for driver in ("f1", "recall")
+        for measure in ("f1", "recall")
+    ]
+    page = tmp_path / "many-labels.md"
+    many_labels.page(tags, cross, (2, 3), ["1234567"], "").write(page)
+    assert shape(page) == shape(STUDIES / page.name)
+    text = page.read_text("utf-8")
+    assert "RMSE of `poisson` is 0.50 of the passive one" in text
+    assert "for 2 of 2 measures by `optimal_importance`" in text
+    assert many_labels.drawn_for_others(cross, "poisson", 100) == (1, 2, 2.0)
+
+
 def test_runner_simulates_what_is_missing_and_notes_the_commit(tmp_path: Path) -> None:
     import blocks
 

@@ -1,5 +1,6 @@
 """Pools in memory, whatever library holds them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation, InputError
+from evalsampling.measures import Least, Precision, Recall, Sliced
+from tests.jobs import Pool, make_rich_pool
 
 pd = pytest.importorskip("pandas")
 
@@ -213,3 +216,84 @@ def test_probabilities_by_the_names_of_classes() -> None:
     np.testing.assert_array_equal(by_name.table.prior, by_place.table.prior)
     with pytest.raises(InputError, match="probability: 1 columns for 2 classes"):
         Evaluation.from_arrays(chance, guess, probability=np.ones((ROWS, 1)), **keys)
+
+
+ON_NEW = {"name": "recall", "where": {"new": True}}
+
+
+def on_slice(measure: Any, **keys: Any) -> tuple[Evaluation, Pool]:
+    """Evaluate a measure of a pool with slices."""
+    pool = make_rich_pool(900, seed=6)
+    named = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
+    return Evaluation.from_frame(pool.table, **named, measure=measure, seed=2, **keys), pool
+
+
+@pytest.mark.parametrize(
+    ("sampler", "least"), [("ais", 1), ("importance", 1), ("calibrated", 0.5), ("poisson", 0.5)]
+)
+def test_rows_are_drawn_for_a_slice(sampler: str, least: float) -> None:
+    """All, or most, of a slice of three rows in ten; the column need not be reported."""
+    evaluation, pool = on_slice(ON_NEW, sampler=sampler)
+    ids = [*evaluation.sample(40), *evaluation.sample(20)]
+    inside = dict(zip(pool.table["id"].to_pylist(), pool.table["new"].to_pylist(), strict=True))
+    assert np.mean([inside[id] is True for id in ids]) >= least
+
+
+def test_a_slice_whose_rows_are_all_labelled_is_exact() -> None:
+    """A census of the slice, equal to the truth; no other slice of it is reported."""
+    evaluation, pool = on_slice([ON_NEW, {"least": "recall", "over": {"new": [True, False]}}],
+                                sampler="ais", slices=["city"])  # fmt: skip
+    while len(ids := evaluation.sample(200)):
+        evaluation.label(ids, [pool.truth[id] for id in ids.tolist()])
+    recall, least = evaluation.estimate()
+    inside = np.array([one is True for one in pool.table["new"].to_pylist()])
+    predicted = pool.table["s0.prediction"].to_numpy()
+    label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
+    assert recall.value == pytest.approx(predicted[inside & (label == 1)].mean())
+    assert recall.intervals[0].method == "census"
+    assert recall.target.title == "recall(new=true)"
+    assert least.value is None
+    assert "rows that add to it had no chance" in str(least.reason)
+
+
+def test_measures_of_slices_that_are_asked_for_later() -> None:
+    evaluation, pool = on_slice(ON_NEW, strata={"slices": {"city": "Bern"}})
+    ids = evaluation.sample(60)
+    evaluation.label(ids, [pool.truth[id] for id in ids.tolist()])
+    by_name, by_object = evaluation.estimate(
+        [{"name": "precision", "where": {"new": True}}, Sliced(Precision(), {"new": "true"})]
+    )
+    assert by_name.value == by_object.value
+    for unnamed in (
+        {"name": "recall", "where": {"new": False}},
+        Sliced(Recall(), {"city": "Zürich"}),
+    ):
+        with pytest.raises(InputError, match="cells do not tell these rows apart; name the slice"):
+            evaluation.estimate([unnamed])
+    with pytest.raises(InputError, match="it has no region, which needs a derivative"):
+        evaluation.region([Least(Recall(), {"new": ["true"], "city": ["Bern"]}), "f1"])
+
+
+def test_a_measure_of_ones_own_sees_the_slices_that_the_spec_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_slices.py").write_text(
+        "import numpy as np\n"
+        "from evalsampling.measures import Accuracy\n"
+        "class Doubled(Accuracy):\n"
+        "    name = 'doubled'\n"
+        "    def loss(self, outputs, label):\n"
+        "        loss = super().loss(outputs, label)\n"
+        "        return loss * np.where(outputs.within({'new': ['true']}), 2, 1)[:, None]\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(InputError, match=r"measure: doubled: new=true: cells do not tell"):
+        on_slice("own_slices:Doubled")
+    evaluation, pool = on_slice("own_slices:Doubled", strata={"slices": {"new": True}})
+    ids = pool.table["id"].to_pylist()
+    while len(drawn := evaluation.sample(300)):
+        evaluation.label(drawn, [pool.truth[id] for id in drawn.tolist()])
+    [estimate] = evaluation.estimate()
+    wrong = np.array([pool.truth[id] for id in ids]) != pool.table["s0.prediction"].to_numpy()
+    price = np.where([one is True for one in pool.table["new"].to_pylist()], 2, 1)
+    assert estimate.value == pytest.approx(1 - np.mean(wrong * price))

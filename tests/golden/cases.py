@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.compared_numbers import RANGE, systems_of
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -29,8 +31,15 @@ def measure_names(entry: Any) -> Iterator[str]:
     elif isinstance(entry, Mapping) and "name" in entry:
         yield entry["name"]
     else:
-        for part in entry.values() if isinstance(entry, Mapping) else entry:
+        for part in _parts(entry):
             yield from measure_names(part)
+
+
+def _parts(entry: Any) -> Sequence[Any]:
+    """Return the entries within an entry: not the slices of a least or greatest one."""
+    if isinstance(entry, Mapping):
+        return [part for key, part in entry.items() if key != "over"]
+    return list(entry)
 
 
 SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
@@ -55,6 +64,10 @@ NUMBERS: dict[str, Any] = {
     "labels": {"range": [0, 100]},
     "measure": ["mse", "mean_error"],
 }
+COMPARED: dict[str, Any] = {
+    "pool": {"id": "id", "systems": systems_of(2)},
+    "labels": {"range": RANGE},
+}
 SETS: dict[str, Any] = {
     "pool": {
         "id": "id",
@@ -62,6 +75,16 @@ SETS: dict[str, Any] = {
         "probability": {name: f"p_{name}" for name in ("toxic", "insult", "threat")},
     },
     "labels": {"multilabel": ["toxic", "insult", "threat"]},
+}
+TAGS: dict[str, Any] = {
+    "pool": {
+        "id": "id",
+        "score": "score",
+        "prediction": "tags",
+        "probability": {f"tag {number}": f"p tag {number}" for number in range(12)},
+    },
+    "labels": {"multilabel": [f"tag {number}" for number in range(12)]},
+    "measure": ["micro_f1", {"name": "macro_f1", "over": ["tag 0", "tag 7"]}],
 }
 QUERIES: dict[str, Any] = {
     "pool": {
@@ -78,6 +101,11 @@ RANKED: dict[str, Any] = {
     "measure": ["average_precision", {"name": "pr_curve", "thresholds": 4}, "f1"],
 }
 
+ON_SLICES: list[Any] = [
+    {"name": "recall", "where": {"new": True}},
+    {"name": "accuracy", "where": {"city": ["Bern", None], "year": 2020}},
+]
+OVER_SLICES: dict[str, Any] = {"least": "recall", "over": {"city": ["Bern", "Genève"]}}
 OF_TWO_CLASSES = [
     "f1",
     {"name": "f_beta", "beta": 2},
@@ -253,6 +281,8 @@ def _of_kinds() -> Cases:
         )
     for name in ("calibrated", "stratified", "importance", "ais", "strat"):
         cases[f"label sets by {name}"] = _case("sets", SETS, sampler=name, measure=["micro_f1"])
+    for name in ("poisson", "importance"):
+        cases[f"many labels by {name}"] = _case("tags", TAGS, sampler=name, rounds=(40,))
     for name in TAKE_NUMBERS:
         cases[f"numbers by {name}"] = _case("numbers", NUMBERS, sampler=name)
     priced = {**NUMBERS, "pool": {**NUMBERS["pool"], "cost": "cost"}}
@@ -312,8 +342,31 @@ def _of_comparisons() -> Cases:
         "active_risk": "f1",
         "committee": "accuracy",
     }
+    sure = {"name": "compare", "delta": 0.1}
+    numbers = {
+        "numbers compared": _case(
+            "compared numbers",
+            COMPARED,
+            sampler=sure,
+            measure=[{"difference": "mse"}, {"difference": "mae"}, {"ratio": "rmse"}],
+        ),
+        "numbers of three systems compared": _case(
+            "compared numbers",
+            COMPARED,
+            pool={"id": "id", "systems": systems_of(3)},
+            sampler={**sure, "variant": "active"},
+            measure=[{"difference": "mse", "of": "old", "against": "rules"}],
+        ),
+        "numbers compared by costs": _case(
+            "compared numbers",
+            COMPARED,
+            pool={**COMPARED["pool"], "cost": "cost"},
+            measure=[{"difference": "mse"}],
+        ),
+    }
     three, two, sizes = {"pool": THREE}, {"pool": TWO}, {"rounds": (60, 60)}
     return {
+        **numbers,
         "three systems by ais": _case(
             "differing", three, **sizes, sampler=SURE, measure=["f1", brier]
         ),
@@ -351,6 +404,9 @@ def _of_queries() -> Cases:
         "ranking": _case("queries", QUERIES, sampler="ranking", **sizes),
         "ranking with slices": _case("queries", QUERIES, pool=sliced, sampler=active, **sizes),
         "ranking with costs": _case("queries", QUERIES, pool=priced, sampler="ranking", **sizes),
+        "queries by active_lambda": _case(
+            "queries", QUERIES, pool=priced, sampler="active_lambda", **sizes
+        ),
         "queries by passive": _case("queries", QUERIES, sampler="passive", **sizes),
     }
 
@@ -383,6 +439,19 @@ def _of_the_rest() -> Cases:
         ),
         "slices by calibrated": _scored("calibrated", {"slices": ["new"]}, measure=["f1"]),
         "slices by passive": _scored("passive", {"slices": ["city"]}, measure=["f1"]),
+        "a measure on a slice by calibrated": _scored("calibrated", measure=ON_SLICES),
+        "several measures on slices": _scored(
+            "calibrated",
+            measure=[{"joint": [ON_SLICES[0], {"name": "recall", "where": {"city": "Bern"}}]}],
+            rounds=(60, 60),
+        ),
+        "the least of slices by ais": _scored("ais", measure=[OVER_SLICES], rounds=(60, 60)),
+        "the least of slices by calibrated": _scored(
+            "calibrated", measure=[OVER_SLICES], rounds=(60, 60)
+        ),
+        "the greatest of slices": _scored(
+            "calibrated", measure=[{"greatest": "brier", "over": {"new": [True, False]}}]
+        ),
         "slices by poisson": _scored("poisson", {"slices": ["city"]}, measure=["accuracy"]),
         "every row": Case("few", {"pool": {**SCORED, "slices": ["new"]}, "measure": FEW}, (40, 40)),
         "rows without labels by ais": _scored("ais", skips=4),

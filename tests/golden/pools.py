@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tests.compared_numbers import make_compared_numbers
 from tests.jobs import LABEL_SET, Pool, make_label_set_pool, make_rich_pool
+from tests.many_labels import make_many_labels_pool
 from tests.queries import make_queries
 from tests.ranked_lists import ranked_pool
 
@@ -59,8 +61,10 @@ _MAKERS: dict[str, Callable[[], Pool]] = {
     "four": functools.partial(make_rich_pool, 1000, seed=3, classes=4),
     "differing": make_differing_pool,
     "numbers": make_numbers_pool,
+    "compared numbers": functools.partial(make_compared_numbers, 600, 3),
     "ranked": functools.partial(ranked_pool, 2000),
     "sets": make_sets_pool,
+    "tags": make_many_labels_pool,
     "queries": make_query_pool,
 }
 

@@ -67,3 +67,29 @@ def test_scores_of_three_classes_tell_no_probabilities() -> None:
     assert evaluation.estimate()[0].value == 1
     with pytest.raises(InputError, match="brier needs a probability"):
         Evaluation.from_arrays(score, truth, measure="brier", **keys)
+
+
+def test_logits_of_three_classes_are_probabilities_by_softmax() -> None:
+    """By hand: with l = log (1, 2, 5) + anything, the classes have .125, .25 and .625."""
+    draw = np.random.default_rng(0)
+    shift, truth = draw.normal(0, 50, 300), draw.integers(0, 3, 300)
+    logits = np.log([1.0, 2.0, 5.0]) + shift[:, None]
+    keys: dict[str, Any] = {"labels": {"classes": [0, 1, 2]}, "measure": "brier", "seed": 1}
+    of_array = Evaluation.from_arrays(truth / 2, truth, logits=logits, **keys)
+    frame = {"prediction": truth, "x": logits[:, 0], "y": logits[:, 1], "z": logits[:, 2]}
+    of_frame = Evaluation.from_frame(frame, logits={0: "x", 1: "y", 2: "z"}, measure="brier")
+    for evaluation in (of_array, of_frame):
+        assert evaluation.table.prior == pytest.approx(
+            np.tile([0.125, 0.25, 0.625], (len(evaluation.table), 1)), abs=1e-9
+        )
+        ids = evaluation.sample(300)
+        evaluation.label(ids, truth[ids])
+        losses = 0.125**2 + 0.25**2 + 0.625**2 + 1 - 2 * np.array([0.125, 0.25, 0.625])[truth]
+        assert evaluation.estimate()[0].value == pytest.approx(losses.mean(), rel=1e-9)
+
+
+def test_logits_are_a_matrix_of_all_classes() -> None:
+    with pytest.raises(InputError, match="logits: 2 columns for 3 classes"):
+        Evaluation.from_arrays(
+            [0.1, 0.2], [0, 1], logits=np.zeros((2, 2)), labels={"classes": [0, 1, 2]}
+        )

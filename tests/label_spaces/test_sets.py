@@ -48,9 +48,8 @@ def test_spec_comes_back_as_it_was(prediction: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"labels": {"multilabel": ["a"]}}, "labels.multilabel: must list 2 to 8 labels"),
-        ({"labels": {"multilabel": [*"abcdefghi"]}}, "got 9: their sets are the classes"),
-        ({"labels": {"multilabel": ["a", "a"]}}, "a label is there twice"),
+        ({"labels": {"multilabel": ["a"]}}, "labels.multilabel: must list at least 2 labels"),
+        ({"labels": {"multilabel": ["a", "a"]}}, "labels.multilabel: 'a' is there twice"),
         ({"labels": {"multilabel": ["a", "b+c"]}}, "no label is 'none', has a '\\+' in it"),
         ({"labels": {"multilabel": ["a", "none"]}}, "no label is 'none'"),
         ({"labels": {"multilabel": ["a", 3]}}, "labels are text, got 3"),

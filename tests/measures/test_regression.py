@@ -8,6 +8,7 @@ from scipy import stats
 from sklearn import metrics
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.compared_numbers import ComparedNumbers
 from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     BY_NAME,
@@ -16,6 +17,7 @@ from evalsampling.measures import (
     MeanSquaredError,
     Measure,
     RootMeanSquaredError,
+    difference,
 )
 from evalsampling.measures.build import build_measures
 from evalsampling.stats.derivatives import jacobian
@@ -113,3 +115,64 @@ def test_built_from_a_spec() -> None:
 def test_measures_go_with_labels(measure: str, labels: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         build_measures(spec(measure, **labels), [(0.0, 1.0)])
+
+
+# --- several systems
+
+TWO = ComparedNumbers(0, 50, 2)
+DIFFERENCES = {
+    name: difference(maker(TWO), maker(TWO, system=1))
+    for name, maker in {"mse": MeanSquaredError, "mae": MeanAbsoluteError}.items()
+}
+
+
+def two_rows(seed: int, count: int) -> Outputs:
+    rng = np.random.default_rng(seed)
+    predicted, variance = rng.uniform(0, 50, (count, 2)), rng.gamma(2, 2, (count, 2))
+    return Outputs(TWO.encode(predicted), variance, np.tile(TWO.own_probabilities(), (count, 1, 1)))
+
+
+def test_expected_differences_of_squared_errors_are_those_of_the_mixture() -> None:
+    """E d and E d^2 of each row under either system and under both, by quadrature."""
+    outputs = two_rows(3, 8)
+    loss = np.stack(
+        [DIFFERENCES["mse"].loss(outputs, np.full(8, y))[:, 0] for y in range(8)], axis=1
+    )
+    f = TWO.decode(outputs.prediction)
+    for systems in ((0,), (1,), (0, 1)):
+        chance = TWO.mixture(systems)
+        for row in range(8):
+            for power in (1, 2):
+                expected = np.mean([
+                    stats.norm(f[row, k], np.sqrt(outputs.score[row, k])).expect(
+                        lambda y, row=row, power=power: (
+                            (f[row, 0] - y) ** 2 - (f[row, 1] - y) ** 2
+                        ) ** power
+                    )
+                    for k in systems
+                ])  # fmt: skip
+                assert chance @ loss[row] ** power == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("mse", metrics.mean_squared_error), ("mae", metrics.mean_absolute_error)],
+)
+def test_differences_equal_those_of_scikit_learn(name: str, reference: Any) -> None:
+    outputs, label = two_rows(4, 300), np.random.default_rng(5).uniform(0, 50, 300)
+    measure, f = DIFFERENCES[name], TWO.decode(outputs.prediction)
+    risk = measure.mean_loss(outputs, TWO.encode(label), np.full(300, 1 / 300))
+    expected = reference(label, f[:, 0]) - reference(label, f[:, 1])
+    assert measure.value(risk)[0] == pytest.approx(expected, abs=1e-8)
+
+
+def test_rows_with_equal_predictions_add_to_no_difference_whatever_their_variances() -> None:
+    outputs = two_rows(6, 10)
+    outputs.prediction[::2, 1] = outputs.prediction[::2, 0]
+    for measure in DIFFERENCES.values():
+        may = np.any([measure.may_add(outputs, outputs, np.full(10, y)) for y in range(8)], axis=0)
+        np.testing.assert_array_equal(may, np.arange(10) % 2 == 1)
+        np.testing.assert_array_equal(measure.agrees(outputs), np.arange(10) % 2 == 0)
+    for own in DIFFERENCES["mse"].both.parts:  # also where a variance of 0 expects no error
+        sure = Outputs(outputs.prediction, np.zeros((10, 2)), outputs.probability)
+        assert own.may_add(sure, sure, np.zeros(10, dtype=np.int64)).all()

@@ -24,22 +24,28 @@ from tests.reference import (
 )
 
 
-@pytest.mark.parametrize("probability", ["column", "by class", "score"])
+@pytest.mark.parametrize("probability", ["column", "by class", "logits", "score"])
 def test_probabilities(job: Any, probability: str) -> None:
     pool = make_pool()
-    p = 1 / (1 + np.exp(-pool.table["score"].to_numpy()))
+    score = pool.table["score"].to_numpy()
+    p = 1 / (1 + np.exp(-score))
     table = pool.table.append_column("p", pa.array(p)).append_column("n", pa.array(1 - p))
+    if probability == "logits":  # Of two classes the odds are exp of the difference of logits.
+        at_will = np.random.default_rng(3).normal(0, 900, len(p))
+        table = table.append_column("of n", pa.array(at_will))
+        table = table.append_column("of p", pa.array(at_will + score))
     if probability == "score":
         table = table.set_column(1, "score", pa.array(p))
-    given = {"column": {"probability": "p"}, "by class": {"probability": {0: "n", 1: "p"}}}
+    given = {"column": {"probability": "p"}, "by class": {"probability": {0: "n", 1: "p"}},
+             "logits": {"logits": {1: "of p", 0: "of n"}}}  # fmt: skip
     one = job(Pool(table, pool.truth), files=3, pool=given.get(probability, {}), budget=30)
     assert one.prepare().status == 0
     assert_same(one.workspace, reference(one), budget=30)
     kept = PreparedPool.read(Workspace(one.workspace)).table
     assert kept.prior[:, 1] @ kept.count == pytest.approx(p.sum(), rel=1e-6)
-    assert PreparedPool.read(Workspace(one.workspace)).stratification.prior == (
-        "score" if probability == "score" else "column"
-    )
+    rules = {"score": "score", "logits": "softmax(logits)"}
+    prior = PreparedPool.read(Workspace(one.workspace)).stratification.prior
+    assert prior == rules.get(probability, "column")
 
 
 def test_probability_outside_the_unit_interval(job: Any) -> None:
@@ -49,6 +55,15 @@ def test_probability_outside_the_unit_interval(job: Any) -> None:
     table = pool.table.append_column("p", pa.array(p))
     one = job(Pool(table, pool.truth), files=2, pool={"probability": "p"})
     assert_clean_failure(one, ["part-1.parquet", "'p'", "row 999", "1.5"])
+
+
+@pytest.mark.parametrize("wrong", [None, float("inf")])
+def test_logit_that_is_no_number(job: Any, wrong: float | None) -> None:
+    pool = make_pool()
+    logits = [0.5] * 1999 + [wrong]
+    table = pool.table.append_column("l", pa.array(logits))
+    one = job(Pool(table, pool.truth), files=2, pool={"logits": {0: "score", 1: "l"}})
+    assert_clean_failure(one, ["part-1.parquet", "'l'", "row 999"])
 
 
 SYSTEMS = {

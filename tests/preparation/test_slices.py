@@ -3,6 +3,9 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
+from evalsampling import Evaluation, InputError
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import assert_clean_failure
@@ -32,3 +35,20 @@ def test_slice_column_of_too_many_values(job: Any) -> None:
     assert_clean_failure(job(pool, files=3, group_rows=100, **keys), words)
     fewer = job(make_rich_pool(rows=1000), files=3, **keys)
     assert fewer.prepare().status == 0
+
+
+MISSING = "city: no row of the pool has 'Basel' there, and measure.where"
+
+
+def test_a_named_value_that_no_row_has(job: Any) -> None:
+    """By `prepare`, which leaves nothing behind, and in memory."""
+    measure = {"name": "recall", "where": {"city": ["Bern", "Basel"]}}
+    one = job(make_rich_pool(), files=2, pool=SCORED, measure=measure)
+    assert_clean_failure(one, [MISSING])
+    with pytest.raises(InputError, match=MISSING):
+        Evaluation.from_frame(make_rich_pool().table, id="id", **SCORED, measure=measure)
+
+
+def test_a_named_column_that_is_missing(job: Any) -> None:
+    one = job(make_rich_pool(), pool=SCORED, strata={"slices": {"land": "DE"}})
+    assert_clean_failure(one, ["'land' is missing"])

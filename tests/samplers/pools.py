@@ -10,6 +10,7 @@ import pytest
 from evalsampling import samplers
 from evalsampling.inference.domains import Domain
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
+from evalsampling.pool.columns import with_slices
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
@@ -17,8 +18,12 @@ from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
+
+NAMED = {"part": ("rare",)}
+"""The slice that cells of a pool with a `Pool.rare` tell apart."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +40,7 @@ class Pool:
         leaves: number of leaves; those up to the last with a row by default.
         cost: shape (n,): of labels; all the same by default.
         cost_classes: most classes of costs.
+        rare: shape (n,): 1 for the rows of the slice ``part=rare``, which cells tell apart, else 0.
     """
 
     leaf: np.ndarray
@@ -46,6 +52,7 @@ class Pool:
     leaves: int | None = None
     cost: np.ndarray | None = None
     cost_classes: int = 4
+    rare: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.leaf)
@@ -64,7 +71,13 @@ class Pool:
             np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
             np.repeat(self.probability[:, None], systems, axis=1),
             cost=self.cost,
+            slices=None if self.rare is None else SliceCodes(NAMED, self.rare[:, None]),
         )
+
+    @property
+    def signature(self) -> np.ndarray:
+        """Predictions, then the codes of the slice if there is one."""
+        return with_slices(self.outputs.prediction, self.outputs.slices)
 
     @functools.cached_property
     def slices(self) -> np.ndarray:
@@ -72,23 +85,24 @@ class Pool:
 
     @functools.cached_property
     def grid(self) -> CellGrid:
-        shape = (self.classes,) * self.outputs.prediction.shape[1]
+        named = {} if self.rare is None else NAMED
+        shape = (self.classes,) * self.outputs.prediction.shape[1] + (2,) * len(named)
         signatures = Signatures.every(shape)
         if self.slots is not None:
-            codes = signature_codes(shape, self.outputs.prediction)
+            codes = signature_codes(shape, self.signature)
             counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(len(self)), 0))
-            signatures = Signatures.most_common(shape, counts, self.slots)
+            signatures = Signatures.most_common(shape, counts, self.slots, len(named))
         leaves = self.leaves or int(self.leaf.max()) + 1
         costs = None
         if self.cost is not None:
             ends = float(self.cost.min()), float(self.cost.max())
             costs = CostClasses.spanning(*ends, self.cost_classes)
         score = np.arange(leaves, dtype=float)
-        return CellGrid(np.arange(leaves), score, leaves, signatures, costs=costs)
+        return CellGrid(np.arange(leaves), score, leaves, signatures, costs=costs, named=named)
 
     @functools.cached_property
     def _codes(self) -> np.ndarray:
-        return self.grid.codes(self.leaf, self.outputs.prediction, self.cost)
+        return self.grid.codes(self.leaf, self.signature, self.cost)
 
     @functools.cached_property
     def table(self) -> CellTable:
@@ -156,6 +170,7 @@ class Pool:
             probability=self.probability[rows],
             label=self.label[rows],
             slice=self.slices[rows],
+            rare=None if self.rare is None else self.rare[rows],
         )
 
     def domain(self, column: int, value: int) -> Domain:

@@ -10,7 +10,7 @@ from evalsampling.errors import InputError
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import Joint, Measure, difference
 from evalsampling.measures.gains import DCG, ERR, GainMoments
-from evalsampling.samplers import Passive, Ranking
+from evalsampling.samplers import ActiveCosts, Passive, Ranking
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.gains import ExpectedLists
 from evalsampling.stats.history import History, Round
@@ -89,6 +89,10 @@ def test_the_proposal_is_the_published_one_query_by_query() -> None:
         found = sampler.proposal(pool.table, pool.start()).cell_probability
         np.testing.assert_allclose(found, size / size.sum(), atol=1e-12)
     assert np.all(square[-4:] == pytest.approx(0, abs=1e-12))
+    by_cost = ActiveCosts(DCGS)
+    found = by_cost.proposal(pool.table, pool.start()).cell_probability
+    np.testing.assert_allclose(found, cost**-0.5 / np.sum(cost**-0.5), atol=1e-12)
+    assert by_cost.can_estimate(pool.table, GAINS[0]), "every query can be drawn"
 
 
 def test_gains_of_several_systems_add_up_in_squares_and_the_floor_holds() -> None:

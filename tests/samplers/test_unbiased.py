@@ -22,6 +22,7 @@ from evalsampling.measures import (
     Measure,
     Precision,
     Recall,
+    Sliced,
 )
 from evalsampling.samplers import (
     AdaptiveImportance,
@@ -53,6 +54,8 @@ POOL = Pool(
     label=np.array([0, 1, 0, 1, 0]),
 )
 """All four outcomes; two cells hold both labels."""
+SLICED = dataclasses.replace(POOL, rare=np.array([1, 1, 0, 1, 1]))
+"""The same with a slice of four rows."""
 CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]])
 """p(y|x) of a stochastic oracle: nothing like the prior."""
 
@@ -181,6 +184,22 @@ def test_risk_is_unbiased(sampler: str, measure: str, sizes: tuple[int, ...]) ->
     mean, total = expected_risk(chosen, MEASURES[measure], sizes)
     assert total == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(mean, true_risk(MEASURES[measure]), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["recall", "accuracy"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_risk_on_a_slice_is_unbiased(
+    monkeypatch: pytest.MonkeyPatch, sampler: str, measure: str
+) -> None:
+    """The rows are drawn for the slice; only passive sampling draws any others."""
+    monkeypatch.setattr(f"{__name__}.POOL", SLICED)
+    sliced = Sliced(MEASURES[measure], {"part": "rare"})
+    chosen = SAMPLERS[sampler](sliced)
+    outside = SLICED.cell[SLICED.rare == 0]
+    assert chosen.support(SLICED.table)[outside].all() == (sampler == "passive")
+    mean, total = expected_risk(chosen, sliced, (2, 1))
+    assert total == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(mean, true_risk(sliced), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

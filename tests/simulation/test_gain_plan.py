@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures import difference
@@ -17,6 +18,7 @@ from evalsampling.preparation.local import stratify
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.samplers import Passive, Ranking, ReplacementSampler
 from evalsampling.simulation.gain_plan import GainPlanner, plan_gains
+from evalsampling.simulation.selection import Candidates, candidates_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.gains import dcg
 from tests.queries import make_queries
@@ -110,14 +112,9 @@ def test_entries_come_for_every_sampler_measure_and_budget() -> None:
 def test_the_error_is_what_imagined_grades_show() -> None:
     """1,000 evaluations of 30 draws, grades anew in each: within four Monte Carlo errors."""
     plan = planner(Ranking(DCGS, gains=GAINS))
-    queries = ExpectedQueries.read(BATCH, SPEC).queries
+    expected = ExpectedQueries.read(BATCH, SPEC)
+    queries, chances = expected.queries, _chances(expected)
     n, (_, _, depth) = len(QUERIES), queries.lists.place.shape
-    chances = np.zeros((n, int(queries.length.max()) + 1, 3))
-    chances[:, :, 0] = 1.0  # Of no item, whose grade adds nothing.
-    ends = np.append(0, np.cumsum(queries.length))
-    for query, own in enumerate(QUERIES.columns["chances"]):
-        at = queries.place[ends[query] : ends[query + 1]]
-        chances[query, : len(at)] = np.array(own)[at]
     item = np.where(queries.lists.place < 0, chances.shape[1] - 1, queries.lists.place)
     above = np.cumsum(chances, axis=2)[:, :, :-1]
     chance = plan.proposal.cell_probability[np.searchsorted(TABLE.code, CELLS.cell)]
@@ -128,6 +125,84 @@ def test_the_error_is_what_imagined_grades_show() -> None:
         delta = dcg(ranked[:, 0, :depth]) - dcg(ranked[:, 1, :depth])
         drawn = rng.choice(n, 30, p=chance / chance.sum())
         errors.append(np.mean(delta[drawn] / (n * chance[drawn])) - delta.mean())
-    expected = plan.one_draw(DCGS)[1] / np.sqrt(30)
-    assert np.mean(errors) == pytest.approx(0, abs=4 * expected / np.sqrt(1000))
-    assert np.std(errors) == pytest.approx(expected, rel=4 / np.sqrt(2 * 1000))
+    error = plan.one_draw(DCGS)[1] / np.sqrt(30)
+    assert np.mean(errors) == pytest.approx(0, abs=4 * error / np.sqrt(1000))
+    assert np.std(errors) == pytest.approx(error, rel=4 / np.sqrt(2 * 1000))
+
+
+def test_the_wrong_one_of_two_rankers_is_chosen_as_the_normal_distribution_says() -> None:
+    """P = Phi(-|D| sqrt(n) / s); 4,000 imagined estimates, four standard errors of .008."""
+    plan = planner(Ranking(DCGS, gains=GAINS))
+    value, deviation = plan.one_draw(DCGS)
+    (candidates,) = candidates_of([DCGS])
+    assert candidates is not None
+    for draws in (2.0, 8.0):
+        found = plan.select(candidates, [DCGS], draws, 0)
+        expected = stats.norm.cdf(-abs(value) * np.sqrt(draws) / deviation)
+        assert found["selection_error"] == pytest.approx(expected, abs=0.032)
+        assert found["regret"] == pytest.approx(abs(value) * found["selection_error"])
+    nothing = {"selection_error": None, "regret": None}
+    assert plan.select(candidates, [DCGS], None, 0) == nothing
+    assert (
+        planner(Ranking(DCGS, gains=GAINS)).select(
+            Candidates((0,), 1),
+            [difference(GAINS[1], dataclasses.replace(GAINS[1], system=1))],
+            0,
+            0,
+        )
+        == nothing
+    )
+
+
+def test_the_best_of_three_rankers_is_missed_as_imagined_grades_show() -> None:
+    """2,000 evaluations of 25 draws by `active`, grades anew in each: four errors of .011.
+
+    Estimates of so few draws are not quite normal, for which .03 is allowed.
+    """
+    rng = np.random.default_rng(4)
+    third = [[s + rng.normal(0, 0.7) for s in row] for row in QUERIES.columns["new"]]
+    columns = QUERIES.columns | {"third": third}
+    systems = {"new": {"score": "new", "probability": "chances"}, "old": {"score": "old"},
+               "third": {"score": "third"}}  # fmt: skip
+    keys = QUERIES.spec(strata={"leaves": 512}, pool={"systems": systems, "cost": None})
+    spec = EvaluationSpec.from_mapping(keys | {"measure": {"name": "dcg", "cut": 4}}, Path())
+    batch = PoolBatch(pa.record_batch(columns))
+    stratification = stratify([batch], spec)
+    cells = assign_cells(batch, spec, stratification)
+    table = stratification.table(cells.sums())
+    gains = build_gains(spec)
+    pairs = [difference(gains[0], dataclasses.replace(gains[0], system=j)) for j in (1, 2)]
+    moments = GainMoments.of_cells(gains, table)
+    plan = GainPlanner(Ranking(gains[0], gains=gains, variant="active"), table, moments, 0.95)
+    (candidates, _) = candidates_of(pairs)
+    assert candidates is not None
+    found = plan.select(candidates, pairs, 25.0, 0)
+    queries = ExpectedQueries.read(batch, spec)
+    value = np.array([queries.moments.of(pair)[0].mean() for pair in pairs])
+    chance = plan.proposal.cell_probability[np.searchsorted(table.code, cells.cell)]
+    above = np.cumsum(_chances(queries), axis=2)[:, :, :-1]
+    lists, n = queries.queries.lists.place, len(QUERIES)
+    item = np.where(lists < 0, above.shape[1] - 1, lists)
+    wrong = []
+    for _ in range(2000):
+        drawn = rng.choice(n, 25, p=chance / chance.sum())
+        grade = (rng.random((25, above.shape[1], 1)) > above[drawn]).sum(axis=2)
+        ranked = np.take_along_axis(grade[:, None], item[drawn], axis=2)
+        own = np.array([dcg(ranked[:, j]) for j in range(3)])
+        weight = 1 / chance[drawn]
+        estimates = (own[0] - own[1:]) @ weight / weight.sum()
+        wrong.append(candidates.choose(estimates, value).error)
+    assert 0.05 < np.mean(wrong) < 0.6
+    assert found["selection_error"] == pytest.approx(np.mean(wrong), abs=0.044 + 0.03)
+
+
+def _chances(expected: ExpectedQueries) -> np.ndarray:
+    """Chances of the grades of all items as the lists place them, the last for no item."""
+    queries = expected.queries
+    chances = np.zeros((len(QUERIES), int(queries.length.max()) + 1, 3))
+    chances[:, :, 0] = 1.0
+    ends = np.append(0, np.cumsum(queries.length))
+    for query, own in enumerate(QUERIES.columns["chances"]):
+        at = queries.place[ends[query] : ends[query + 1]]
+        chances[query, : len(at)] = np.array(own)[at]
+    return chances

@@ -165,9 +165,10 @@ def test_command_line(
     assert [row["budget"] for row in rows] == [50, 100]
     keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
     keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
-    keys |= {"half_width_low", "half_width_high"}
+    keys |= {"half_width_low", "half_width_high", "selection_error", "regret"}
     assert all(set(row) == keys for row in rows)
     assert all(row["power"] is None for row in rows), "there is nothing to compare"
+    assert all(row["selection_error"] is None for row in rows), "nor to choose from"
     assert not (tmp_path / "here").exists()
     with pytest.raises(SystemExit) as done:
         main(["plan", str(spec), "--half-width", "0"])
@@ -206,6 +207,15 @@ def test_power_of_comparisons(
     assert all(row["measure"] == "accuracy of new against old" for row in rows)
     assert rows[0]["power"] in (0, 1 / 3, 2 / 3, 1)
     assert [row["power"] for row in rows[1::2]] == [0.8, 0.8]
+    assert all(0 <= row["selection_error"] <= 1 and row["regret"] >= 0 for row in rows[::2])
+    assert 6 * rows[0]["selection_error"] == pytest.approx(round(6 * rows[0]["selection_error"]))
+    assert {row[key] for row in rows[1::2] for key in ("selection_error", "regret")} == {None}
+    with pytest.raises(SystemExit):
+        main(["plan", str(spec), "--sampler", "compare", "--budgets", "30", "--repeats", "3"])
+    text = capsys.readouterr().out
+    assert "power  wrong" in text
+    shown = f"{rows[0]['power']:.2f}   {rows[0]['selection_error']:.2f}"
+    assert shown in text
     differ = float(np.mean(columns["new"] != columns["old"]))
     assert rows[1]["budget"] < 1.5 * differ * rows[3]["budget"]
 

@@ -14,6 +14,7 @@ from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from tests.reference import assert_same_tables, reference
 
@@ -33,10 +34,12 @@ def make_rows() -> tuple[pa.Table, Outputs, np.ndarray]:
             "s1": score[:, 1],
             "p0": prediction[:, 0],
             "p1": prediction[:, 1],
+            "part": np.arange(ROWS) % 3,
         }
     )
     probability = np.stack([1 - score, score], axis=2)
-    return table, Outputs(prediction, score, probability), label
+    slices = SliceCodes({"part": ("1",)}, (table["part"].to_numpy() == 1)[:, None].astype(int))
+    return table, Outputs(prediction, score, probability, slices=slices), label
 
 
 def read(directory: Path, files: int, seed: int) -> tuple[KnownPool, EvaluationSpec]:
@@ -63,6 +66,7 @@ def read(directory: Path, files: int, seed: int) -> tuple[KnownPool, EvaluationS
             {"name": "pr_curve", "thresholds": [0.3, 0.62]},
             {"name": "roc_auc", "thresholds": 20},
             "brier",
+            {"name": "recall", "system": "new", "where": {"part": 1}},
         ],
         "strata": {"leaves": 8},
     }
@@ -108,7 +112,7 @@ def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpe
     pool, spec = known
     _, outputs, label = make_rows()
     measures = build_measures(spec, stratify_pool(spec).ranges)
-    assert len(measures) == 15
+    assert len(measures) == 16
     for measure in measures:
         truth = measure.value(measure.loss(outputs, label).mean(axis=0))
         tolerance = 1 / 1024**2 if "brier" in measure.name else 1e-12

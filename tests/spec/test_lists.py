@@ -23,7 +23,6 @@ def test_defaults_are_filled_in_and_read_again() -> None:
     spec = load()
     assert spec.sampler.name == "ranking"
     assert spec.strata.by_features
-    assert spec.row_classes == 1
     assert spec.signature_shape == (1, 2)
     again = EvaluationSpec.from_mapping(spec.to_mapping(), "/nowhere")
     assert again == spec
@@ -41,6 +40,7 @@ def test_defaults_are_filled_in_and_read_again() -> None:
         ({"pool": {"systems": None}}, "pool.systems: missing, with pool.lists"),
         ({"pool": {"score": "new"}}, "pool.score: with pool.lists, rows are queries"),
         ({"pool": {"variance": "v"}}, "pool.variance: with pool.lists, rows are queries"),
+        ({"pool": {"logits": {0: "l"}}}, "pool.logits: with pool.lists, rows are queries"),
         ({"pool": {"systems": {"new": {"score": "new", "prediction": "x"}}}},
          "unknown key pool.systems.new.prediction"),
         ({"pool": {"systems": {f"s{n}": {"score": "new"} for n in range(9)}},
@@ -57,7 +57,7 @@ def test_defaults_are_filled_in_and_read_again() -> None:
         ({"measure": {"name": "dcg", "cut": "all"}}, "measure: dcg: cut must be a whole number"),
         ({"measure": {"name": "dcg", "depth": 3}}, "unknown key measure.depth of dcg"),
         ({"measure": {"name": "dcg", "calibrate": True}}, "measure.calibrate: "),
-        ({"sampler": "ais"}, "sampler: ais: queries are drawn by ranking or passive"),
+        ({"sampler": "ais"}, "sampler: ais: queries are drawn by ranking, passive or"),
         ({"sampler": {"name": "ranking", "variant": "best"}}, "sampler: ranking: variant must be"),
         ({"sampler": {"name": "ranking", "floor": 2}}, "sampler: ranking: floor must be between"),
         ({"sampler": {"name": "ranking", "gains": 2}}, "unknown key sampler.gains of ranking"),

@@ -228,3 +228,13 @@ def test_pooled_signatures_are_described_by_the_most_common() -> None:
     assert members[:, 0].tolist() == [*range(1, 65)]
     np.testing.assert_allclose(share, np.repeat([2 / 74, 1 / 74], [10, 54]))
     assert signatures.slot(np.array([[99, 0], [64, 0], [0, 0]])).tolist() == [1, 1, 0]
+
+
+def test_a_rare_slice_keeps_slots_for_its_commonest_signatures() -> None:
+    """Of ten rows in a thousand nine are alike: with two slots these have one of their own."""
+    prediction = np.array([[0, 0]] * 600 + [[1, 0]] * 390 + [[0, 1]] * 9 + [[1, 1]])
+    counts = count((2, 2), prediction)
+    by_slice = Signatures.most_common((2, 2), counts, 3, slices=1)
+    assert by_slice.kept.tolist() == [0, 1]
+    assert by_slice.slot(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [1, 2, 2]
+    assert Signatures.most_common((2, 2), counts, 3).kept.tolist() == [0, 2]

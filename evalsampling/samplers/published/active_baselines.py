@@ -38,11 +38,13 @@ class ActiveUniformLabels(OptimalImportance):
 
 @dataclasses.dataclass(frozen=True)
 class ActiveCosts(OptimalImportance):
-    """Draws rows by their costs alone: q in proportion to 1 / sqrt(cost)."""
+    """Draws rows, or queries, by their costs alone: q in proportion to 1 / sqrt(cost)."""
 
     delta: float = 0.0
     name = "active_lambda"
     needs_costs = True
+    takes_queries = True
+    trusts_prior = False
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
         """Return q before costs, shape (cells,): uniform over all rows."""

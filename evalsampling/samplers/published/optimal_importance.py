@@ -38,6 +38,7 @@ class OptimalImportance(DeviationSampler):
     smoothing: float = 1.0
     calibration: Calibration = None
     name = "optimal_importance"
+    takes_tags = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""

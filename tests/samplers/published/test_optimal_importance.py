@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.intervals import degrees_of_freedom
 from evalsampling.inference.score_calibration import recalibrated
@@ -21,6 +22,28 @@ def test_proposal_is_proportional_to_the_deviation() -> None:
     size = Deviation.from_cells(FBeta(), table, table.prior, 0.9).of_cells(table, table.prior)
     q = sampler.proposal(table, POOL.start()).cell_probability
     assert q == pytest.approx(size / np.sum(size * table.count))
+
+
+@pytest.mark.parametrize("settings", [{"smoothing": 0.9, "delta": 0.0}, {"smoothing": 0.4}])
+def test_settings_of_the_paper_can_be_chosen(settings: dict[str, float]) -> None:
+    """[Y] eq. 12 to 14 and 53 for F1, row by row from a spec: f = y p, g = (y + p) / 2."""
+    rng = np.random.default_rng(6)
+    p = np.sort(rng.uniform(0.02, 0.98, 200))
+    guess = (p + rng.normal(0, 0.1, 200) > 0.6).astype(int)
+    evaluation = Evaluation.from_arrays(
+        p, guess, sampler={"name": "optimal_importance", **settings},
+        strata={"edges": ((p[1:] + p[:-1]) / 2).tolist()},
+    )  # fmt: skip
+    lam, delta = settings["smoothing"], settings.get("delta", 0.1)
+    chance = lam * p + (1 - lam) * 0.5
+    f = np.sum(chance * guess) / np.sum((chance + guess) / 2)
+    h = np.sqrt(chance * (guess - f * (1 + guess) / 2) ** 2 + (1 - chance) * (f * guess / 2) ** 2)
+    wanted = (1 - delta) * h / h.sum() + delta / 200
+    ids = evaluation.sample(150)
+    history = evaluation.history
+    assert isinstance(evaluation.sampler, OptimalImportance)
+    found = history.rounds[0].probability
+    assert found == pytest.approx(wanted[ids[history.question]], rel=1e-6)
 
 
 @pytest.mark.parametrize("measure", [FBeta(), Accuracy()], ids=lambda m: m.name)

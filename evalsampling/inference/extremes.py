@@ -1,0 +1,118 @@
+"""The least, or the greatest, of a number over slices: its interval from theirs.
+
+The extreme of several estimates has no normal distribution where slices are tied, and no
+derivative. But with limits L_k and U_k of K slices the least number g has
+
+    P(min L_k > g) <= P(L_l > g), l being the least slice: its limit alone has to hold, and
+    P(min U_k < g) <= sum_k P(U_k < g_k): all of them have to hold, by Bonferroni's inequality.
+
+So the lower limits are those of intervals that miss with a probability of alpha / 2, the upper
+ones of intervals that miss with alpha / (2 K). This holds at ties, however the slices' estimates
+correlate, and however an interval divides its error between its ends.
+
+References:
+    R. L. Berger, *Multiparameter hypothesis testing and acceptance sampling*, Technometrics 24,
+    1982 (the first line: an intersection-union test).
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+from evalsampling.inference.intervals import Interval
+from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.results import Estimate, Target, census, undefined
+from evalsampling.measures.extremes import Extreme, Greatest
+
+METHOD = "of-slices"
+"""End of the method of such an interval: ``least-of-slices``."""
+
+
+def levels(confidence: float, slices: int) -> tuple[float, float]:
+    """Return the confidence of the slices' intervals: for the ends near and far.
+
+    The near end, of the least the lower one, is that of which one slice has to hold.
+
+    Args:
+        confidence: of the interval of the extreme, in (0, 1).
+        slices: number of slices.
+    """
+    error = (1 - confidence) / 2
+    return 1 - error, 1 - error / slices
+
+
+def extreme_of(
+    measure: Extreme,
+    target: Target,
+    near: Sequence[Estimate],
+    far: Sequence[Estimate],
+    confidence: float,
+) -> Estimate:
+    """Return the estimate of the extreme of some slices.
+
+    Args:
+        measure: says which extreme.
+        target: the number.
+        near: estimates of the slices, with the intervals that the near end is taken from.
+        far: the same with the intervals of the far end.
+        confidence: in (0, 1).
+    """
+    for one in near:
+        if one.value is None:
+            reason, method = f"{target.title} is undefined: {one.reason}", one.intervals[0].method
+            return undefined(target, confidence, method, reason, warn=bool(one.warnings))
+    pick = max if isinstance(measure, Greatest) else min
+    extreme = pick(near, key=_value)
+    if all(one.intervals[0].method == "census" for one in near):
+        return census(target, _value(extreme), confidence, measure.undefined_without)
+    interval = _interval(measure, near, far)
+    warnings = dict.fromkeys(warning for one in near for warning in one.warnings)
+    if (interval.low, interval.high) == target.bounds and not warnings:
+        whole = "its interval is the whole range of the measure: it takes more labels"
+        warnings[f"{target.title}: {whole}"] = None
+    return dataclasses.replace(
+        extreme,
+        target=target,
+        confidence=confidence,
+        intervals=(interval,),
+        warnings=tuple(warnings),
+        notes=(_note(measure, target, extreme, near),),
+        reliable=all(one.reliable for one in near)
+        and (interval.low, interval.high) != target.bounds,
+        sensitivity=(),
+        without_unmet=None,
+        bias=None,
+    )
+
+
+def _value(estimate: Estimate) -> float:
+    assert estimate.value is not None
+    return estimate.value
+
+
+def _interval(measure: Extreme, near: Sequence[Estimate], far: Sequence[Estimate]) -> Interval:
+    """Return the interval of the extreme."""
+    of_model = any(one.intervals[0].kind == MODEL_BASED for one in near)
+    kind = MODEL_BASED if of_model else near[0].intervals[0].kind
+    if isinstance(measure, Greatest):
+        low, high = max(one.low for one in far), max(one.high for one in near)
+    else:
+        low, high = min(one.low for one in near), min(one.high for one in far)
+    return Interval(low, high, kind, f"{measure.kind}-{METHOD}")
+
+
+def _note(measure: Extreme, target: Target, extreme: Estimate, near: Sequence[Estimate]) -> str:
+    """Return which slice is the extreme one, and which others might be."""
+    others = [
+        one.target.title
+        for one in near
+        if one is not extreme and one.low <= extreme.high and extreme.low <= one.high
+    ]
+    said = f"{target.title}: it is {extreme.target.title}"
+    if not others:
+        return said
+    beyond = "above" if isinstance(measure, Greatest) else "below"
+    return (
+        f"{said}; labels do not tell it apart from {' and '.join(others)}. The {measure.kind} of "
+        f"estimates that are close lies {beyond} the {measure.kind} value on average: go by the "
+        "interval"
+    )

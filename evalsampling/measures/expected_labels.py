@@ -1,0 +1,146 @@
+"""Measures on cells whose rows have any number of many labels: means and variances by label.
+
+In place of codes, `Measure.loss` takes what is expected of the labels: shape (n, 1 + systems,
+labels), the share of rows that have each label, then that have it and are predicted it by each
+system. Losses by label are linear in these, so expected losses are exact. Labels are taken to be
+independent given a row, and in a cell; so variances add up over the labels, in time O(labels).
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    equations 92 to 97 and 119.
+"""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.measures.base import Measure
+from evalsampling.measures.comparisons import systems_of
+from evalsampling.measures.joint import Joint
+from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.outputs import Outputs
+
+_LABELS_AT_A_TIME = 256
+"""Labels whose losses are computed at a time, since each takes a row of all labels."""
+
+
+def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> FloatArray:
+    """Return what is expected of the labels of rows, shape (n, 1 + systems, labels).
+
+    Args:
+        tags: shape (n, systems, labels): which labels each system predicts.
+        probability: shape (n, labels): of each label.
+    """
+    p = probability[:, None]
+    return np.concatenate([p, tags * p], axis=1)
+
+
+def smoothed(expected: FloatArray, tags: FloatArray, weight: float) -> FloatArray:
+    """Return what is expected if every probability p is weight p + (1 - weight) / 2.
+
+    Args:
+        expected: shape (n, 1 + systems, labels).
+        tags: shape (n, systems, labels): shares of rows that are predicted each label.
+        weight: in [0, 1].
+    """
+    even = np.concatenate([np.ones_like(expected[:, :1]), tags], axis=1) / 2
+    return weight * expected + (1 - weight) * even
+
+
+def influence_moments(
+    measure: Measure, outputs: Outputs, expected: FloatArray, risk: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of Dg(risk) l over the labels of each row, shape (n, m) each.
+
+    They are 0 where a component is undefined. Of a row the variance is
+    sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
+    measures of many means). In a cell the systems' predictions are independent given the label.
+
+    Args:
+        measure: the measure, of losses that are linear in each label.
+        outputs: outputs of n rows or cells, with `tags`.
+        expected: shape (n, 1 + systems, labels).
+        risk: R, shape (d,).
+    """
+    if isinstance(measure, Joint):
+        ends = np.cumsum([part.size for part in measure.parts])[:-1]
+        moments = [
+            influence_moments(part, outputs, expected, own)
+            for part, own in zip(measure.parts, np.split(risk, ends), strict=True)
+        ]
+        means, variances = zip(*moments, strict=True)
+        return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
+    slopes = np.nan_to_num(measure.jacobian(risk))
+    loss = measure.loss(outputs, expected)  # type: ignore[arg-type]
+    mean = np.stack([_weighted(loss, slope) for slope in slopes], axis=1)
+    return mean, _variances(measure, outputs, expected, slopes)
+
+
+def _weighted(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the weighted sum of each row's values, to the digit the same in any batch: (n,)."""
+    places = np.flatnonzero(weight)
+    return np.asarray((np.take(values, places, axis=1) * weight[places]).sum(axis=1))
+
+
+def _variances(
+    measure: Measure, outputs: Outputs, expected: FloatArray, slopes: FloatArray
+) -> FloatArray:
+    """Return the variance of Dg l over the labels of each row, shape (n, m), Dg being (m, d)."""
+    assert outputs.tags is not None
+    systems = systems_of(measure)
+    cases = list(itertools.product((False, True), repeat=1 + len(systems)))
+    added = np.stack([_added(measure, slopes, outputs, case) for case in cases])
+    chance = [_chance(outputs.tags, expected, systems, case) for case in cases]
+    variance = np.zeros((len(outputs), len(slopes)))
+    for component in range(len(slopes)):
+        by_case = added[:, component]
+        labels = np.flatnonzero(by_case.any(axis=0))
+        pairs = list(zip(chance, by_case, strict=True))
+        mean = sum(np.take(p, labels, axis=1) * one[labels] for p, one in pairs)
+        squares = sum(_weighted(p, one**2) for p, one in pairs)
+        variance[:, component] = squares - (np.asarray(mean) ** 2).sum(axis=1)
+    return np.maximum(variance, 0.0)
+
+
+def _added(
+    measure: Measure, slopes: FloatArray, outputs: Outputs, case: tuple[bool, ...]
+) -> FloatArray:
+    """Return what each label adds to the components by itself, shape (m, labels).
+
+    Args:
+        measure: the measure.
+        slopes: shape (m, d): its Jacobian.
+        outputs: of the pool, whose numbers of systems and labels count.
+        case: whether a row has the label, then whether each system of the measure predicts it.
+    """
+    assert outputs.tags is not None
+    _, systems, labels = outputs.tags.shape
+    parts = []
+    for begin in range(0, labels, _LABELS_AT_A_TIME):
+        one = np.eye(labels)[begin : begin + _LABELS_AT_A_TIME]
+        tags = np.zeros((len(one), systems, labels))
+        expected = np.zeros((len(one), 1 + systems, labels))
+        expected[:, 0] = case[0] * one
+        for system, predicted in zip(systems_of(measure), case[1:], strict=True):
+            tags[:, system] = predicted * one
+            expected[:, 1 + system] = case[0] * tags[:, system]
+        nothing = np.zeros((len(one), systems))
+        alone = Outputs(nothing.astype(np.int64), nothing, nothing[:, :, None][:, :, :0], tags=tags)
+        parts.append(slopes @ measure.loss(alone, expected).T)
+    return np.concatenate(parts, axis=1)
+
+
+def _chance(
+    tags: FloatArray, expected: FloatArray, systems: Sequence[int], case: tuple[bool, ...]
+) -> FloatArray:
+    """Return the chance of a case of each label, shape (n, labels): see `_added`."""
+    held = expected[:, 0]
+    chance = held if case[0] else 1 - held
+    for system, predicted in zip(systems, case[1:], strict=True):
+        both = expected[:, 1 + system] if case[0] else tags[:, system] - expected[:, 1 + system]
+        of_all = held if case[0] else 1 - held
+        share = np.divide(both, of_all, out=np.zeros_like(held), where=of_all > 0)
+        chance = chance * (share if predicted else 1 - share)
+    return chance

@@ -1,0 +1,125 @@
+"""Several systems that predict numbers: what strata are cut from, and what cells sum up."""
+
+import dataclasses
+
+import numpy as np
+
+from evalsampling.label_spaces.compared_numbers import ComparedNumbers
+from evalsampling.measures.build import build_driver
+from evalsampling.measures.comparisons import Difference, pairs_of, systems_of
+from evalsampling.measures.joint import parts_of
+from evalsampling.measures.regression import MeanAbsoluteError
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.cells import CellGrid, CellTable
+from evalsampling.stats.disagreement import Disagreement
+from evalsampling.stats.outputs import Outputs
+
+ROOT, DISTANCE, VARIANCE = "root", "distance", "variance"
+"""What strata may be cut from: see `ComparedSystems`."""
+
+OF_VALUES = "active_risk"
+"""The variant of the sampler `compare` that draws for the values of systems, not differences."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparedSystems:
+    """What is made of the predictions and variances of several systems.
+
+    Attributes:
+        space: what labels there are.
+        disagreement: of the pairs of systems that the first measure is about.
+        by: what strata are cut from, the mean over the pairs of sqrt(E d^2) or |f_i - f_j|, or the
+            mean of the systems' variances: `ROOT`, `DISTANCE` or `VARIANCE`.
+    """
+
+    space: ComparedNumbers
+    disagreement: Disagreement
+    by: str = ROOT
+
+    @classmethod
+    def of(cls, spec: EvaluationSpec) -> "ComparedSystems | None":
+        """Return what a spec makes of its systems; None if they are not several of numbers."""
+        space = spec.labels.space
+        if not isinstance(space, ComparedNumbers):
+            return None
+        driver = build_driver(spec, [None] * space.systems)
+        parts = parts_of(driver)
+        pairs = pairs_of(driver)
+        systems = sorted({system for part in (pairs or parts) for system in systems_of(part)})
+        places = tuple((pair.first.system, pair.other.system) for pair in pairs)
+        disagreement = Disagreement(tuple(dict.fromkeys(places)), tuple(systems))
+        if not (pairs and _compares(spec, parts)):
+            return cls(space, disagreement, VARIANCE)
+        is_absolute = any(isinstance(pair.first, MeanAbsoluteError) for pair in pairs)
+        return cls(space, disagreement, DISTANCE if is_absolute else ROOT)
+
+    def score_of(self, batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+        """Return what strata are cut from, of the rows of a batch, shape (n,).
+
+        Raises:
+            InputError: naming file, column and row of the first bad value.
+        """
+        rows = LabelColumns.of(batch)
+        codes = [self.space.predictions(rows, system, None) for system in spec.pool.systems]
+        scores = [batch.numbers(str(system.score)) for system in spec.pool.systems]
+        return self._score(np.stack(codes, axis=1), np.stack(scores, axis=1, dtype=np.float64))
+
+    def score(self, outputs: Outputs) -> FloatArray:
+        """Return what strata are cut from, shape (n,), in units of the squared range or range."""
+        return self._score(outputs.prediction, outputs.score)
+
+    def _score(self, codes: IntArray, variances: FloatArray) -> FloatArray:
+        position, variance = self.space.positions(codes), self.space.relative(variances)
+        disagreement = self.disagreement
+        if self.by == VARIANCE:
+            sizes = variance[:, list(disagreement.mixture)]
+        elif self.by == DISTANCE:
+            sizes = disagreement.distance(position)
+        else:
+            sizes = disagreement.root(position, variance)
+        return np.asarray(sizes.mean(axis=1))
+
+    def shares(self, outputs: Outputs) -> FloatArray:
+        """Return what cells sum up, shape (n, columns), in [0, 1]."""
+        position = self.space.positions(outputs.prediction)
+        return self.disagreement.shares(position, self.space.relative(outputs.score))
+
+    def table(self, grid: CellGrid, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
+        """Return the table of the cells that hold rows: see `CellGrid.table`.
+
+        A cell's rows are represented by their mean predictions and variances. Predictions that
+        are in the same order everywhere in a cell stay so.
+
+        Args:
+            grid: the cells that could be.
+            code: shape (cells,).
+            count: shape (cells,): rows.
+            mean: shape (cells, columns): means of `shares`, last of the costs if there are any.
+        """
+        columns = mean.shape[1] - (grid.costs is not None)
+        prior = np.tile(self.space.mixture(self.disagreement.mixture), (len(code), 1))
+        mean_prior = np.concatenate([prior, mean[:, columns:]], axis=1)
+        table = grid.table(code, count, mean_prior, prior.shape[1])
+        position, variance, of_pairs = self.disagreement.means(
+            mean[:, :columns], self.space.systems
+        )
+        own = self.space.own_probabilities()
+        rank, cell = table.outputs.prediction, table.kind_cell
+        outputs = dataclasses.replace(
+            table.outputs,
+            prediction=self.space.codes_at(position)[cell] + rank,
+            score=self.space.absolute(variance)[cell],
+            probability=np.broadcast_to(own, (len(rank), *own.shape)),
+        )
+        return dataclasses.replace(table, outputs=outputs, upper=None, disagreement=of_pairs)
+
+
+def _compares(spec: EvaluationSpec, parts: tuple[object, ...]) -> bool:
+    """Tell whether the sampling of a spec is for differences of systems."""
+    sampler = spec.sampler
+    if sampler.name == "compare":
+        return sampler.parameters.get("variant") != OF_VALUES
+    return any(isinstance(part, Difference) for part in parts)

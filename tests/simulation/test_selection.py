@@ -1,0 +1,116 @@
+"""Choices among systems: by hand, and as often wrong as the binomial distribution says."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evalsampling.measures import (
+    Accuracy,
+    Brier,
+    FalsePositiveRate,
+    FBeta,
+    LogLoss,
+    Measure,
+    PRCurve,
+    difference,
+)
+from evalsampling.samplers import Compare
+from evalsampling.simulation.selection import Candidates, Selection, candidates_of, mean_selection
+from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.spec import RoundSize
+from tests.samplers.pools import make_pool
+
+
+def less(measure: Measure, other: int) -> Measure:
+    return difference(measure, dataclasses.replace(measure, system=other))
+
+
+def choose(estimated: list[float], true: list[float], sign: int = 1) -> Selection:
+    places = tuple(range(len(true)))
+    as_values = [np.array([one]) for one in estimated], [np.array([one]) for one in true]
+    return Candidates(places, sign).select(*as_values)
+
+
+def test_choices_by_hand() -> None:
+    """The first system stands at 0, another one where the first is less than it by so much."""
+    assert choose([0.2], [0.1]) == Selection(0, 0)
+    assert choose([-0.2], [0.1]) == Selection(1, pytest.approx(0.1))
+    assert choose([-0.2], [-0.1], sign=-1) == Selection(0, 0), "of a loss the smaller is better"
+    assert choose([-0.2], [0.1], sign=-1) == Selection(1, pytest.approx(0.1))
+    assert choose([-0.2, -0.3], [-0.25, -0.1]) == Selection(1, pytest.approx(0.15))
+    assert choose([0.1, 0.3], [-0.25, -0.1]) == Selection(1, pytest.approx(0.25))
+
+
+def test_of_systems_that_look_alike_each_is_as_likely_to_be_chosen() -> None:
+    assert choose([0.0], [0.3]) == Selection(0.5, pytest.approx(0.15))
+    assert choose([-0.2, -0.2], [-0.1, -0.4]) == Selection(0.5, pytest.approx(0.15))
+    undefined = choose([float("nan"), -0.9], [0.1, 0.2])
+    assert undefined == Selection(pytest.approx(2 / 3), pytest.approx(0.1))
+
+
+def test_of_systems_that_are_alike_none_is_wrong() -> None:
+    assert choose([-0.2], [0.0]) == Selection(0, 0)
+    assert choose([-0.2, 0.1], [1e-15, 0.3]) == Selection(0, pytest.approx(0))
+
+
+def test_differences_of_one_measure_and_first_system_belong_together() -> None:
+    of_second = difference(Accuracy(system=1), Accuracy(system=2))
+    listed = [
+        Accuracy(),
+        less(Accuracy(), 1),
+        less(Accuracy(), 2),
+        less(Brier(), 1),
+        of_second,
+        less(PRCurve((0.1, 0.5)), 1),
+        less(FalsePositiveRate(), 1),
+        less(LogLoss(), 1),
+        less(FBeta(), 1),
+    ]
+    assert candidates_of(listed) == [
+        None,
+        Candidates((1, 2), 1),
+        Candidates((1, 2), 1),
+        Candidates((3,), -1),
+        Candidates((4,), 1),
+        None,
+        Candidates((6,), -1),
+        Candidates((7,), -1),
+        Candidates((8,), 1),
+    ]
+
+
+def test_means_of_repeats() -> None:
+    assert mean_selection([]) == {"selection_error": None, "regret": None}
+    found = mean_selection([Selection(1, 0.3), Selection(0, 0), Selection(0.5, 0.1)])
+    assert found == {"selection_error": pytest.approx(0.5), "regret": pytest.approx(0.4 / 3)}
+
+
+def test_the_wrong_one_of_two_is_chosen_as_often_as_coins_say() -> None:
+    """Rows that differ favour either system: a coin each. 600 repeats of 15 draws.
+
+    A share of 600 has a standard error of .02 at most, of which three are allowed.
+    """
+    pool = make_pool(6000, 6, seed=3, positive=0.4)
+    rng = np.random.default_rng(5)
+    first = np.where(rng.random(6000) < 0.57, pool.label, 1 - pool.label)
+    second = np.where(rng.random(6000) < 0.6, 1 - first, first)
+    pool = dataclasses.replace(pool, prediction=np.stack([first, second], axis=1))
+    measure = less(Accuracy(), 1)
+    right = pool.outputs.prediction == pool.label[:, None]
+    differs = right[:, 0] != right[:, 1]
+    assert differs.sum() > 2000, "so that hardly any row is drawn twice"
+    better = max(right[differs].mean(axis=0))
+    plan = Plan(
+        budgets=(15,), round_size=RoundSize(15), repeats=600, seed=2, confidence=0.95,
+        divergence=False, assumption_light=False,
+    )  # fmt: skip
+    sampler = Compare(measure, variant="active_neq")
+    (found,) = simulate(pool.known, [sampler], [measure], plan, workers=1)["results"]
+    coins = stats.binom(15, better)
+    expected = coins.cdf(7)
+    assert 0.1 < expected < 0.45
+    assert found["selection_error"] == pytest.approx(expected, abs=0.06)
+    lost = abs(right[:, 0].mean() - right[:, 1].mean())
+    assert found["regret"] == pytest.approx(lost * found["selection_error"])

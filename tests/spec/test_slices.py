@@ -1,0 +1,67 @@
+"""Slices that measures and strata of a spec name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import InputError
+from evalsampling.spec import EvaluationSpec
+
+POOL = {"path": "pool.parquet"}
+
+
+def spec_of(**keys: Any) -> EvaluationSpec:
+    return EvaluationSpec.from_mapping({"pool": POOL, "budget": 10, **keys}, Path())
+
+
+def test_all_that_is_named() -> None:
+    spec = spec_of(
+        measure=[
+            {"joint": [{"name": "recall", "where": {"country": "DE", "new": True}}, "f1"]},
+            {"difference": {"name": "accuracy", "where": {"year": 2024}}},
+            {"least": "precision", "over": {"country": ["FR", "DE"]}},
+        ],
+        strata={"slices": {"year": [2025, None]}},
+    )
+    named = {"year": ("2024", "2025", "null"), "country": ("DE", "FR"), "new": ("true",)}
+    assert spec.named_slices == named
+    assert spec.signature_shape == (2, 4, 3, 2)
+    again = EvaluationSpec.from_mapping(spec.to_mapping(), Path())
+    assert again.to_mapping() == spec.to_mapping()
+    assert again.named_slices == named
+
+
+def test_nothing_is_named_by_default() -> None:
+    spec = spec_of(measure="recall")
+    assert (spec.named_slices, spec.signature_shape) == ({}, (2,))
+    assert "slices" not in spec.to_mapping()["strata"]
+    assert spec.to_mapping()["measure"] == [{"name": "recall"}]
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ({"name": "f1", "where": "DE"}, "measure.where: must be columns with values"),
+        ({"name": "f1", "where": {}}, "measure.where: must be columns with values"),
+        ({"name": "f1", "where": {"a": []}}, "measure.where.a: the list of values is empty"),
+        ({"name": "f1", "where": {"a": [1, "1"]}}, "measure.where.a: 1 is listed twice"),
+        ({"name": "f1", "where": {"a": 1.5}}, "measure.where.a: slices are whole numbers"),
+        ({"least": "f1"}, "measure.over: least needs two slices or more, got None"),
+        ({"greatest": "f1", "over": {"a": "b"}}, "measure.over: greatest needs two slices"),
+        ({"least": "f1", "over": "country"}, "measure.over: list the values of country"),
+        ({"least": {"joint": ["f1"]}, "over": {"a": [1, 2]}}, "measure.least: must be one measure"),
+        ({"least": "f1", "where": {"a": 1}}, "unknown key measure.where"),
+    ],
+)
+def test_bad_slices(measure: Any, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        spec_of(measure=measure)
+    assert str(error.value).startswith(words)
+
+
+def test_slices_of_rankings_drive_nothing() -> None:
+    pool = {**POOL, "lists": {"items": "doc"}, "systems": {"new": {"score": "s"}}}
+    keys = {"labels": {"classes": [0, 1, 2]}, "strata": {"slices": {"market": "de"}}}
+    with pytest.raises(InputError, match=r"measure.where: with pool.lists, slices"):
+        spec_of(pool=pool, **keys)
