@@ -92,6 +92,10 @@ MEANT = {
     ("labels", "space"): "labels of a kind of another package, by name or as `module:object`.",
     ("pool", "variance"): "with `labels.range`: numeric column of the predictive variance of the "
     "label, at least 0; it drives the strata in place of a score.",
+    ("pool", "logits"): "in place of `probability`: a numeric column for each class, made "
+    "probabilities by softmax.",
+    ("pool.systems.old", "logits"): "the same for one system.",
+    ("", "partition"): "columns whose values are the strata, in place of `strata.method`.",
     ("stop", "half_width"): "no further round is drawn once half the width of every interval is at "
     "most this; without it the budget is spent.",
     ("", "stop"): "when no further round is drawn, though the budget is not spent.",

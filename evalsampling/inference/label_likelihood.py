@@ -1,7 +1,7 @@
 """The label likelihood: a test of whether probabilities are good enough to choose rows by.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 2.9 and
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, eq. 2.9 and
     section 4.4.2.
 """
 

@@ -1,7 +1,7 @@
 """Simultaneous comparisons of many systems: which systems beat which.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 3.2.3.
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, section 3.2.3.
     Its range statistic is printed without the root of 2 n, and multiplied where it is to be
     divided by the standard deviation.
     P. A. Games and J. F. Howell, *Pairwise multiple comparison procedures with unequal n's and/or

@@ -1,7 +1,7 @@
 """Calibration of scores on the labels so far, before the next rows are drawn by them.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 4.5
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, section 4.5
     (one-dimensional logistic or isotonic regression on the decision function value).
     R. E. Barlow, D. J. Bartholomew, J. M. Bremner and H. D. Brunk, *Statistical Inference under
     Order Restrictions*, Wiley 1972, section 1.2 (pool adjacent violators).

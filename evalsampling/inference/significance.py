@@ -1,7 +1,7 @@
 """Tests of whether two systems differ, their power and the number of draws they need.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections 3.2.1
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, sections 3.2.1
     and 5.1. Equation 3.24 prints a one-sided probability; the two-sided one is meant.
 """
 

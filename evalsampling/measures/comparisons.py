@@ -4,7 +4,7 @@ Both values come from the same labels, so their errors are correlated; the Jacob
 comparison accounts for it.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 3.2.1
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, section 3.2.1
     and chapter 5.
 """
 

@@ -52,7 +52,7 @@ class FAlpha(Binary, Ratio):
 class FEta(FAlpha):
     """F_eta, another name of F_alpha: eta is alpha, so that 1/2 is F1, 0 recall and 1 precision.
 
-    (C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.26.
+    ([AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.26.
     There F_1 is precision; elsewhere it is F_beta with beta 1, which is F_eta with eta 1/2.)
 
     Attributes:

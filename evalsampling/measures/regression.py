@@ -1,7 +1,7 @@
 """Measures of predicted numbers: means of the error e = f - y, of its square and its size.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.1 and
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, eq. 3.1 and
     corollary 4.3.
 """
 

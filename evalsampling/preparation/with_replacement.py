@@ -9,7 +9,7 @@ Draws come in rounds. All have the same chances, since no label enters them, so 
 rounds are one sample, and a row that an earlier round has met needs no further label.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, theorems 4.1
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, theorems 4.1
     and 4.2.
 """
 

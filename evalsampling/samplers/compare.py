@@ -1,7 +1,7 @@
 """Active comparison of systems: rows are drawn where their labels tell systems apart.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 5;
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 5;
     C. Sawade, N. Landwehr and T. Scheffer, *Active comparison of prediction models*, NIPS 2012.
 """
 

@@ -2,7 +2,8 @@
 
 References:
     W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, theorem 5.6 (Neyman allocation with
-    costs); C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 4.4 (a baseline).
+    costs).
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 4.4 (a baseline).
 """
 
 import abc

@@ -1,7 +1,7 @@
 """Active evaluation and comparison of rankings: queries are drawn by their expected gains.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6;
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6;
     C. Sawade, S. Bickel, T. von Oertzen, T. Scheffer and N. Landwehr, *Active evaluation of ranking
     functions based on graded relevance*, ECML 2012.
 """

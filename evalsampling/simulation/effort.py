@@ -30,7 +30,7 @@ def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) 
         by_cost: whether it is money.
 
     Returns:
-        ``draws``: for money n* (theorem 4.2 of Sawade), for labels the draws that are expected to
+        ``draws``: for money n* ([AE] theorem 4.2), for labels the draws that are expected to
         take that number of distinct rows; ``labels``: expected number of distinct rows; ``cost``:
         their expected cost. All are None for other samplers.
     """

@@ -3,7 +3,7 @@
 Moments of the gains of queries are in the cell table, so no labels need be simulated.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, lemma 3.4 and
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, lemma 3.4 and
     section 5.1.
 """
 

@@ -1,8 +1,8 @@
 """Model selection: how often the system that looks best is not, and what that loses.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 5.4.1:
-    the model selection error.
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section
+    5.4.1: the model selection error.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Costs of labels: classes of rows of about the same cost, and proposals that allow for costs.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section 4.3
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, section 4.3
     (theorem 4.2, lemma 4.2).
     L. V. Kantorovich's inequality, as in G. S. Watson, G. Alpargu and G. P. H. Styan, *Some
     comments on six inequalities associated with the inefficiency of ordinary least squares*, 1997.

@@ -43,8 +43,8 @@ class Proposal:
     def per_cost(self, table: CellTable, history: History) -> "Proposal":
         """Return q / sqrt(cost), normalised: optimal per cost if q is optimal per draw.
 
-        C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. Unchanged if all
-        labels cost the same.
+        [AE] C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. Unchanged if
+        all labels cost the same.
 
         Args:
             table: the cells.

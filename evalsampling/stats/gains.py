@@ -5,7 +5,7 @@ by dynamic programs of polynomial cost in the length of the lists, without divis
 logarithms: nothing overflows, and values that underflow are negligible.
 
 References:
-    C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, chapter 6 and
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, chapter 6 and
     appendix A.1; C. Sawade, S. Bickel, T. von Oertzen, T. Scheffer and N. Landwehr, *Active
     evaluation of ranking functions based on graded relevance*, ECML 2012.
     K. Järvelin and J. Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM

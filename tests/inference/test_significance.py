@@ -49,6 +49,21 @@ def test_power_is_the_integral_of_the_folded_normal(effect: float) -> None:
     assert power(effect, deviation, draws, alpha) == pytest.approx(1 - beta, abs=1e-9)
 
 
+@pytest.mark.parametrize("draws", [1, 20, 5000])
+@pytest.mark.parametrize("deviation", [0.3, 1.0, 4.0])
+def test_less_variance_is_more_power(draws: int, deviation: float) -> None:
+    """Lemma 5.1 for any number of draws: the derivative of beta in sigma, which is above 0.
+
+    sqrt(n) Delta / sigma^2 (phi(z - mu) - phi(z + mu)); another is printed, which is wrong.
+    """
+    effect, step, alpha = 0.05, 1e-5, 0.05
+    location, z = np.sqrt(draws) * effect / deviation, stats.norm.ppf(1 - alpha / 2)
+    slope = location / deviation * (stats.norm.pdf(z - location) - stats.norm.pdf(z + location))
+    more, less = (power(effect, deviation + d, draws, alpha) for d in (-step, step))
+    assert (more - less) / (2 * step) == pytest.approx(slope, rel=1e-4, abs=1e-9)
+    assert slope >= 0
+
+
 @pytest.mark.parametrize("wanted", [0.5, 0.8, 0.99])
 def test_required_draws_have_the_power(wanted: float) -> None:
     """But for the chance to reject on the wrong side, which is below 0.1 % here."""

@@ -222,3 +222,18 @@ def test_least_variance_has_closed_forms(seed: int) -> None:
     precision = value_of(Precision(), outputs, label).item()
     expected = 4 * precision**2 * (1 - precision) ** 2
     assert least_variance(Precision(), outputs, label) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_variance_of_passive_draws_is_that_of_the_examples(seed: int) -> None:
+    """[MR] examples 2 and 3: G (1 - G) of accuracy, and of recall by the share of positives."""
+    outputs, label = make_pool(seed)
+
+    def variance(measure: Measure) -> float:
+        risk = risk_of(measure, outputs, label)
+        return float(np.var(measure.influence(outputs, label, risk)))
+
+    accuracy, recall = (value_of(one, outputs, label).item() for one in (Accuracy(), Recall()))
+    assert variance(Accuracy()) == pytest.approx(accuracy * (1 - accuracy), rel=1e-12)
+    rare = np.mean(label == 1)
+    assert variance(Recall()) == pytest.approx(recall * (1 - recall) / rare, rel=1e-12)

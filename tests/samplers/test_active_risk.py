@@ -30,6 +30,7 @@ from evalsampling.samplers import ActiveRisk, Passive
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
+from tests.compared_numbers import by_row, rows_apart
 from tests.samplers.pools import Pool, make_pool, table_of, with_second_system
 
 
@@ -96,6 +97,28 @@ def test_absolute_loss_in_closed_form() -> None:
     risk = mean * tau.mean()
     g = np.sqrt(tau**2 - 2 * risk * tau * mean + risk**2)
     np.testing.assert_allclose(q, g / g.sum(), rtol=1e-9)
+
+
+def test_squared_loss_where_the_label_s_mean_is_not_the_prediction() -> None:
+    """Corollary 4.3, eq. 4.17: the label is of either system with a half (eq. 5.11).
+
+    Of both systems' squared errors the sum of h counts.
+    """
+    predicted = np.array([[1, 0.5], [2, 2.1], [0, -1], [3, 1]])
+    variance = np.array([[0.2, 0.3], [0.4, 0.1], [0.1, 0.2], [1, 0.5]])
+    pool = rows_apart(
+        predicted.tolist(), variance.tolist(), labels={"range": [-4, 4]}, sampler="active_risk",
+        measure="mse",
+    )  # fmt: skip
+    sampler, h = pool.analysis.sampler, np.zeros(4)
+    assert isinstance(sampler, ActiveRisk)
+    for system in range(2):
+        square = (predicted[:, [system]] - predicted) ** 2
+        risk = np.mean(square + variance)
+        each = (6 * variance - 2 * risk + square) * square + (3 * variance - 2 * risk) * variance
+        h += np.mean(each + risk**2, axis=1)
+    q = by_row(pool, sampler.proposal(pool.table, pool.analysis.history).cell_probability)
+    np.testing.assert_allclose(q, np.sqrt(h) / np.sqrt(h).sum(), rtol=1e-6)
 
 
 def test_equal_variances_are_drawn_evenly() -> None:

@@ -1,7 +1,7 @@
 """Baselines of active evaluation: the optimal design with one of its ingredients taken away.
 
 References:
-    [S] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections
     4.3, 4.4.1 and 6.4; the exponent of active_lambda is that of eq. 4.25.
 """
 

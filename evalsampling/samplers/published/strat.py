@@ -2,8 +2,8 @@
 
 References:
     P. N. Bennett and V. R. Carvalho, *Online stratified sampling: evaluating classifiers at
-    web-scale*, CIKM 2010; C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 4.4.1
-    (the baseline strat).
+    web-scale*, CIKM 2010.
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 4.4.1 (its strat).
 """
 
 import dataclasses
