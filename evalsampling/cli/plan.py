@@ -21,7 +21,10 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     compares = any(row.power is not None for row in result.errors)
     unit = "budget" if result.by_cost else "labels"
     head = ["sampler, measure", unit, "std. error", "half-width"]
-    head += ["power", "wrong"] * compares + ["draws", "labels", "cost"] * result.by_cost
+    chooses = any(row.selection_error is not None for row in result.errors)
+    head += (
+        ["power"] * compares + ["wrong"] * chooses + ["draws", "labels", "cost"] * result.by_cost
+    )
     groups: dict[str, list[list[str]]] = {}
     for row in result.errors:
         cells = [
@@ -32,6 +35,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
         ]
         if compares:
             cells.append("" if row.power is None else f"{row.power:.2f}")
+        if chooses:
             cells.append("" if row.selection_error is None else f"{row.selection_error:.2f}")
         if result.by_cost:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]

@@ -140,8 +140,8 @@ class Numbers(LabelSpace):
                 raise InputError(f"pool.{key}: with labels.range strata are those of pool.variance")
         if without:
             raise InputError(
-                "strata: with labels.range they are cut from pool.variance: no method kd, no "
-                "partition"
+                "strata.method: kd, or a partition: with labels.range strata are those of "
+                "pool.variance"
             )
         if pool.get("systems") is None:
             return pool.text("variance") or "variance"

@@ -116,9 +116,9 @@ def test_the_model_of_the_last_round_is_not_fitted_again(monkeypatch: pytest.Mon
     evaluation.estimate()
     fit, fitted = LabelModel.fit, []
 
-    def counted(*arguments: object) -> LabelModel:
+    def counted(*arguments: object, **named: object) -> LabelModel:
         fitted.append(arguments)
-        return fit(*arguments)  # type: ignore[arg-type]
+        return fit(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(LabelModel, "fit", counted)
     convergence(evaluation.analysis)

@@ -61,10 +61,11 @@ def test_predictions_of_many_labels_are_bits(labels: int) -> None:
         rng.integers(0, 2**62, (30, 2)), rng.normal(size=(30, 2)), np.zeros((30, 2, 0)), tags=tags
     )
     columns = output_columns(outputs)
-    assert output_names(2, labels, tagged=True) == ["prediction.0", "score.0", "prediction.1",
-                                                    "score.1", "tags.0", "tags.1"]  # fmt: skip
+    assert output_names(2, labels, False, {}, tagged=True) == [
+        "prediction.0", "score.0", "prediction.1", "score.1", "tags.0", "tags.1",
+    ]  # fmt: skip
     assert columns["tags.0"].type.byte_width == -(-labels // 8)
-    found = outputs_of_columns(pa.table(columns).slice(3), 2, labels)
+    found = outputs_of_columns(pa.table(columns).slice(3), 2, labels, {})
     np.testing.assert_array_equal(found.tags, tags[3:])
     np.testing.assert_array_equal(found.prediction, outputs.prediction[3:])
     assert found.probability.shape == (27, 2, 0)
