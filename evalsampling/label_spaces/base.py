@@ -142,6 +142,8 @@ class LabelSpace(abc.ABC):
         default_sampler: the sampler of a spec that names none; None for that of classes.
         score_key: key of ``pool`` that names the column that drives the strata.
         system_keys: keys of each system; the first names what `score_key` names of a single one.
+        compared: our name of the space that takes its place where several systems predict; None if
+            it stays.
         has_score: whether a column drives the strata; else what systems predict does.
         rule: the rule by which several votes decide; None if the spec chooses one.
         refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
@@ -159,6 +161,7 @@ class LabelSpace(abc.ABC):
     default_sampler: ClassVar[str | None] = None
     score_key: ClassVar[str] = "score"
     system_keys: ClassVar[tuple[str, ...]] = ("score", "prediction", "probability", "logits")
+    compared: ClassVar[str | None] = None
     has_score: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
     refusal: ClassVar[str] = ""
@@ -213,10 +216,6 @@ class LabelSpace(abc.ABC):
     def is_binary(self) -> bool:
         """Whether a threshold decides, and a column of probabilities tells all."""
         return len(self.outcomes) == 2
-
-    def of_systems(self, systems: int) -> "LabelSpace":
-        """Return the space of a number of systems: the same space, unless overridden."""
-        return self
 
     def signatures(self, systems: int) -> tuple[int, ...]:
         """Return how many predictions of each system cells tell apart."""

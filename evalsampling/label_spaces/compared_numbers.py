@@ -6,7 +6,7 @@ are four errors for each system: code 4 k + e says that the error of system k is
 """
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,11 @@ class ComparedNumbers(Numbers):
 
     has_score: ClassVar[bool] = False
     systems: int = 2
+
+    @classmethod
+    def of(cls, numbers: Numbers, systems: int) -> Self:
+        """Return the same numbers, predicted by several systems."""
+        return cls(numbers.low, numbers.high, systems)
 
     @property
     def outcomes(self) -> tuple[int | str, ...]:

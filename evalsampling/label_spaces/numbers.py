@@ -71,6 +71,7 @@ class Numbers(LabelSpace):
     """
 
     kind: ClassVar[str] = "numbers"
+    compared: ClassVar[str | None] = "compared numbers"
     default_measure: ClassVar[str] = "mse"
     default_sampler: ClassVar[str | None] = "active_risk"
     score_key: ClassVar[str] = "variance"
@@ -148,12 +149,6 @@ class Numbers(LabelSpace):
         if pool.get("variance") is not None:
             raise InputError("pool.variance: with systems, each has a variance of its own")
         return None
-
-    def of_systems(self, systems: int) -> LabelSpace:
-        """Return the space of several systems, if there are several."""
-        from evalsampling.label_spaces.compared_numbers import ComparedNumbers  # is based on this
-
-        return self if systems == 1 else ComparedNumbers(self.low, self.high, systems)
 
     # --- codes and texts
 

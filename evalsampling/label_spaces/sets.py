@@ -60,10 +60,6 @@ class Sets(LabelSpace):
                     f"labels.{key}: with labels.multilabel, sets of labels are the classes"
                 )
         listed = labels.get("multilabel")
-        if isinstance(listed, list) and len(listed) > MOST_LABELS:
-            from evalsampling.label_spaces.tags import Tags  # which is made of sets
-
-            return Tags.read(labels)  # type: ignore[return-value]
         check_labels(listed)
         return cls(tuple(listed))
 

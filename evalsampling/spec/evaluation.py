@@ -13,7 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
-from evalsampling.spec.labels import LabelsSpec, labels_mapping, read_labels
+from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
@@ -194,7 +194,7 @@ class EvaluationSpec:
         labels = read_labels(top.section("labels"), str(directory), of_items)
         strata = read_strata(top, by_numbers=labels.space.tagged and section.get("score") is None)
         pool = read_pool(section, labels, str(directory), strata)
-        labels = dataclasses.replace(labels, space=labels.space.of_systems(len(pool.systems)))
+        labels = dataclasses.replace(labels, space=of_systems(labels.space, len(pool.systems)))
         if labels.space.has_items:
             strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)

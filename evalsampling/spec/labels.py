@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.parameters import construct, name_and_parameters
 from evalsampling.spec.sections import READ_FROM, Section, absolute
@@ -27,10 +28,12 @@ LABEL_SPACES: Registry[Any] = Registry(
         "multilabel": "evalsampling.label_spaces.sets:Sets",
         "range": "evalsampling.label_spaces.numbers:Numbers",
         "grades": "evalsampling.label_spaces.grades:Grades",
+        "tags": "evalsampling.label_spaces.tags:Tags",
+        "compared numbers": "evalsampling.label_spaces.compared_numbers:ComparedNumbers",
     },
     "evalsampling.label_spaces.base:LabelSpace",
 )
-"""What labels may be: our own by the key of ``labels`` that tells them, others by ``space``."""
+"""What labels may be: our own by what the section ``labels`` has, others by ``space``."""
 
 KEYS = (
     "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel", "range",
@@ -138,9 +141,7 @@ def read_space(
         InputError: naming the key that is wrong.
     """
     if of_items or section.get("space") is None:
-        keys = (key for key in ("range", "multilabel") if section.get(key) is not None)
-        maker = LABEL_SPACES["grades" if of_items else next(keys, "classes")]
-        return maker.read(section), None
+        return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None
     for key in ("classes", "positive", "multilabel", "range"):
         if section.get(key) is not None:
             raise InputError(f"labels.{key}: with labels.space, which says what labels there are")
@@ -152,6 +153,27 @@ def read_space(
         )
     maker = LABEL_SPACES.find("labels.space", name, directory)
     return construct("labels.space", maker, name, parameters, {}), {"name": name, **parameters}
+
+
+def _kind(section: Section) -> str:
+    """Return the name of our own space that a section ``labels`` describes."""
+    if section.get("range") is not None:
+        return "range"
+    listed = section.get("multilabel")
+    if isinstance(listed, list) and len(listed) > MOST_LABELS:
+        return "tags"
+    return "classes" if listed is None else "multilabel"
+
+
+def of_systems(space: LabelSpace, systems: int) -> LabelSpace:
+    """Return the space of labels that a number of systems predict.
+
+    It is the same space, unless several predict what cells then know otherwise, as numbers.
+    """
+    if systems == 1 or space.compared is None:
+        return space
+    compared: LabelSpace = LABEL_SPACES[space.compared].of(space, systems)
+    return compared
 
 
 def _rule(section: Section, oracle: str, votes: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.labels import LabelsSpec
+from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import READ_FROM, Section, absolute
@@ -122,7 +122,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         if section.get("prediction") is not None:
             raise InputError("pool.prediction: with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
-        has_score = labels.space.of_systems(len(systems)).has_score
+        has_score = of_systems(labels.space, len(systems)).has_score
         score = score or (systems[0].score if has_score else None)
         probability = probability or systems[0].probability
         if score is None and has_score and strata.by_score:

@@ -5,14 +5,15 @@ from scipy import stats
 
 from evalsampling.label_spaces.compared_numbers import ComparedNumbers
 from evalsampling.label_spaces.numbers import ERRORS, Numbers
+from evalsampling.spec.labels import of_systems
 
 THREE = ComparedNumbers(10, 30, 3)
 
 
 def test_the_space_follows_from_the_number_of_systems() -> None:
     one = Numbers(10, 30)
-    assert one.of_systems(1) is one
-    assert one.of_systems(3) == THREE
+    assert of_systems(one, 1) is one
+    assert of_systems(one, 3) == THREE
     assert THREE.to_mapping() == one.to_mapping()
     assert len(THREE.outcomes) == 12
     assert len(set(THREE.outcomes)) == 12

@@ -203,7 +203,7 @@ def test_growing_rounds() -> None:
         ({"partition": "c"}, "partition: must be a mapping, got 'c'"),
         ({"partition": {"columns": "c"}}, "did you mean partition.column?"),
         ({"partition": {"column": "c"}, "labels": {"range": [0, 1]}},
-         "strata: with labels.range they are cut from pool.variance: no method kd, no partition"),
+         "strata.method: kd, or a partition: with labels.range strata are those of pool.variance"),
         ({"strata": {"edges": [1, 1]}}, "strata.edges: must be strictly increasing"),
         ({"strata": {"edges": []}}, "strata.edges: must be a list of numbers, got []"),
         ({"strata": {"edges": [0, "x"]}}, "strata.edges: must be a number, got 'x'"),
