@@ -236,7 +236,10 @@ class EvaluationSpec:
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
         if self.named_slices and (self.labels.space.has_items or self.labels.space.tagged):
             key = "pool.lists" if self.labels.space.has_items else "more than eight labels"
-            raise InputError(f"measure.where: with {key}, slices (pool.slices) are only reported")
+            raise InputError(
+                f"measure.where, measure.over, strata.slices: with {key}, slices are only "
+                "reported, by pool.slices"
+            )
         if not self.labels.space.has_score and self.strata.edges is not None:
             raise InputError(
                 "strata.edges: strata of several systems that predict numbers are cut from how far "

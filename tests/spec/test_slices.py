@@ -63,5 +63,12 @@ def test_bad_slices(measure: Any, words: str) -> None:
 def test_slices_of_rankings_drive_nothing() -> None:
     pool = {**POOL, "lists": {"items": "doc"}, "systems": {"new": {"score": "s"}}}
     keys = {"labels": {"classes": [0, 1, 2]}, "strata": {"slices": {"market": "de"}}}
-    with pytest.raises(InputError, match=r"measure.where: with pool.lists, slices"):
+    with pytest.raises(InputError, match=r"strata.slices: with pool.lists, slices"):
         spec_of(pool=pool, **keys)
+
+
+def test_of_many_labels_the_key_that_names_a_slice_is_in_the_error() -> None:
+    names = [f"t{i}" for i in range(12)]
+    keys = {"labels": {"multilabel": names}, "measure": "micro_f1"}
+    with pytest.raises(InputError, match=r"measure.over, strata.slices: with more than eight"):
+        spec_of(**keys, strata={"slices": {"country": "IS"}})
