@@ -205,7 +205,7 @@ def labels_of_text(text: str) -> tuple[str, ...]:
             listed = None
         if isinstance(listed, list) and all(isinstance(label, str) for label in listed):
             return tuple(listed)
-    return () if text == EMPTY else tuple(text.split(JOINT))
+    return () if text == EMPTY else tuple(label.strip() for label in text.split(JOINT))
 
 
 def probabilities_of_sets(single: FloatArray) -> FloatArray:

@@ -73,8 +73,8 @@ def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
     if empty:
         return None, f"{empty[0]} is empty, and others are not"
     for name, value in flags.items():
-        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        if text.lower() not in _FLAGS:
+        text = str(value).lower().removesuffix(".0")  # tables with empty fields hold floats
+        if text not in _FLAGS:
             return None, f"{name} is {value!r}, which is none of: {', '.join(_FLAGS)}"
-        holds[name.removeprefix(FLAG)] = _FLAGS[text.lower()]
+        holds[name.removeprefix(FLAG)] = _FLAGS[text]
     return tuple(label for label, is_set in holds.items() if is_set), ""

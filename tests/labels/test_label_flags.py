@@ -76,6 +76,11 @@ CSV_LISTS = 'task,label\nt_a,"[""threat"", ""toxic""]"\nt_b,[]\nt_c,"[""insult""
 FORMATS = {
     "csv, a column for each": ("x.csv", CSV_FLAGS.encode()),
     "csv, lists": ("x.csv", CSV_LISTS.encode()),
+    "csv, floats for each": (
+        "x.csv",
+        b"task,label.toxic,label.insult,label.threat\nt_a,1.0,0.0,1.0\nt_b,0.0,0.0,0.0\nt_c,0.0,1.0,0\n",
+    ),
+    "csv, text with spaces": ("x.csv", b"task,label\nt_a,threat + toxic\nt_b,none\nt_c,insult\n"),
     "csv, text": ("x.csv", b"task,label\nt_a,threat+toxic\nt_b,none\nt_c,insult\n"),
     "jsonl, lists": (
         "x.jsonl",
