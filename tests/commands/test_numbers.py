@@ -24,7 +24,7 @@ from tests.jobs import Pool, call
 from tests.spec.specs import parse
 
 ROWS = 800
-MEASURES = ["mse", "rmse", "mae", "mean_error"]
+MEASURES = ["mse", "rmse", "mae", "mean_error", "r2"]
 
 
 def made_up(seed: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,12 +133,13 @@ def test_labels_come_in_every_format(tmp_path: Path, name: str) -> None:
         "rmse": np.sqrt(np.mean(error**2)),
         "mae": np.mean(np.abs(error)),
         "mean_error": np.mean(error),
+        "r2": 1 - np.mean(error**2) / np.var(label),
     }
     for one in result["measures"]:
         # 240 labels: four standard errors.
         off = abs(one["value"] - truth[one["measure"]])
         assert off < 4 * one["standard_error"], one["measure"]
-        is_above_0 = one["measure"] != "mean_error"
+        is_above_0 = one["measure"] not in ("mean_error", "r2")
         assert one["method"] == ("student, logarithm" if is_above_0 else "student")
     assert call("status", tmp_path / "work").status == 0
     assert call("verify", tmp_path / "work").status == 0
