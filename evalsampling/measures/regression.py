@@ -138,8 +138,8 @@ class CoefficientOfDetermination(OfNumbers):
 
     l = [e^2, y, y^2, 1], g(R) = 1 - R1 / (R3 - R2^2 / R4). The 1 makes it a ratio of sums, so that
     weights that do not sum to 1 leave it as it is, and so does the number that y is measured from:
-    the least of the range. [TR] table 2 has the variance of f over that of y, which is R^2 of
-    least-squares fits only.
+    the least of the range. [TR] table 2 has the mean of (f - mean y)^2 over the variance of y,
+    which is R^2 of least-squares fits only.
 
     Of a label that is expected only the error is known: its loss is [e^2, 0, 0, 0]. So R^2 drives
     no sampling.

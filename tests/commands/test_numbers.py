@@ -232,7 +232,7 @@ def test_report(tmp_path: Path) -> None:
     assert "Where labels were spent" not in text
     twin = json.loads(page.with_suffix(".json").read_text())
     assert twin["estimate"] == told
-    assert [len(one["measures"]) for one in twin["rounds"]] == [4, 4]
+    assert [len(one["measures"]) for one in twin["rounds"]] == [5, 5]
     assert twin["bands"] == twin["evaluation"]["classes"] == []
 
 
@@ -288,9 +288,15 @@ def test_simulate_and_plan(tmp_path: Path) -> None:
     spec = tmp_path / "spec.yaml"
     told = call("simulate", spec, "--truth", tmp_path / "truth.parquet", *options).json
     predicted, variance, _ = made_up()
-    assert told["truth"]["mse"] == pytest.approx(np.mean((predicted - label) ** 2))
+    square = np.mean((predicted - label) ** 2)
+    assert told["truth"]["mse"] == pytest.approx(square)
+    assert told["truth"]["r2"] == pytest.approx(1 - square / np.var(label))
     assert {one["sampler"] for one in told["results"]} == set(names)
     assert all(one["rmse"] > 0 for one in told["results"])
+    refused = call("plan", spec, *options)
+    assert refused.status == 1
+    assert "measure: r2 cannot be planned for: no label is expected before it" in refused.err
+    write_job(tmp_path, measure=MEASURES[:-1])
     planned = call("plan", spec, *options).json
     errors = {(one["sampler"], one["measure"]): one["standard_error"] for one in planned}
     # Of normal errors the mean square of 60 has the variance (3 E t^4 - (E t^2)^2) / 60.
