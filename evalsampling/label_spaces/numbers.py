@@ -78,7 +78,7 @@ class Numbers(LabelSpace):
     system_keys: ClassVar[tuple[str, ...]] = ("variance", "prediction")
     rule: ClassVar[str | None] = MEDIAN
     refusal: ClassVar[str] = (
-        "is about classes; with labels.range there are mse, rmse, mae and mean_error"
+        "is about classes; with labels.range there are mse, rmse, mae, r2 and mean_error"
     )
     has_classes: ClassVar[bool] = False
     are: ClassVar[str] = "labels are numbers"

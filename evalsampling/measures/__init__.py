@@ -56,6 +56,7 @@ BY_NAME = Registry(
         "mse": "evalsampling.measures.regression:MeanSquaredError",
         "rmse": "evalsampling.measures.regression:RootMeanSquaredError",
         "mae": "evalsampling.measures.regression:MeanAbsoluteError",
+        "r2": "evalsampling.measures.regression:CoefficientOfDetermination",
         "mean_error": "evalsampling.measures.regression:MeanError",
     },
     "evalsampling.measures.base:Measure",

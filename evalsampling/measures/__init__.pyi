@@ -50,6 +50,7 @@ from .loss_matrix import GeneralizedRisk as GeneralizedRisk
 from .loss_matrix import TableRisk as TableRisk
 from .multiclass import F1OfMacroAverages as F1OfMacroAverages
 from .multiclass import WeightedF1 as WeightedF1
+from .regression import CoefficientOfDetermination as CoefficientOfDetermination
 from .regression import MeanAbsoluteError as MeanAbsoluteError
 from .regression import MeanError as MeanError
 from .regression import MeanSquaredError as MeanSquaredError

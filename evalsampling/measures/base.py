@@ -115,6 +115,8 @@ class Measure(abc.ABC):
         greater_is_better: whether systems of greater values are better; None if neither of greater
             nor of smaller ones, as of a bias.
         incomparable: why its values for two systems are not compared; empty if they are.
+        driven_by: name of the measure that rows are drawn for in its place, as its loss cannot be
+            expected of rows without a label; empty if it can.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Measure(abc.ABC):
     scale_free: bool = False
     greater_is_better: bool | None = True
     incomparable: ClassVar[str] = ""
+    driven_by: ClassVar[str] = ""
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

@@ -385,11 +385,20 @@ def check_slices(measure: Measure, spec: EvaluationSpec) -> None:
 
 def thresholded_parts(measure: Measure) -> list[Thresholded]:
     """Return the parts of a measure that look at scores over thresholds."""
-    parts = parts_of(measure)
+    return [part for part in _inner_parts(measure) if isinstance(part, Thresholded)]
+
+
+def not_expected(measure: Measure) -> list[Measure]:
+    """Return the parts of a measure whose loss cannot be expected: see `Measure.driven_by`."""
+    return [part for part in _inner_parts(measure) if part.driven_by]
+
+
+def _inner_parts(measure: Measure) -> list[Measure]:
+    """Return the parts of a measure, each as it is of the whole pool."""
+    parts = parts_of(driven(measure))
     if isinstance(measure, Comparison):
         parts = measure.both.parts
-    inner = [part.measure if isinstance(part, Sliced) else part for part in parts]
-    return [part for part in inner if isinstance(part, Thresholded)]
+    return [part.measure if isinstance(part, Sliced) else part for part in parts]
 
 
 # --- what the measures require of the cells
@@ -461,7 +470,13 @@ def check_measures(spec: EvaluationSpec) -> None:
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")
-    for part in thresholded_parts(build_driver(spec, ranges)):
+    driver = build_driver(spec, ranges)
+    for part in not_expected(driver):
+        raise InputError(
+            f"measure: {part.name} cannot come first, since no label is expected before it is "
+            f"given, only its error: list {part.driven_by} first"
+        )
+    for part in thresholded_parts(driver):
         if part.system or spec.pool.score != spec.pool.systems[0].score:
             raise InputError(
                 f"measure: {part.name} cannot come first: it needs the score that drives the "

@@ -25,6 +25,9 @@ MEANT: Mapping[str, str] = {
     "fpr": "it is false_positive_rate",
     "ppv": "it is precision",
     "positive_predictive_value": "it is precision",
+    "r_squared": "it is r2",
+    "r2_score": "it is r2",
+    "coefficient_of_determination": "it is r2",
     "auc": "roc_auc and average_precision are areas under curves",
 }
 """How to ask for it, by a name that is no measure's, in lower case with underscores."""

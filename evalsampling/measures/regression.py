@@ -1,8 +1,8 @@
-"""Measures of predicted numbers: means of the error e = f - y, of its square and its size.
+"""Measures of predicted numbers: means of the error e = f - y, its square and size, and R^2.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, eq. 3.1 and
-    corollary 4.3.
+    corollary 4.3; [TR] N. Marchant and B. Rubinstein, arXiv:2006.06963, table 2.
 """
 
 import dataclasses
@@ -11,10 +11,14 @@ import math
 import numpy as np
 
 from evalsampling.label_spaces.numbers import ERRORS, FIRST, Numbers
-from evalsampling.measures.base import PREDICTION, Measure, Share
-from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.measures.base import PREDICTION, Measure, Share, takes_columns
+from evalsampling.measures.mean_and_ratio import Mean, divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
+
+_ROUNDING = 1e-12
+"""A variance of labels below this share of their mean square is rounding error: it is computed to
+16 digits, of sums of many rows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,3 +130,58 @@ class MeanError(OfNumbers, Mean):
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return e, shape (n, 1)."""
         return self.error(outputs, label)[:, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class CoefficientOfDetermination(OfNumbers):
+    """R^2 = 1 - sum (y - f)^2 / sum (y - mean y)^2: the share of the labels' variance explained.
+
+    l = [e^2, y, y^2, 1], g(R) = 1 - R1 / (R3 - R2^2 / R4). The 1 makes it a ratio of sums, so that
+    weights that do not sum to 1 leave it as it is, and so does the number that y is measured from:
+    the least of the range. [TR] table 2 has the mean of (f - mean y)^2 over the variance of y,
+    which is R^2 of least-squares fits only.
+
+    Of a label that is expected only the error is known: its loss is [e^2, 0, 0, 0]. So R^2 drives
+    no sampling.
+    """
+
+    name = "r2"
+    driven_by = "mse"
+    incomparable = "systems have the same labels, so compare mse"
+    bounds = (-math.inf, 1.0)
+    scale_free = True
+    greater_is_better = True
+
+    @property
+    def undefined_without(self) -> str:
+        """Labels that differ: without these their variance is 0."""
+        return "labels that differ"
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [e^2, y, y^2, 1], shape (n, 4)."""
+        assert self.numbers is not None
+        is_number = label >= FIRST
+        number = np.where(is_number, label - FIRST, 0) * self.numbers.step
+        return np.stack([self.error(outputs, label) ** 2, number, number**2, is_number], axis=1)
+
+    @takes_columns
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return 1 - R1 / (R3 - R2^2 / R4), shape (1,): NaN where all labels are the same."""
+        return 1 - divide(risk[:1], _spread(risk))
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return [-1, -2 m R1 / S, R1 / S, m^2 R1 / S] / S, shape (1, 4): NaN where S is 0.
+
+        m = R2 / R4 is the mean of the labels, S = R3 - R2^2 / R4 their spread.
+        """
+        spread = _spread(risk)[0]
+        if spread == 0:
+            return np.full((1, 4), np.nan)
+        mean, share = risk[1] / risk[3], risk[0] / spread
+        return np.array([[-1.0, -2 * mean * share, share, mean**2 * share]]) / spread
+
+
+def _spread(risk: FloatArray) -> FloatArray:
+    """Return R3 - R2^2 / R4, shape (1,) or (1, n): 0 where it is no more than rounding error."""
+    spread = risk[2:3] - divide(risk[1:2] ** 2, risk[3:4], 0.0)
+    return np.where(spread > _ROUNDING * risk[2:3], spread, 0.0)

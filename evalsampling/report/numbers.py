@@ -36,6 +36,7 @@ _NAMES = {
     "mse": "MSE",
     "rmse": "RMSE",
     "mae": "MAE",
+    "r2": "R²",
     "roc_auc": "ROC AUC",
     "macro_f1": "Macro F1",
     "micro_f1": "Micro F1",

@@ -52,6 +52,7 @@ _MEANINGS = {
     "mse": "The mean of the squared errors of the predicted numbers.",
     "rmse": "The root of the mean squared error, in the unit of the labels.",
     "mae": "How far the predicted numbers are off on average.",
+    "r2": "The share of the variance of the labels that the predictions explain.",
     "mean_error": "How much too large the predicted numbers are on average.",
 }
 _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_precision", "mcc",

@@ -19,7 +19,7 @@ import scipy
 from evalsampling import samplers
 from evalsampling.errors import InputError
 from evalsampling.inference.class_curves import obstacle
-from evalsampling.measures.build import Range, build_measures
+from evalsampling.measures.build import Range, build_measures, not_expected
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
@@ -130,6 +130,11 @@ def plan(
     measures = build_measures(spec, ranges)
     for requested in measures:
         measure = measure_of(requested)
+        if not_expected(measure):
+            raise InputError(
+                f"measure: {requested.name} cannot be planned for: no label is expected before it "
+                "is given, only its error; leave it out"
+            )
         if measure.looks_at == frozenset({"score"}) and not known_exactly(measure, table):
             raise InputError(
                 f"measure: {requested.name} cannot be planned for: the cells do not tell which "

@@ -24,7 +24,7 @@ from tests.jobs import Pool, call
 from tests.spec.specs import parse
 
 ROWS = 800
-MEASURES = ["mse", "rmse", "mae", "mean_error"]
+MEASURES = ["mse", "rmse", "mae", "mean_error", "r2"]
 
 
 def made_up(seed: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,12 +133,13 @@ def test_labels_come_in_every_format(tmp_path: Path, name: str) -> None:
         "rmse": np.sqrt(np.mean(error**2)),
         "mae": np.mean(np.abs(error)),
         "mean_error": np.mean(error),
+        "r2": 1 - np.mean(error**2) / np.var(label),
     }
     for one in result["measures"]:
         # 240 labels: four standard errors.
         off = abs(one["value"] - truth[one["measure"]])
         assert off < 4 * one["standard_error"], one["measure"]
-        is_above_0 = one["measure"] != "mean_error"
+        is_above_0 = one["measure"] not in ("mean_error", "r2")
         assert one["method"] == ("student, logarithm" if is_above_0 else "student")
     assert call("status", tmp_path / "work").status == 0
     assert call("verify", tmp_path / "work").status == 0
@@ -231,7 +232,7 @@ def test_report(tmp_path: Path) -> None:
     assert "Where labels were spent" not in text
     twin = json.loads(page.with_suffix(".json").read_text())
     assert twin["estimate"] == told
-    assert [len(one["measures"]) for one in twin["rounds"]] == [4, 4]
+    assert [len(one["measures"]) for one in twin["rounds"]] == [5, 5]
     assert twin["bands"] == twin["evaluation"]["classes"] == []
 
 
@@ -287,9 +288,15 @@ def test_simulate_and_plan(tmp_path: Path) -> None:
     spec = tmp_path / "spec.yaml"
     told = call("simulate", spec, "--truth", tmp_path / "truth.parquet", *options).json
     predicted, variance, _ = made_up()
-    assert told["truth"]["mse"] == pytest.approx(np.mean((predicted - label) ** 2))
+    square = np.mean((predicted - label) ** 2)
+    assert told["truth"]["mse"] == pytest.approx(square)
+    assert told["truth"]["r2"] == pytest.approx(1 - square / np.var(label))
     assert {one["sampler"] for one in told["results"]} == set(names)
     assert all(one["rmse"] > 0 for one in told["results"])
+    refused = call("plan", spec, *options)
+    assert refused.status == 1
+    assert "measure: r2 cannot be planned for: no label is expected before it" in refused.err
+    write_job(tmp_path, measure=MEASURES[:-1])
     planned = call("plan", spec, *options).json
     errors = {(one["sampler"], one["measure"]): one["standard_error"] for one in planned}
     # Of normal errors the mean square of 60 has the variance (3 E t^4 - (E t^2)^2) / 60.

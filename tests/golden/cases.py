@@ -310,7 +310,7 @@ def _of_measures() -> Cases:
         **cases,
         "a measure of the user's own": _scored("ais", measure=[own]),
         "measures of numbers": _case(
-            "numbers", NUMBERS, pool=sliced, measure=["mse", "rmse", "mae", "mean_error"]
+            "numbers", NUMBERS, pool=sliced, measure=["mse", "rmse", "mae", "mean_error", "r2"]
         ),
         "measures of label sets by poisson": _case(
             "sets",

@@ -40,7 +40,7 @@ def value_of(measure: Measure, outputs: Outputs, label: np.ndarray) -> np.ndarra
     return measure.value(risk_of(measure, outputs, label))
 
 
-NEEDING_MORE = ("generalized_risk", "mse", "rmse", "mae", "mean_error")
+NEEDING_MORE = ("generalized_risk", "mse", "rmse", "mae", "r2", "mean_error")
 """Weights, or labels that are numbers (tests/measures/test_regression.py)."""
 WEIGHTED = {"weights": [[1, 2, 1], [0.5, 1, 3], [1, 0, 1]]}
 NAMED = {

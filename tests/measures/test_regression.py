@@ -12,6 +12,8 @@ from evalsampling.label_spaces.compared_numbers import ComparedNumbers
 from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
     BY_NAME,
+    CoefficientOfDetermination,
+    Joint,
     MeanAbsoluteError,
     MeanError,
     MeanSquaredError,
@@ -19,7 +21,7 @@ from evalsampling.measures import (
     RootMeanSquaredError,
     difference,
 )
-from evalsampling.measures.build import build_measures
+from evalsampling.measures.build import build_measures, check_measures, not_expected
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
 from tests.spec.specs import parse
@@ -32,6 +34,7 @@ NAMED: dict[str, Measure] = {
         RootMeanSquaredError(KNOWN),
         MeanAbsoluteError(KNOWN),
         MeanError(KNOWN),
+        CoefficientOfDetermination(KNOWN),
     )
 }
 
@@ -53,6 +56,7 @@ def rows(seed: int, count: int = 200) -> tuple[Outputs, np.ndarray, np.ndarray, 
         ("mse", metrics.mean_squared_error),
         ("rmse", metrics.root_mean_squared_error),
         ("mae", metrics.mean_absolute_error),
+        ("r2", metrics.r2_score),
         ("mean_error", lambda label, predicted: np.mean(predicted - label)),
     ],
 )
@@ -89,6 +93,114 @@ def test_root_mean_square_has_its_derivative() -> None:
     assert np.isnan(measure.jacobian(np.zeros(1))).all()
 
 
+# --- R^2
+
+
+def r2_risk(seed: int, weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """The risk of weighted rows, and their R^2 by scikit-learn."""
+    outputs, codes, predicted, label = rows(seed, len(weight))
+    risk = NAMED["r2"].mean_loss(outputs, codes, weight)
+    return risk, metrics.r2_score(label, predicted, sample_weight=weight)
+
+
+def test_r2_is_that_of_weighted_rows_whatever_the_sum_of_their_weights() -> None:
+    weight = np.random.default_rng(8).gamma(0.5, 1.0, 300)
+    for scale in (1.0, 1e-3, 7.0):
+        risk, expected = r2_risk(9, scale * weight)
+        assert NAMED["r2"].value(risk)[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_r2_does_not_change_where_numbers_are_far_from_0() -> None:
+    far = CoefficientOfDetermination(Numbers(1e9, 1e9 + 50))
+    outputs, codes, _, _ = rows(10)
+    weight = np.full(len(codes), 1 / len(codes))
+    values = [
+        measure.value(measure.mean_loss(outputs, codes, weight)) for measure in (far, NAMED["r2"])
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-5)  # a step is 1e-11 in 1e9
+
+
+def test_r2_has_its_jacobian() -> None:
+    """Central differences, and the influence -(e^2 - (1 - r2) (y - m)^2) / S of each row."""
+    measure = NAMED["r2"]
+    outputs, codes, predicted, label = rows(11)
+    risk = measure.mean_loss(outputs, codes, np.full(len(codes), 1 / len(codes)))
+    for place, slope in enumerate(measure.jacobian(risk)[0]):
+        step = 1e-5 * risk[place] * np.eye(4)[place]
+        expected = (measure.value(risk + step) - measure.value(risk - step)) / (2 * step[place])
+        assert slope == pytest.approx(expected[0], rel=1e-6)
+    residual = (label - label.mean()) ** 2
+    r2 = metrics.r2_score(label, predicted)
+    expected = -((predicted - label) ** 2 - (1 - r2) * residual) / residual.mean()
+    np.testing.assert_allclose(measure.influence(outputs, codes, risk)[:, 0], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("number", [0.0, 0.3, 17.7, 50.0])
+def test_r2_is_undefined_without_labels_that_differ(number: float) -> None:
+    measure, weight = NAMED["r2"], np.random.default_rng(12).gamma(1.0, 1.0, 50)
+    outputs, _, _, _ = rows(12, 50)
+    codes = KNOWN.encode(np.full(50, number))
+    for held in (weight, np.eye(50)[0]):
+        risk = measure.mean_loss(outputs, codes, held)
+        assert np.isnan(measure.value(risk)).all()
+        assert np.isnan(measure.jacobian(risk)).all()
+    codes[0] += 1 << 30  # a thousandth of the range
+    assert np.isfinite(measure.value(measure.mean_loss(outputs, codes, weight))).all()
+
+
+def test_r2_knows_the_error_alone_of_a_label_that_is_expected() -> None:
+    outputs, _, _, _ = rows(13, 20)
+    for code in range(4):
+        label = np.full(20, code)
+        expected = np.zeros((20, 4))
+        expected[:, 0] = NAMED["mse"].loss(outputs, label)[:, 0]
+        np.testing.assert_array_equal(NAMED["r2"].loss(outputs, label), expected)
+
+
+def test_r2_of_rows_drawn_for_mse_errs_as_the_delta_method_says() -> None:
+    """400 samples of 300 draws by sqrt(h) of eq. 4.23: bias, and spread by predicted error."""
+    measure = NAMED["r2"]
+    outputs, codes, predicted, label = rows(14, 2000)
+    square = outputs.score[:, 0]
+    chance = np.sqrt((3 * square - 2 * square.mean()) * square + square.mean() ** 2)
+    chance /= chance.sum()
+    rng, errors, deviations = np.random.default_rng(15), [], []
+    for _ in range(400):
+        drawn = rng.choice(2000, 300, p=chance)
+        held, weight = outputs.take(drawn), 1 / chance[drawn]
+        weight /= weight.sum()
+        risk = measure.mean_loss(held, codes[drawn], weight)
+        influence = measure.influence(held, codes[drawn], risk)[:, 0]
+        errors.append(measure.value(risk)[0] - metrics.r2_score(label, predicted))
+        deviations.append(np.sqrt(np.sum((weight * influence) ** 2)))
+    spread = np.std(errors)
+    # The mean of 400 has a standard error of 0.05 of the spread, the spread itself one of 0.035.
+    assert abs(np.mean(errors)) < 0.2 * spread
+    assert np.sqrt(np.mean(np.square(deviations))) == pytest.approx(spread, rel=0.14)
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "r2",
+        {"joint": ["mse", "r2"]},
+        {"name": "r2", "where": {"country": "IS"}},
+        {"least": "r2", "over": {"country": ["DE", "FR"]}},
+    ],
+)
+def test_r2_does_not_come_first(first: Any) -> None:
+    words = "r2 cannot come first, since no label is expected .* list mse first"
+    with pytest.raises(InputError, match=words):
+        check_measures(spec([first, "mae"], range=[0, 50]))
+    check_measures(spec(["mae", first], range=[0, 50]))
+
+
+def test_parts_whose_loss_is_not_expected() -> None:
+    r2 = NAMED["r2"]
+    assert not_expected(Joint((NAMED["mse"], r2))) == [r2]
+    assert not not_expected(NAMED["mse"])
+
+
 def test_losses_of_rows_between_two_variances_are_not_settled() -> None:
     outputs, codes, _, _ = rows(3)
     for measure in NAMED.values():
@@ -115,6 +227,19 @@ def test_built_from_a_spec() -> None:
 def test_measures_go_with_labels(measure: str, labels: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         build_measures(spec(measure, **labels), [(0.0, 1.0)])
+
+
+@pytest.mark.parametrize("kind", ["difference", "ratio"])
+def test_r2_is_not_compared(kind: str) -> None:
+    systems = {name: {"prediction": name, "variance": f"{name}_v"} for name in ("old", "new")}
+    asked = parse(
+        pool={"path": "x", "systems": systems},
+        labels={"range": [0, 50]},
+        measure=["mse", {kind: "r2"}],
+    )
+    words = "r2 cannot be compared: systems have the same labels, so compare mse"
+    with pytest.raises(InputError, match=words):
+        build_measures(asked, [None, None])
 
 
 # --- several systems
