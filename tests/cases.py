@@ -11,6 +11,14 @@ BY_CLASS = {"probability": {y: f"s0.p{y}" for y in range(3)}}
 SCORED = {"score": "s0.score", "prediction": "s0.prediction"}
 
 
+def predicting(systems: int) -> dict[str, Any]:
+    """A pool of systems that predict, cut by the score of the first."""
+    return {
+        "score": "s0.score",
+        "systems": {f"s{n}": {"prediction": f"s{n}.prediction"} for n in range(systems)},
+    }
+
+
 CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     "csf": ({}, {"pool": SCORED, "measure": ["f1", "brier", "accuracy"]}),
     "geometric": (
@@ -125,10 +133,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     "pooled signatures": (
         {"systems": 10},
         {
-            "pool": {
-                "score": "s0.score",
-                "systems": {f"s{n}": {"prediction": f"s{n}.prediction"} for n in range(10)},
-            },
+            "pool": predicting(10),
             "strata": {"leaves": 300},
             "measure": ["f1", {"name": "accuracy", "system": "s4"}],
         },
@@ -155,10 +160,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     "slices that share cells": (
         {"systems": 6},
         {
-            "pool": {
-                "score": "s0.score",
-                "systems": {f"s{n}": {"prediction": f"s{n}.prediction"} for n in range(6)},
-            },
+            "pool": predicting(6),
             "strata": {"leaves": 200},
             "measure": {"name": "f1", "system": "s0", "where": {"city": "Zürich"}},
         },

@@ -5,14 +5,13 @@ import argparse
 from evalsampling.cli.command import Command
 from evalsampling.cli.estimate import estimate_table
 from evalsampling.cli.wording import counted
-from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.weigh import WeighOptions, WeighResult, weigh
 from evalsampling.inference.assumptions import assumed
 from evalsampling.telemetry import logs
 
 
-def _run(arguments: argparse.Namespace) -> WeighResult:
-    result = weigh(read_options(WeighOptions, arguments))
+def _run(options: WeighOptions) -> WeighResult:
+    result = weigh(options)
     for line in result.warnings:
         logs.say(f"warning: {line}")
     for line in result.notes:
@@ -29,4 +28,4 @@ def _text(_: argparse.Namespace, result: WeighResult) -> str:
     return "\n".join([head, *estimate_table(result.measures, kinds)])
 
 
-COMMAND = Command(lambda parser: add_to_command(parser, WeighOptions), _run, _text)
+COMMAND = Command.of(WeighOptions, _run, _text)

@@ -84,8 +84,7 @@ class DrawnRows:
         """The question of each draw, numbered in the order they were asked, shape (draws,)."""
         if self.stochastic:
             return np.arange(len(self.ids))
-        number: dict[Any, int] = {}
-        return np.array([number.setdefault(id, len(number)) for id in self.ids], dtype=np.int64)
+        return _numbered(self.ids)
 
     @functools.cached_property
     def first(self) -> IntArray:
@@ -159,8 +158,7 @@ class DrawnRows:
     @functools.cached_property
     def _rows(self) -> IntArray:
         """A number that identifies the row of each question, shape (questions,)."""
-        number: dict[Any, int] = {}
-        return np.array([number.setdefault(id, len(number)) for id in self.asked], dtype=np.int64)
+        return _numbered(self.asked)
 
     def _words_of(self, missing: IntArray) -> str:
         draw = int(self.first[missing[0]])
@@ -218,6 +216,12 @@ def estimate_drawn_rows(
     drawn = DrawnRows.read(spec, [*rounds] if isinstance(rounds, list | tuple) else [rounds])
     answers = Answers.read(id, label, spec.labels, spec.pool.id)
     return drawn.estimates(drawn.codes(answers), missing_at_random)
+
+
+def _numbered(ids: Sequence[Any]) -> IntArray:
+    """Return a number for each id, shape (n,), from 0 in the order in which they first occur."""
+    number: dict[Any, int] = {}
+    return np.array([number.setdefault(id, len(number)) for id in ids], dtype=np.int64)
 
 
 def _checked(spec: EvaluationSpec, rows: Frame, number: int) -> pa.Table:

@@ -14,7 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.graded import known_outputs
 from evalsampling.evaluation.specs import check_buildable
-from evalsampling.label_spaces.sets import MOST_LABELS
+from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
@@ -83,7 +83,7 @@ class MemoryPool:
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
         if score is not None and "partition" in spec:
             pool.setdefault("score", "score")
-        space, _ = read_space(Section("labels", spec.get("labels", {})), False, "")
+        space = _space_of(spec)
         if space.tagged and score is not None:
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
@@ -244,6 +244,15 @@ def _named(spec: dict[str, Any]) -> dict[str, Any]:
     return named | ({"pool": {**named.get("pool", {}), **of_pool}} if of_pool else {})
 
 
+def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
+    """Return what labels there are, by the keys of a spec.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
+    return read_space(Section("labels", spec.get("labels", {})), of_items, "")[0]
+
+
 def _with_classes(spec: dict[str, Any], named: list[Any]) -> dict[str, Any]:
     """Return a spec with the classes that have a probability, if it names none and they are many.
 
@@ -262,9 +271,8 @@ def _cut_by_columns(
 
     Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
     """
-    many = len(spec.get("labels", {}).get("multilabel", ())) > MOST_LABELS
     cut = "method" in spec.get("strata", {}) or "partition" in spec
-    if many or cut or "systems" in pool:
+    if _space_of(spec, "lists" in pool).tagged or cut or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
     features = list(dict.fromkeys([*pool.get("features", []), *columns]))

@@ -9,6 +9,9 @@ from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
+_LEAST = 1e-9
+"""Least probability of a class, so that no row is out of reach."""
+
 _ROUNDING = 1e-6
 """How far the probabilities of a cell may sum up to something else than 1."""
 
@@ -32,9 +35,7 @@ def is_own(model: object) -> bool:
     return callable(model)
 
 
-def probabilities(
-    key: str, model: OwnModel, table: CellTable, history: History, least: float
-) -> FloatArray:
+def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
     """Return the probability of each label in each cell by an own model, shape (cells, classes).
 
     Args:
@@ -42,7 +43,6 @@ def probabilities(
         model: the model.
         table: the cells.
         history: rounds and labels so far.
-        least: every class gets at least this, so that no row is out of reach.
 
     Raises:
         InputError: if the model fails, or returns no probabilities of this shape.
@@ -56,7 +56,7 @@ def probabilities(
     problem = _problem(values, (len(table), table.classes))
     if problem:
         raise InputError(f"{key}: {problem}")
-    floored: FloatArray = np.maximum(values, least)
+    floored: FloatArray = np.maximum(values, _LEAST)
     return floored / floored.sum(axis=1, keepdims=True)
 
 

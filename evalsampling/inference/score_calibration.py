@@ -24,9 +24,6 @@ CALIBRATIONS = ("logistic", "isotonic")
 Calibration = str | OwnModel | None
 """A name in `CALIBRATIONS`, a model of the user's own, or None for the scores as they are."""
 
-LEAST_PROBABILITY = 1e-9
-"""Least probability of a class by a model of the user's own."""
-
 PSEUDO_LABELS = 30.0
 """Weight of the logistic fit in isotonic regression, in labels spread evenly over the pool.
 
@@ -64,8 +61,7 @@ def recalibrated(
         InputError: if an own model returns no probabilities.
     """
     if calibration is not None and not isinstance(calibration, str):
-        least = LEAST_PROBABILITY
-        return probabilities("sampler.calibration", calibration, table, history, least)
+        return probabilities("sampler.calibration", calibration, table, history)
     if calibration is None or not len(history.labelled):
         return table.prior
     fit = calibrated_prior if calibration == "logistic" else isotonic_prior

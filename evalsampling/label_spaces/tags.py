@@ -30,6 +30,7 @@ from evalsampling.label_spaces.sets import (
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.hashing import hash_integers
+from evalsampling.stats.packed_bits import packed, unpacked
 
 FIRST = 1 << 62
 """Least code of a set: codes below are those of labels, which name columns of probabilities."""
@@ -149,9 +150,9 @@ class Tags(Sets):
     def encode(self, held: BoolArray) -> IntArray:
         """Return the codes of sets, shape (n,), and remember the sets: see `Sets.encode`."""
         codes = self.hashes(held)
-        packed = np.packbits(held, axis=1)
+        data = packed(held)
         first = np.unique(codes, return_index=True)[1]
-        for code, row in zip(codes[first].tolist(), packed[first], strict=True):
+        for code, row in zip(codes[first].tolist(), data[first], strict=True):
             if self.known.setdefault(code, row.tobytes()) != row.tobytes():
                 raise ArithmeticError(f"two sets of labels have the code {code}")
         return codes
@@ -163,10 +164,7 @@ class Tags(Sets):
 
     def holds(self, codes: IntArray) -> BoolArray:
         """Return which labels the sets of codes have, shape (n, labels)."""
-        packed = b"".join(map(self.known.__getitem__, codes.tolist()))
-        width = (len(self.labels) + 7) // 8
-        rows = np.frombuffer(packed, dtype=np.uint8).reshape(len(codes), width)
-        return np.unpackbits(rows, axis=1, count=len(self.labels)).astype(np.bool_)
+        return unpacked(map(self.known.__getitem__, codes.tolist()), len(self.labels))
 
     @functools.cached_property
     def _place(self) -> Mapping[str, int]:

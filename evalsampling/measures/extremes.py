@@ -10,7 +10,7 @@ from evalsampling.measures.base import Component, Measure, Share
 from evalsampling.measures.joint import Joint
 from evalsampling.measures.sliced import Sliced
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.named_slices import Where, described
+from evalsampling.stats.named_slices import Where, as_tuples, described
 from evalsampling.stats.outputs import Outputs
 
 
@@ -40,10 +40,7 @@ class Extreme(Measure):
     def __post_init__(self) -> None:
         """Check the measure and the slices."""
         inner = self.measure
-        over = {
-            column: (values,) if isinstance(values, str) else tuple(values)
-            for column, values in dict(self.over).items()
-        }
+        over = as_tuples(dict(self.over))
         if sum(map(len, over.values())) < 2:
             raise ValueError(f"{self.kind} needs two slices or more, got {dict(self.over)!r}")
         if not isinstance(inner, Measure) or len(inner.components) != 1:

@@ -7,7 +7,7 @@ import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.named_slices import Where, described
+from evalsampling.stats.named_slices import Where, as_tuples, described
 from evalsampling.stats.outputs import Outputs
 
 
@@ -37,10 +37,7 @@ class Sliced(Measure):
         """Check the slice, and name the measure after it."""
         if not isinstance(self.measure, Measure):
             raise TypeError(f"only a measure has slices, got {self.measure!r}")
-        where = {
-            column: (values,) if isinstance(values, str) else tuple(values)
-            for column, values in dict(self.where).items()
-        }
+        where = as_tuples(dict(self.where))
         if not where or not all(where.values()):
             raise ValueError(f"a slice needs columns with values, got {dict(self.where)!r}")
         inner, title = self.measure, described(where)

@@ -7,6 +7,7 @@ from evalsampling.pool.lists import list_names
 from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.packed_bits import packed, unpacked
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 
@@ -73,17 +74,10 @@ def query_names(systems: int, costs: bool = False) -> list[str]:
 
 def _packed(held: BoolArray) -> pa.Array:
     """Return a column of bytes: a bit for each label, the first highest, shape (n, labels)."""
-    rows = np.packbits(held, axis=1)
+    rows = packed(held)
     return pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(rows.shape[1]), len(rows), [None, pa.py_buffer(rows.tobytes())]
     )
-
-
-def _unpacked(column: pa.ChunkedArray, labels: int) -> BoolArray:
-    """Return what `_packed` packed, shape (n, labels)."""
-    rows = np.frombuffer(b"".join(column.to_pylist()), dtype=np.uint8)
-    rows = rows.reshape(len(column), (labels + 7) // 8)
-    return np.unpackbits(rows, axis=1, count=labels).astype(np.bool_)
 
 
 def output_names(
@@ -116,7 +110,8 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
     tags = None
     if f"{TAGS}0" in rows.column_names:
-        tags = np.stack([_unpacked(rows[f"{TAGS}{s}"], classes) for s in range(systems)], axis=1)
+        columns = [rows[f"{TAGS}{s}"].to_pylist() for s in range(systems)]
+        tags = np.stack([unpacked(column, classes) for column in columns], axis=1)
         probability = np.zeros((len(rows), systems, 0))
     else:
         of_system = [

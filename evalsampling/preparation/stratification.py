@@ -159,9 +159,7 @@ class Stratification:
             costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
             partition=leaves.partition,
             parting=leaves.parting,
-            named=spec.named_slices,
-            compared=ComparedSystems.of(spec),
-            labels=spec.labels.space.row_classes if spec.labels.space.tagged else 0,
+            **_by_spec(spec),
         )
 
     @property
@@ -392,10 +390,18 @@ class Stratification:
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
             partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
-            named=spec.named_slices,
-            compared=ComparedSystems.of(spec),
-            labels=spec.labels.space.row_classes if spec.labels.space.tagged else 0,
+            **_by_spec(spec),
         )
+
+
+def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
+    """Return the fields that follow from the spec alone, so that no workspace keeps them."""
+    space = spec.labels.space
+    return {
+        "named": spec.named_slices,
+        "compared": ComparedSystems.of(spec),
+        "labels": space.row_classes if space.tagged else 0,
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -436,7 +442,7 @@ class _Leaves:
         cut, parting = (cut_method(spec), summary.histogram, strata.leaves), None
         try:
             edges = cut_edges(*cut)
-            parting = cut_parting(*cut) if strata.has_own_hierarchy else None
+            parting = cut_parting(*cut, edges) if strata.has_own_hierarchy else None
         except ValueError as error:
             raise InputError(f"strata.method: {strata.method}: {error}") from error
         return cls(edges, parting=parting)

@@ -131,7 +131,7 @@ class AdaptiveImportance(ReplacementSampler):
             by_tree: returns the posterior of the tree in leaves, given the prior there.
         """
         if not isinstance(self.model, str):
-            response = probabilities("sampler.model", self.model, table, history, FLOOR)
+            response = probabilities("sampler.model", self.model, table, history)
             return response, dataclasses.replace(table, prior=response).leaf_prior
         # A class that the prior excludes keeps a small probability.
         posterior = np.maximum(table.leaf_prior, FLOOR)

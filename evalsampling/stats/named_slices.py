@@ -59,6 +59,14 @@ class SliceCodes:
         return inside
 
 
+def as_tuples(where: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return slices with their values as tuples, a single value as a tuple of one."""
+    return {
+        column: (values,) if isinstance(values, str) else tuple(values)
+        for column, values in where.items()
+    }
+
+
 def described(where: Where) -> str:
     """Return a slice in words: ``country=DE|FR, device=phone``."""
     return ", ".join(f"{column}={'|'.join(values)}" for column, values in where.items())

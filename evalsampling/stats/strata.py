@@ -244,13 +244,14 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
     return edges
 
 
-def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int) -> IntArray:
+def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: FloatArray) -> IntArray:
     """Return the level at which each two neighbouring leaves of `cut_edges` part.
 
     Args:
         method: the method.
         counts: scores of the pool.
         leaves: most leaves wanted.
+        edges: what `cut_edges` returned.
 
     Returns:
         Shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
@@ -260,7 +261,6 @@ def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int) -> IntArray
     """
     if not hasattr(method, "order"):
         raise ValueError("it makes no hierarchy of leaves: it has no order of its edges")
-    edges = cut_edges(method, counts, leaves)
     order = np.asarray(method.order(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
     if not np.array_equal(np.sort(order), edges):
         raise ValueError("the order of its edges is not one of the edges that it cuts")

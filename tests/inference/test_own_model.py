@@ -30,7 +30,7 @@ def test_it_gets_the_cells_and_the_labels_of_each() -> None:
         given.append((cells, labels))
         return smoothed(cells, labels)
 
-    found = probabilities("key", model, POOL.table, HISTORY, 1e-9)
+    found = probabilities("key", model, POOL.table, HISTORY)
     [(cells, labels)] = given
     assert cells is POOL.table
     np.testing.assert_array_equal(labels, POOL.seen(POOL.rows(HISTORY, ORDER)))
@@ -42,7 +42,7 @@ def test_every_class_keeps_a_chance() -> None:
     def certain(cells: CellTable, labels: FloatArray) -> FloatArray:
         return np.tile([1.0, 0.0], (len(cells), 1))
 
-    found = probabilities("key", certain, POOL.table, HISTORY, 1e-9)
+    found = probabilities("key", certain, POOL.table, HISTORY)
     np.testing.assert_allclose(found, np.tile([1, 1e-9], (CELLS, 1)), rtol=1e-8)
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-15)
 
@@ -78,5 +78,5 @@ def test_what_is_wrong_is_one_sentence(
     model: Callable[[CellTable, FloatArray], FloatArray], message: str
 ) -> None:
     with pytest.raises(InputError, match=message) as error:
-        probabilities("key", model, POOL.table, HISTORY, 1e-9)
+        probabilities("key", model, POOL.table, HISTORY)
     assert len(str(error.value).splitlines()) == 1

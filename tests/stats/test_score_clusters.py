@@ -98,7 +98,7 @@ def test_edges_have_an_order_and_depend_on_the_set_of_rows(method: object) -> No
     parts = [ScoreCounts.from_scores(part, limit) for part in np.split(scores, [10, 900])]
     for counts in (whole, sum(parts[::-1], start=ScoreCounts.zero(limit))):
         edges = cut_edges(method, counts, 20)  # type: ignore[arg-type]
-        parting = cut_parting(method, counts, 20)  # type: ignore[arg-type]
+        parting = cut_parting(method, counts, 20, edges)  # type: ignore[arg-type]
         assert (len(edges), len(parting)) == (19, 19)
         assert np.sum(parting == 1) == 1
         assert edges.tolist() == cut_edges(method, whole, 20).tolist()  # type: ignore[arg-type]
@@ -123,12 +123,13 @@ def test_an_order_of_other_edges_is_refused() -> None:
         def order(self, scores: object, leaves: int) -> np.ndarray:
             return np.array([1.0])
 
+    edges = cut_edges(AGGLOMERATIVE, counts, 4)
     with pytest.raises(ValueError, match="is not one of the edges"):
-        cut_parting(Wrong(), counts, 4)  # type: ignore[arg-type]
+        cut_parting(Wrong(), counts, 4, edges)  # type: ignore[arg-type]
 
     class Without:
         bins = AGGLOMERATIVE.bins
         cut = AGGLOMERATIVE.cut
 
     with pytest.raises(ValueError, match="it makes no hierarchy of leaves"):
-        cut_parting(Without(), counts, 4)
+        cut_parting(Without(), counts, 4, edges)
