@@ -191,7 +191,7 @@ class Analysis:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
         estimates = self.sampler.estimate(
             self.table,
-            self.history,
+            self.history.ordered,
             self.measures if measures is None else self.chosen(measures),
             self.confidence,
             scope,
@@ -236,7 +236,7 @@ class Analysis:
         """
         if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
             return None
-        stochastic, history = self.sampler.stochastic, self.history
+        stochastic, history = self.sampler.stochastic, self.history.ordered
         if stochastic:
             history = one_answer_a_row(history, self.table.classes)
         return LabelModel.fit(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
@@ -256,7 +256,7 @@ class Analysis:
                 continue
             scope = ReportedDomains(systems=self.scope.systems)
             estimates = self.sampler.estimate(
-                self.table, self.history, pairs, self.confidence, scope
+                self.table, self.history.ordered, pairs, self.confidence, scope
             )
             weighted = self.sampler.weigh(self.table, self.history)
             for part in dict.fromkeys(estimate.target.measure for estimate in estimates):
@@ -283,7 +283,7 @@ class Analysis:
 
     def _default_region(self, measure: Measure) -> Ellipsoid:
         """Return the region that fits the default intervals of a measure on the whole pool."""
-        sampler, now = self.sampler, (self.table, self.history)
+        sampler, now = self.sampler, (self.table, self.history.ordered)
         scope = dataclasses.replace(self.scope, domains=WHOLE_POOL.domains, bands_seed=None)
         model = self.label_model
         estimates = sampler.estimate(*now, [measure], self.confidence, scope, model)

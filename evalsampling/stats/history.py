@@ -43,6 +43,21 @@ class Round:
     cell_probability: FloatArray | None = None
     wanted: int | None = None
 
+    def renumbered(self, place: IntArray) -> "Round":
+        """Return the round with other numbers of questions, its draws ordered by them.
+
+        Args:
+            place: shape (questions,): the new number of each question.
+        """
+        question = place[self.question]
+        order = np.argsort(question, kind="stable")  # the first draw of a row stays the first
+        return dataclasses.replace(
+            self,
+            question=question[order],
+            probability=self.probability[order],
+            new=self.new[order],
+        )
+
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
@@ -57,6 +72,11 @@ class Taken:
     rounds: int
     codes: Mapping[int, int]
     replace: bool
+
+    def renumbered(self, place: IntArray) -> "Taken":
+        """Return the arrival with other numbers of questions; see `Round.renumbered`."""
+        codes = {int(place[key]): code for key, code in self.codes.items()}
+        return dataclasses.replace(self, codes=codes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,6 +190,57 @@ class History:
     def probability(self) -> FloatArray:
         """The probability q of each draw, in order."""
         return np.concatenate([np.zeros(0), *(past.probability for past in self.rounds)])
+
+    @functools.cached_property
+    def ordered(self) -> "History":
+        """The same history, the questions of each round in an order of what is known of them.
+
+        Whoever asked first, or answered first, decides nothing then: estimates add up the same
+        numbers in the same order, so they are equal to the last digit (`stats.labelled_counts`).
+        """
+        order = np.lexsort(self._facts()[::-1])
+        if np.array_equal(order, np.arange(len(self))):
+            return self
+        place = np.empty(len(self), dtype=np.int64)
+        place[order] = np.arange(len(self))
+        ordered = dataclasses.replace(
+            self,
+            cell=self.cell[order],
+            rank=self.rank[order],
+            label=self.label[order],
+            outputs=self.outputs.take(order),
+            slice=self.slice[order],
+            rounds=tuple(past.renumbered(place) for past in self.rounds),
+            corrected={int(place[key]): at for key, at in self.corrected.items()},
+            shares=None if self.shares is None else self.shares[order],
+            answers=None if self.answers is None else self.answers[order],
+            taken=tuple(arrival.renumbered(place) for arrival in self.taken),
+        )
+        ordered.__dict__["ordered"] = ordered
+        return ordered
+
+    def _facts(self) -> list[npt.NDArray[Any]]:
+        """Return what is known of each question, columns of shape (questions,), its round first."""
+        corrected = np.zeros(len(self), dtype=np.int64)
+        corrected[list(self.corrected)] = list(self.corrected.values())
+        columns = [self.met, self.cell, self.label, corrected, *self.outputs.columns]
+        columns += [*self.slice.T, *self.drawn_in.T]
+        columns += [] if self.shares is None else [*self.shares.T]
+        return columns if self.answers is None else [*columns, self.answers]
+
+    @property
+    def drawn_in(self) -> FloatArray:
+        """How often each round drew each row, then with which chance, (questions, 2 rounds).
+
+        No columns if each row was drawn once.
+        """
+        if sum(len(past.question) for past in self.rounds) == len(self):
+            return np.zeros((len(self), 0))
+        facts = np.zeros((len(self), 2, len(self.rounds)))
+        for number, past in enumerate(self.rounds):
+            facts[:, 0, number] = np.bincount(past.question, minlength=len(self))
+            facts[past.question, 1, number] = past.probability
+        return facts.reshape(len(self), 2 * len(self.rounds))
 
     def until_last_answered_round(self) -> "History":
         """Return the history up to the last round that has an answer, or asked nothing."""

@@ -1,6 +1,7 @@
 """Outputs of systems for rows, with the costs of their labels: all but the labels."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,38 @@ class Outputs:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.prediction)
+
+    @property
+    def columns(self) -> list[npt.NDArray[Any]]:
+        """All that the systems say of each row, columns of shape (n,), in a fixed order."""
+        columns = [*self.prediction.T, *self.score.T, *_flat(self.probability)]
+        for part in (self.grades, self.tags):
+            columns += [] if part is None else _flat(part)
+        columns += [] if self.cost is None else [self.cost]
+        return columns if self.slices is None else [*columns, *self.slices.code.T]
+
+    def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
+        """Return outputs like these from their `columns`, and how many columns these are.
+
+        Args:
+            columns: shape (n, at least as many): theirs first.
+        """
+        rows, taken, parts = len(columns), 0, []
+        for part in (self.prediction, self.score, self.probability, self.grades, self.tags):
+            width = 0 if part is None else math.prod(part.shape[1:])
+            own = columns[:, taken : taken + width]
+            parts.append(None if part is None else own.reshape(rows, *part.shape[1:]).astype(part.dtype))
+            taken += width
+        cost = None if self.cost is None else columns[:, taken]
+        taken += self.cost is not None
+        slices = None
+        if self.slices is not None:
+            width = self.slices.code.shape[1]
+            code = columns[:, taken : taken + width].astype(np.int64)
+            slices, taken = SliceCodes(self.slices.named, code), taken + width
+        prediction, score, probability, grades, tags = parts
+        assert prediction is not None and score is not None and probability is not None
+        return Outputs(prediction, score, probability, grades, cost, slices, tags), taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":
         """Return some of the rows, by index or mask."""
@@ -92,6 +125,11 @@ class Outputs:
             joined([part.slices for part in parts if len(part)]),
             np.concatenate(tags) if tags else None,
         )
+
+
+def _flat(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    """Return the columns of values of shape (n, ...)."""
+    return [*values.reshape(len(values), math.prod(values.shape[1:])).T]
 
 
 def _joined_grades(parts: Sequence[Outputs]) -> IntArray | None:

@@ -1,0 +1,156 @@
+"""Estimates from counts of labelled rows, and what a next round would draw by them.
+
+The one step that a combine over labels ends in: counts of any number of labels in, estimates out,
+the same to the last digit as from the labels one by one.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.cautions import cautions
+from evalsampling.evaluation.graded import empty_history
+from evalsampling.inference.changes import Change, change_of
+from evalsampling.preparation.slices import Slices
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.report.numbers import Number
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.finite import finite
+from evalsampling.stats.history import History
+from evalsampling.stats.labelled_counts import LabelledCounts
+from evalsampling.stats.permanent import PermanentNumbers
+from evalsampling.stats.round_chances import RoundChances
+
+
+@dataclasses.dataclass(frozen=True)
+class CountedPool:
+    """A pool of which only the sums over its cells are known: see `analysis.Pool`.
+
+    Attributes:
+        spec: what was asked for.
+        stratification: how rows are cut into cells.
+        table: the cell table of the pool.
+    """
+
+    spec: EvaluationSpec
+    stratification: Stratification
+    table: CellTable
+    slices: Slices = Slices()
+
+    @classmethod
+    def of_sums(
+        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
+    ) -> "CountedPool":
+        """Return the pool with given sums over its cells."""
+        return cls(spec, stratification, stratification.table(sums))
+
+    def numbers(self) -> PermanentNumbers:
+        """Return the permanent random numbers that are known: none."""
+        return PermanentNumbers(np.zeros(0, dtype=np.int64), np.zeros(0), self.table.count)
+
+
+@dataclasses.dataclass(frozen=True)
+class CountedEstimates:
+    """What counts of labelled rows say.
+
+    Attributes:
+        rows: of the pool, or of the part of a stream.
+        drawn: rows that were sampled.
+        labels: rows of these with a label.
+        rejects: answers that do not count.
+        measures: the estimates, those of `estimate --json`.
+        warnings: what a reader must know before trusting the intervals.
+        changes: of the default numbers, since the part of the stream before; empty if there is
+            none, or it has no labels.
+    """
+
+    rows: int
+    drawn: int
+    labels: int
+    rejects: int
+    measures: tuple[Number, ...]
+    warnings: tuple[str, ...]
+    changes: tuple[Change, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the estimates as plain values; a number that JSON does not have is None."""
+        return dict(finite(dataclasses.asdict(self)))
+
+
+def analysis_of(
+    analysis: Analysis, counts: LabelledCounts, rounds: Sequence[RoundChances]
+) -> Analysis:
+    """Return the analysis of a pool, none of whose rounds it knows yet, with those of counts.
+
+    Args:
+        analysis: of the pool before the first round.
+        counts: of the rows of the rounds.
+        rounds: what is known of each round beside its rows.
+
+    Raises:
+        ValueError: as `LabelledCounts.history` says.
+    """
+    return analysis.with_history(counts.history(analysis.table, rounds, nothing_drawn(analysis)))
+
+
+def nothing_drawn(analysis: Analysis) -> History:
+    """Return the history of a pool before its first round, with the kinds of its outputs."""
+    assert analysis.spec is not None
+    none = analysis.table.outputs.take(np.zeros(0, dtype=np.int64))
+    return dataclasses.replace(empty_history(analysis.spec, analysis.table), outputs=none)
+
+
+def next_chances(analysis: Analysis, new_rows: int, budget: int | None = None) -> RoundChances:
+    """Return the chances of the next round, as `sample` would draw it now.
+
+    Args:
+        analysis: of the pool with all rounds and labels so far.
+        new_rows: rows wanted.
+        budget: most rows, whatever is wanted.
+
+    Raises:
+        ValueError: if the sampler's rounds are no samples without replacement with known chances.
+    """
+    table, sampler = analysis.table, analysis.sampler
+    drawn = dataclasses.replace(analysis, numbers=None).with_round(new_rows, budget).history
+    last = drawn.rounds[-1]
+    if sampler.with_replacement or sampler.queries_ranks or last.cell_probability is None:
+        raise ValueError(
+            f"sampler {sampler.name}: its rounds are not drawn row by row; take calibrated, or "
+            "poisson"
+        )
+    wanted = new_rows if last.wanted is None else last.wanted
+    return RoundChances.of_pool(
+        table.code, table.count, last.cell_probability, wanted, last.posterior
+    )
+
+
+def estimated(
+    analysis: Analysis, rejects: int = 0, before: Analysis | None = None
+) -> CountedEstimates:
+    """Return what an analysis says of its measures.
+
+    Args:
+        analysis: with all rounds and labels.
+        rejects: answers that do not count.
+        before: analysis of the part of a stream before this one, if there is one.
+    """
+    estimates, history = analysis.estimate(), analysis.history
+    changes: list[Change] = []
+    if before is not None and len(before.history.labelled) and len(history.labelled):
+        pairs = zip(before.estimate(), estimates, strict=True)
+        changes = [change for pair in pairs if (change := change_of(*pair)) is not None]
+    drawn, labels = len(history), len(history.labelled)
+    return CountedEstimates(
+        rows=analysis.table.rows,
+        drawn=drawn,
+        labels=labels,
+        rejects=rejects,
+        measures=tuple(Number.of(estimate) for estimate in estimates),
+        warnings=tuple(cautions(analysis, estimates, drawn - labels)),
+        changes=tuple(changes),
+    )

@@ -1,0 +1,192 @@
+"""Counts of labelled rows that are alike: all that an estimate needs of labels, as a sum.
+
+Rows of one cell with the same outputs, drawn by the same rounds, are alike in all that estimates
+and samplers look at. So how many there are of each kind, by label, says everything: label counts by
+leaf and cell, weighted sums, and what the model of the labels is fitted to. Counts are whole
+numbers, so their sums depend on no order and no division of the labels.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.history import History, Round
+from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.round_chances import RoundChances
+
+_PLACES = 3
+"""Columns before those of the outputs: round, cell, label."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledCounts:
+    """How many rows of each kind rounds have drawn: a mergeable state.
+
+    Attributes:
+        facts: shape (kinds, columns), distinct rows: the round that drew it first, from 0; the
+            code of its cell; its label, `NO_LABEL` without one; `Outputs.columns`; codes of slices;
+            `History.drawn_in`. Of pools without a row yet it has no columns.
+        count: shape (kinds,), int64: rows of each kind.
+    """
+
+    facts: FloatArray
+    count: IntArray
+
+    @classmethod
+    def none(cls) -> "LabelledCounts":
+        """Return the counts of no rows."""
+        return cls(np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+
+    @classmethod
+    def of_rows(
+        cls,
+        round: IntArray,
+        code: IntArray,
+        label: IntArray,
+        outputs: Outputs,
+        slice: IntArray,
+        drawn_in: FloatArray,
+    ) -> "LabelledCounts":
+        """Return the counts of n rows.
+
+        Args:
+            round: shape (n,): the round that drew each first, from 0.
+            code: shape (n,): codes of cells.
+            label: shape (n,): class codes, `NO_LABEL` without a label.
+            outputs: outputs for the rows.
+            slice: shape (n, slice columns): codes of their values.
+            drawn_in: shape (n, columns): see `History.drawn_in`.
+        """
+        columns = [round, code, label, *outputs.columns, *slice.T, *drawn_in.T]
+        facts = np.stack(columns, axis=1).astype(np.float64)
+        return cls._merged(facts, np.ones(len(facts), dtype=np.int64))
+
+    @classmethod
+    def of_history(cls, history: History, table: CellTable) -> "LabelledCounts":
+        """Return the counts of the rows of a history, each of which has one label at most."""
+        return cls.of_rows(
+            history.met,
+            table.code[history.cell],
+            history.label,
+            history.outputs,
+            history.slice,
+            history.drawn_in,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return int(self.count.sum())
+
+    def __add__(self, other: "LabelledCounts") -> "LabelledCounts":
+        """Return the counts of the rows of both."""
+        if not len(self.count) or not len(other.count):
+            return other if len(other.count) else self
+        facts = np.concatenate([self.facts, other.facts])
+        return self._merged(facts, np.concatenate([self.count, other.count]))
+
+    @classmethod
+    def sum(cls, parts: Sequence["LabelledCounts"]) -> "LabelledCounts":
+        """Return the counts of the rows of all parts, merged once."""
+        parts = [part for part in parts if len(part.count)]
+        if not parts:
+            return cls.none()
+        facts = np.concatenate([part.facts for part in parts])
+        return cls._merged(facts, np.concatenate([part.count for part in parts]))
+
+    @classmethod
+    def _merged(cls, facts: FloatArray, count: IntArray) -> "LabelledCounts":
+        # As bits, so that a probability that is not known equals itself.
+        first, place = distinct_rows(np.ascontiguousarray(facts).view(np.int64))
+        counts = np.zeros(len(first), dtype=np.int64)
+        np.add.at(counts, place, count)
+        return cls(facts[first], counts)
+
+    @functools.cached_property
+    def labelled(self) -> int:
+        """Number of rows with a label."""
+        return int(self.count[self.facts[:, 2] >= 0].sum()) if len(self.count) else 0
+
+    def history(self, table: CellTable, rounds: Sequence[RoundChances], empty: History) -> History:
+        """Return the history of the rows, ordered as `History.ordered` orders it.
+
+        Ranks of rows number those of a cell, in any order: nothing tells them apart.
+
+        Args:
+            table: the cells, among them those of all rows.
+            rounds: what is known of each round beside its rows.
+            empty: history of the same pool without a round, which says what is known of rows.
+
+        Raises:
+            ValueError: if a row is of a cell that the table does not have, or of a round that is
+                not given.
+        """
+        if not len(self.count):
+            rows = np.zeros((0, _PLACES + len(empty.outputs.columns) + empty.slice.shape[1]))
+        else:
+            order = np.lexsort(self.facts.T[::-1])
+            rows = np.repeat(self.facts[order], self.count[order], axis=0)
+        met, code, label = (rows[:, place].astype(np.int64) for place in range(_PLACES))
+        cell = np.minimum(np.searchsorted(table.code, code), len(table) - 1)
+        if np.any(table.code[cell] != code):
+            raise ValueError("a row is of a cell that the pool does not have")
+        if len(met) and met.max() >= len(rounds):
+            raise ValueError(f"a row is of round {met.max() + 1}, {len(rounds)} are given")
+        outputs, end = empty.outputs.of_columns(rows[:, _PLACES:])
+        end += _PLACES
+        slices = empty.slice.shape[1]
+        history = dataclasses.replace(
+            empty,
+            cell=cell,
+            rank=_numbered(cell, len(table)),
+            label=label,
+            outputs=outputs,
+            slice=rows[:, end : end + slices].astype(np.int64),
+            rounds=tuple(
+                _round(number, met, rows[:, end + slices :], chances, table, cell)
+                for number, chances in enumerate(rounds)
+            ),
+        )
+        return history.ordered
+
+
+def _numbered(cell: IntArray, cells: int) -> IntArray:
+    """Return a number of each row within its cell, from 0."""
+    order = np.argsort(cell, kind="stable")
+    begin = np.searchsorted(cell[order], np.arange(cells))
+    rank = np.empty(len(cell), dtype=np.int64)
+    rank[order] = np.arange(len(cell)) - begin[cell[order]]
+    return rank
+
+
+def _round(
+    number: int,
+    met: IntArray,
+    drawn_in: FloatArray,
+    chances: RoundChances,
+    table: CellTable,
+    cell: IntArray,
+) -> Round:
+    """Return one round of a history, its draws ordered by question, those that ask first."""
+    chance = chances.of_cells(table.code)
+    question = np.flatnonzero(met == number)
+    probability, times = chance[cell[question]], np.ones(len(question), dtype=np.int64)
+    if drawn_in.shape[1]:
+        half = drawn_in.shape[1] // 2
+        question = np.flatnonzero(drawn_in[:, number])
+        times = drawn_in[question, number].astype(np.int64)
+        probability = drawn_in[question, half + number]
+    draws = np.repeat(question, times)
+    new = np.diff(draws, prepend=-1) > 0
+    return Round(
+        question=draws,
+        probability=np.repeat(probability, times),
+        new=new & (met[draws] == number),
+        posterior=chances.posterior,
+        cell_probability=chance,
+        wanted=chances.wanted,
+    )

@@ -1,0 +1,133 @@
+"""Chances of a round: how likely it takes a row of each cell, whichever rows there are.
+
+A row is in the round if its permanent random number is between two bounds of its cell. So a row
+alone says whether it is drawn, on any worker, in any order, and rows that come later have the
+chances that rows had before.
+
+References:
+    K. R. W. Brewer, L. J. Early and S. F. Joyce, *Selecting several samples from a single
+    population*, Australian Journal of Statistics 14, 1972 (permanent random numbers).
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.inclusion import water_fill
+
+
+@dataclasses.dataclass(frozen=True)
+class RoundChances:
+    """What is known of a round beside its rows.
+
+    Attributes:
+        code: shape (cells,), ascending: codes of the cells of the pool it was designed for.
+        chance: shape (cells,), in [0, 1]: chance of a row of each cell that no earlier round had
+            drawn; of rounds with replacement, that of one draw.
+        elsewhere: chance of a row of any other cell, in [0, 1].
+        wanted: number of new rows asked for; None if it is not known.
+        posterior: shape (leaves, classes): model behind the round, if there is one.
+    """
+
+    code: IntArray
+    chance: FloatArray
+    elsewhere: float
+    wanted: int | None = None
+    posterior: FloatArray | None = None
+
+    @classmethod
+    def of_pool(
+        cls,
+        code: IntArray,
+        count: IntArray,
+        chance: FloatArray,
+        wanted: int | None = None,
+        posterior: FloatArray | None = None,
+    ) -> "RoundChances":
+        """Return the chances of a round of a pool; rows of other cells get the mean chance.
+
+        Args:
+            code: shape (cells,), ascending: codes of the cells.
+            count: shape (cells,): rows of each.
+            chance: see the attribute.
+            wanted: see the attribute.
+            posterior: see the attribute.
+        """
+        mean = float(count @ chance) / max(int(count.sum()), 1)
+        return cls(code, chance, min(mean, 1.0), wanted, posterior)
+
+    def of_cells(self, code: IntArray) -> FloatArray:
+        """Return the chance of a row of each of some cells, shape (n,).
+
+        Args:
+            code: shape (n,): codes of the cells.
+        """
+        if not len(self.code):
+            return np.full(len(code), self.elsewhere)
+        place = np.minimum(np.searchsorted(self.code, code), len(self.code) - 1)
+        return np.where(self.code[place] == code, self.chance[place], self.elsewhere)
+
+    def scaled(self, code: IntArray, count: IntArray, expected: float) -> "RoundChances":
+        """Return chances in the same proportions by which a pool has an expected number of rows.
+
+        min(1, kappa chance), kappa such that their sum over the pool is that number; rows of cells
+        that it does not have get kappa times their chance too.
+
+        Args:
+            code: shape (cells,), ascending: codes of the cells of the pool.
+            count: shape (cells,): rows of each.
+            expected: number of rows wanted, above 0.
+        """
+        codes = np.union1d(self.code, code)
+        rows = np.zeros(len(codes), dtype=np.int64)
+        rows[np.searchsorted(codes, code)] = count
+        size = np.append(self.of_cells(codes), self.elsewhere)
+        chance = water_fill(size, np.append(rows, 0), expected)
+        return RoundChances(codes, chance[:-1], float(chance[-1]), round(expected), self.posterior)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the chances as plain values, for JSON."""
+        return {
+            "cells": self.code.tolist(),
+            "chance": self.chance.tolist(),
+            "elsewhere": self.elsewhere,
+            "wanted": self.wanted,
+            "posterior": None if self.posterior is None else self.posterior.tolist(),
+        }
+
+    @classmethod
+    def from_mapping(cls, content: dict[str, Any]) -> "RoundChances":
+        """Return the chances that `to_mapping` made plain values of."""
+        posterior = content["posterior"]
+        return cls(
+            np.array(content["cells"], dtype=np.int64),
+            np.array(content["chance"], dtype=np.float64),
+            float(content["elsewhere"]),
+            content["wanted"],
+            None if posterior is None else np.array(posterior, dtype=np.float64),
+        )
+
+
+def taken_by_last(
+    rounds: Sequence[RoundChances], code: IntArray, number: FloatArray
+) -> tuple[BoolArray, FloatArray]:
+    """Return which rows the last of some rounds takes, and the chance that it had, shape (n,) each.
+
+    A row that an earlier round takes is none of the last one's.
+
+    Args:
+        rounds: the rounds in order, at least one, of samplers without replacement.
+        code: shape (n,): code of the cell of each row.
+        number: shape (n,), in [0, 1): permanent random numbers of the rows.
+    """
+    missed = np.ones(len(code))
+    for earlier in rounds[:-1]:
+        missed *= 1 - earlier.of_cells(code)
+    below = 1 - missed
+    beyond = np.maximum(number - below, 0.0)
+    share = np.divide(beyond, missed, out=np.zeros(len(code)), where=missed > 0)
+    chance = rounds[-1].of_cells(code)
+    return (number >= below) & (share < chance), chance
