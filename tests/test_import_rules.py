@@ -20,10 +20,10 @@ ORDER = (
     {"pool", "measures"},
     {"labels"},
     {"inference", "preparation"},
-    {"samplers", "transforms", "report"},
+    {"samplers", "report"},
     {"evaluation"},
     {"simulation", "workspace"},
-    {"commands"},
+    {"commands", "transforms"},
     {"notebook"},
     {"cli"},
 )
@@ -44,7 +44,7 @@ NARROWER = {
     # What a reader is shown knows results, and nothing of where they come from.
     "report": {"errors", "parts", "stats", "inference"},
     "preparation": ROWS | STATISTICS | {"pool"},
-    "transforms": ROWS | STATISTICS | {"pool", "preparation"},
+    "transforms": ROWS | STATISTICS | {"pool", "preparation", "labels", "evaluation", "workspace"},
 }
 """Rooms that may import less than their place in the order allows."""
 

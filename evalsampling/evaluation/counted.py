@@ -17,6 +17,7 @@ from evalsampling.inference.changes import Change, change_of
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
+from evalsampling.samplers.base import Sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.finite import finite
@@ -104,6 +105,19 @@ def nothing_drawn(analysis: Analysis) -> History:
     return dataclasses.replace(empty_history(analysis.spec, analysis.table), outputs=none)
 
 
+def check_draws_by_row(sampler: Sampler) -> None:
+    """Check that chances of cells, and the numbers of rows, say which rows a sampler draws.
+
+    Raises:
+        ValueError: if not.
+    """
+    if sampler.with_replacement or sampler.queries_ranks:
+        raise ValueError(
+            f"sampler {sampler.name} does not draw row by row; take calibrated, or poisson, or "
+            "draw its rounds by the command sample"
+        )
+
+
 def next_chances(analysis: Analysis, new_rows: int, budget: int | None = None) -> RoundChances:
     """Return the chances of the next round, as `sample` would draw it now.
 
@@ -111,18 +125,11 @@ def next_chances(analysis: Analysis, new_rows: int, budget: int | None = None) -
         analysis: of the pool with all rounds and labels so far.
         new_rows: rows wanted.
         budget: most rows, whatever is wanted.
-
-    Raises:
-        ValueError: if the sampler's rounds are no samples without replacement with known chances.
     """
-    table, sampler = analysis.table, analysis.sampler
+    table = analysis.table
     drawn = dataclasses.replace(analysis, numbers=None).with_round(new_rows, budget).history
     last = drawn.rounds[-1]
-    if sampler.with_replacement or sampler.queries_ranks or last.cell_probability is None:
-        raise ValueError(
-            f"sampler {sampler.name}: its rounds are not drawn row by row; take calibrated, or "
-            "poisson"
-        )
+    assert last.cell_probability is not None
     wanted = new_rows if last.wanted is None else last.wanted
     return RoundChances.of_pool(
         table.code, table.count, last.cell_probability, wanted, last.posterior

@@ -73,7 +73,7 @@ def change_of(before: Estimate, after: Estimate) -> Change | None:
 
 def _statement(title: str, difference: float, low: float, high: float) -> str:
     """Return the change in a sentence."""
-    size = f"{abs(difference):.3g} ({low:+.3g} to {high:+.3g})"
+    ends = f"({low:+.3g} to {high:+.3g})"
     if low <= 0 <= high:
-        return f"{title}: no change that the labels show, {difference:+.3g} ({low:+.3g} to {high:+.3g})"
-    return f"{title} {'rose' if low > 0 else 'fell'} by {size}"
+        return f"{title}: the labels show no change, {difference:+.3g} {ends}"
+    return f"{title} {'rose' if low > 0 else 'fell'} by {abs(difference):.3g} {ends}"

@@ -189,7 +189,7 @@ def _table(
     if _ID not in header:
         header = [_ID if name == own else name for name in header]
     _check_columns(path, header, is_splink)
-    return header, splink.read_row if is_splink else _vote
+    return header, splink.read_row if is_splink else vote_of
 
 
 def _read_jsonl(
@@ -225,7 +225,7 @@ def _read_jsonl(
         labelled |= "label" in row or any(map(is_flag, row))
         if len(names) < _NAMES_LISTED:
             names.update(dict.fromkeys(row))
-        vote = _vote(line, _of_json(path, row))
+        vote = vote_of(line, _of_json(path, row))
         unlabelled = unlabelled or (0 if vote.skipped or vote.problem else line)
         yield vote
     if unlabelled and not labelled:
@@ -286,7 +286,7 @@ def _read_parquet(path: str, content: bytes, own: str) -> Iterator[Vote]:
         names = _COLUMNS[:-1]
     names = (*names, own, *filter(is_flag, columns))
     for line, row in enumerate(read_columns(path, content, facts, names, own), start=1):
-        yield (splink.read_row if is_splink else _vote)(line, row)
+        yield (splink.read_row if is_splink else vote_of)(line, row)
 
 
 def _read_export(path: str, content: bytes, own: str) -> Iterator[Vote]:
@@ -335,7 +335,7 @@ def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
         raise InputError(f"{path}: column 'label' is missing; there are: {listed}")
 
 
-def _vote(line: int, row: Mapping[str, Any]) -> Vote:
+def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a row, with its problem if a field has a value that is not allowed."""
     fields = {name: row.get(name) for name in _COLUMNS[:-1]}
     labels, problem = labels_of_row(row)

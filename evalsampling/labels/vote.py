@@ -19,7 +19,7 @@ class Vote:
     """One answer as it was delivered; values are text, compared exactly.
 
     Attributes:
-        line: line of the file, from 1; in a Parquet file the row, from 1.
+        line: line of the file, from 1; in a Parquet file the row, from 1; 0 of no file.
         task: name of the task, if given.
         id: id of the row, if given.
         label: class, None if the field is empty.

@@ -253,7 +253,9 @@ def _contradiction(
         )
         if len(line_of_label) > 1:
             by_line = sorted(line_of_label.items(), key=lambda item: item[1])
-            lines = " and ".join(f"{label!r} in line {line}" for label, line in by_line)
+            lines = " and ".join(
+                f"{label!r}" + (f" in line {line}" if line else "") for label, line in by_line
+            )
             return f"two different labels for one row: {lines}"
     if wanted > 1 or replace:
         return ""

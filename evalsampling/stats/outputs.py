@@ -58,10 +58,12 @@ class Outputs:
         """
         rows, taken, parts = len(columns), 0, []
         for part in (self.prediction, self.score, self.probability, self.grades, self.tags):
-            width = 0 if part is None else math.prod(part.shape[1:])
-            own = columns[:, taken : taken + width]
-            parts.append(None if part is None else own.reshape(rows, *part.shape[1:]).astype(part.dtype))
-            taken += width
+            own = None
+            if part is not None:
+                width = math.prod(part.shape[1:])
+                own = columns[:, taken : taken + width].reshape(rows, *part.shape[1:])
+                own, taken = own.astype(part.dtype), taken + width
+            parts.append(own)
         cost = None if self.cost is None else columns[:, taken]
         taken += self.cost is not None
         slices = None
@@ -70,7 +72,9 @@ class Outputs:
             code = columns[:, taken : taken + width].astype(np.int64)
             slices, taken = SliceCodes(self.slices.named, code), taken + width
         prediction, score, probability, grades, tags = parts
-        assert prediction is not None and score is not None and probability is not None
+        assert prediction is not None
+        assert score is not None
+        assert probability is not None
         return Outputs(prediction, score, probability, grades, cost, slices, tags), taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":

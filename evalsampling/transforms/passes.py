@@ -67,7 +67,7 @@ class FetchCells(ReadItems):
         super().__init__(plan.fetch_cells(spec, stratification))
 
 
-class AssignCells(beam.PTransform):
+class FindCells(beam.PTransform):
     """PCollection[PoolBatch] to PCollection[CellBatch], each row with its cell."""
 
     def __init__(self, spec: EvaluationSpec, stratification: pvalue.AsSingleton) -> None:

@@ -1,0 +1,181 @@
+"""Rows of a round, picked from any rows of a pool, and their labels joined to them.
+
+Picking looks at one row at a time: its cell and its permanent random number. Joining looks at the
+rows and answers of a share of the tasks. So both can be done by any number of workers, and neither
+needs the reserve of a workspace.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, task_name
+from evalsampling.labels.vote import Vote
+from evalsampling.labels.votes import Register, Reject, check_votes
+from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.stored_columns import (
+    CELL,
+    PAYLOAD_PREFIX,
+    SLICE_PREFIX,
+    outputs_of_columns,
+)
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.slices import Slices
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
+from evalsampling.stats.history import NO_LABEL
+from evalsampling.stats.labelled_counts import LabelledCounts
+from evalsampling.stats.permanent import permanent_numbers
+from evalsampling.stats.round_chances import RoundChances, taken_by_last
+
+ROUND, CHANCE, DRAWN_IN = "round", "chance", "drawn_in"
+"""Columns of rows of rounds: the round that drew a row first, from 1; the chance that it had; and
+`History.drawn_in`, where rows are drawn with replacement."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RoundPicker:
+    """Picks the rows of a round of samplers without replacement.
+
+    Attributes:
+        spec: names the columns.
+        key: of the names of tasks.
+        rounds: chances of all rounds up to this one.
+        batch: number in the names of its tasks: of the round, or of the part of a stream.
+        check: whether names of tasks have a check character.
+    """
+
+    spec: EvaluationSpec
+    key: bytes
+    rounds: tuple[RoundChances, ...]
+    batch: int
+    check: bool = False
+
+    def pick(self, cells: CellBatch) -> pa.Table:
+        """Return the rows of a batch that the round takes.
+
+        Returns:
+            Columns `TASK`, `ID`, `ROUND`, `CELL`, `CHANCE`, the outputs, slices and payload, as in
+            the files of a workspace. Scores are among them: annotators get `tasks` of these.
+
+        Raises:
+            InputError: if payload cannot be shown.
+        """
+        number = permanent_numbers(hash_ids(cells.ids, self.spec.seed))
+        taken, chance = taken_by_last(self.rounds, cells.cell, number)
+        rows = np.flatnonzero(taken)
+        ids = cells.ids.take(pa.array(rows))
+        names = [
+            task_name(self.spec, self.key, self.batch, id, 1, self.check) for id in ids.to_pylist()
+        ]
+        columns = {
+            TASK: pa.array(names, pa.string()),
+            ID: ids,
+            ROUND: pa.array(np.full(len(rows), len(self.rounds))),
+            CELL: pa.array(cells.cell[rows]),
+            CHANCE: pa.array(chance[rows]),
+            **cells.stored(rows),
+        }
+        for name, column in cells.slices.items():
+            columns[SLICE_PREFIX + name] = column.take(pa.array(rows))
+        for name in self.spec.pool.payload:
+            columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, rows)
+        return pa.table(columns)
+
+    def tasks(self, rows: pa.Table) -> pa.Table:
+        """Return what annotators get of rows that were picked: tasks, payload, an empty label."""
+        names = rows[TASK].to_pylist()
+        return blind(make_batch(names, rows, self.spec, mask_key(self.key, self.batch)))
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelJoin:
+    """Joins answers to the rows of rounds, by the rules of a workspace.
+
+    All answers count as one delivery: two different labels by nobody named are both rejected, as
+    neither comes first.
+
+    Attributes:
+        spec: says what labels there are, and how many votes a row is to have.
+        classes: number of classes of the cell table.
+        slices: of the pool; a value that it does not have is none of its slices.
+        folds_names: whether spellings of an annotator's name that look alike are one person.
+    """
+
+    spec: EvaluationSpec
+    classes: int
+    slices: Slices = Slices()
+    folds_names: bool = True
+
+    def join(
+        self, rows: pa.Table | None, votes: Iterable[Vote]
+    ) -> tuple[LabelledCounts, list[Reject]]:
+        """Return the counts of rows with their labels, and the answers that do not count.
+
+        Args:
+            rows: of rounds, as `RoundPicker.pick` returns them; the same row may come repeatedly.
+                None for no rows.
+            votes: answers to their tasks, in any order; the same one may come repeatedly.
+        """
+        distinct = None if rows is None else _distinct(rows)
+        tasks = [] if distinct is None else distinct[TASK].to_pylist()
+        ids = [] if distinct is None else [str(id) for id in distinct[ID].to_pylist()]
+        ordered = [
+            dataclasses.replace(vote, line=0) for vote in sorted(set(votes), key=_order_of_vote)
+        ]
+        taken, rejects = check_votes(ordered, self._register(tasks, ids))
+        register, _ = self._register(tasks, ids).with_votes(taken, replace=False, rounds=1)
+        counts = LabelledCounts.none()
+        if distinct is not None:
+            counts = self._counts(distinct, register.labels)
+        return counts, rejects
+
+    def _register(self, tasks: Sequence[str], ids: Sequence[str]) -> Register:
+        labels = self.spec.labels
+        questions_of_id: dict[str, list[int]] = {}
+        for question, id in enumerate(ids):
+            questions_of_id.setdefault(id, []).append(question)
+        return Register(
+            question_of_task={task: question for question, task in enumerate(tasks)},
+            questions_of_id=questions_of_id,
+            ids=ids,
+            tasks=tasks,
+            labels=np.full(len(tasks), NO_LABEL),
+            space=labels.space,
+            tally=Tally(Subjects(len(tasks), {}, labels.votes), rule=labels.rule),
+            folds_names=self.folds_names,
+        )
+
+    def _counts(self, rows: pa.Table, labels: IntArray) -> LabelledCounts:
+        spec = self.spec
+        columns = [rows[SLICE_PREFIX + name] for name in self.slices.names]
+        drawn_in = np.zeros((len(rows), 0))
+        if DRAWN_IN in rows.column_names:
+            drawn_in = np.array(rows[DRAWN_IN].to_pylist(), dtype=np.float64)
+        return LabelledCounts.of_rows(
+            rows[ROUND].to_numpy() - 1,
+            rows[CELL].to_numpy(),
+            labels,
+            outputs_of_columns(rows, len(spec.pool.systems), self.classes, spec.named_slices),
+            self.slices.codes(columns, len(rows)),
+            drawn_in,
+        )
+
+
+def _distinct(rows: pa.Table) -> pa.Table:
+    """Return rows, each task once, ordered by task."""
+    order = pc.sort_indices(rows[TASK])
+    ordered = rows[TASK].take(order).to_numpy(zero_copy_only=False)
+    first = np.ones(len(ordered), dtype=bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return rows.take(order.filter(pa.array(first)))
+
+
+def _order_of_vote(vote: Vote) -> tuple[str, ...]:
+    parts: Mapping[str, Any] = {name: getattr(vote, name) for name in vote.__slots__}
+    return tuple(repr(part) for part in parts.values())

@@ -1,0 +1,115 @@
+"""Shares of the tasks: what is known of each task, and of its answers, comes together in one.
+
+Which share a task is in follows from its name, a hash. So shares are alike in size however the
+pool is cut, and whichever labels are frequent.
+"""
+
+import collections
+import pickle
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.round_rows import LabelJoin
+from evalsampling.labels.formats import vote_of
+from evalsampling.labels.vote import Vote, in_unicode
+from evalsampling.labels.votes import Reject
+from evalsampling.pool.row_batches import mapping_of
+from evalsampling.stats.labelled_counts import LabelledCounts
+
+SHARES = 64
+"""Shares of the tasks, each joined by one worker."""
+
+ROWS, VOTES = "rows", "votes"
+
+Packed = tuple[str, int, bytes]
+"""Rows or answers in transit: which they are, how many, and their bytes."""
+
+
+def share_of(name: str) -> int:
+    """Return the share of a task, or of an id, from 0."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass")) % SHARES
+
+
+def rows_by_share(rows: Any, by: str) -> Iterator[tuple[int, pa.Table]]:
+    """Yield rows of rounds by share.
+
+    Args:
+        rows: a table, or a single row as a mapping.
+        by: the column by which answers name rows: task or id.
+
+    Raises:
+        InputError: if the column is missing.
+    """
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist([dict(mapping_of(rows))])
+    if by not in table.column_names:
+        listed = ", ".join(table.column_names)
+        raise InputError(f"rows of a round: column {by!r} is missing; there are: {listed}")
+    places = collections.defaultdict(list)
+    for place, name in enumerate(table[by].to_pylist()):
+        places[share_of(str(name))].append(place)
+    for share, of_share in places.items():
+        yield share, table.take(pa.array(of_share))
+
+
+def votes_by_share(label: Any, by: str) -> Iterator[tuple[int, Vote]]:
+    """Yield an answer with its share; of answers that do not name their row it is 0.
+
+    Args:
+        label: an answer as a mapping: the columns of a delivery of labels.
+        by: the column by which it names its row: task or id.
+    """
+    vote = in_unicode(vote_of(0, mapping_of(label)))
+    name = getattr(vote, by)
+    yield 0 if name is None else share_of(name), vote
+
+
+def packed_rows(share: int, tables: Sequence[pa.Table]) -> Iterator[tuple[int, Packed]]:
+    """Yield the rows of a share in transit."""
+    table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    yield share, (ROWS, len(table), pickle.dumps(table, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def packed_votes(share: int, votes: Sequence[Vote]) -> Iterator[tuple[int, Packed]]:
+    """Yield the answers of a share in transit."""
+    yield share, (VOTES, len(votes), pickle.dumps(votes, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def joined(
+    gathered: Iterable[Packed], join: LabelJoin, by: str
+) -> tuple[int, LabelledCounts, list[Reject]]:
+    """Return what the rows and answers of a share come to.
+
+    Args:
+        gathered: all of the share, in any order.
+        join: joins answers to rows.
+        by: the column by which answers name rows: task or id.
+
+    Returns:
+        How many rows and answers came, with those that came repeatedly; counts of the rows; the
+        answers that do not count.
+    """
+    tables: list[pa.Table] = []
+    votes: list[Vote] = []
+    size = 0
+    for kind, number, content in gathered:
+        (tables.append if kind == ROWS else votes.extend)(pickle.loads(content))
+        size += number
+    rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
+    counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])
+    reason = f"no {by} is given, by which labels are joined"
+    rejects += [Reject(0, reason, vote.task, vote.id) for vote in votes if not getattr(vote, by)]
+    return size, counts, rejects
+
+
+def as_mapping(reject: Reject) -> Mapping[str, Any]:
+    """Return an answer that does not count as plain values."""
+    return {
+        "task": reject.task,
+        "id": reject.id,
+        "label": reject.label,
+        "reason": reject.reason,
+    }

@@ -1,0 +1,80 @@
+"""Rows from anywhere, one by one, as batches of columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.batch import PoolBatch
+
+Batch = PoolBatch | pa.RecordBatch | pa.Table
+"""Rows that are batches already."""
+
+
+def mapping_of(row: Any) -> Mapping[str, Any]:
+    """Return a row as a mapping from names of columns to values.
+
+    Args:
+        row: a mapping, a named tuple, or a row of Beam.
+
+    Raises:
+        InputError: for anything else.
+    """
+    if isinstance(row, Mapping):
+        return row
+    named = getattr(row, "as_dict", None) or getattr(row, "_asdict", None)
+    if named is None:
+        raise InputError(f"a row is a mapping or a named tuple, got {type(row).__name__}")
+    return dict(named())
+
+
+def batches_of(rows: Sequence[Any], columns: Sequence[str], source: str) -> Iterator[PoolBatch]:
+    """Yield batches of the given rows, in order.
+
+    Args:
+        rows: each a mapping, a named tuple, a row of Beam, or a batch of columns, which stays one.
+        columns: those that are needed; others are dropped of single rows.
+        source: what the rows are called in messages.
+
+    Raises:
+        InputError: naming column and row if a value is missing, or fits no column.
+    """
+    single: list[Mapping[str, Any]] = []
+    for row in rows:
+        if isinstance(row, Batch):
+            yield from _whole(row, source)
+        else:
+            single.append(mapping_of(row))
+    if single:
+        yield PoolBatch(_record_batch(single, columns, source), source)
+
+
+def _whole(batch: Batch, source: str) -> Iterator[PoolBatch]:
+    if isinstance(batch, PoolBatch):
+        yield batch
+    elif isinstance(batch, pa.RecordBatch):
+        yield PoolBatch(batch, source)
+    else:
+        for part in batch.combine_chunks().to_batches():
+            yield PoolBatch(part, source)
+
+
+def _record_batch(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], source: str
+) -> pa.RecordBatch:
+    arrays = {}
+    for name in columns:
+        for place, row in enumerate(rows):
+            if name not in row:
+                raise InputError(
+                    f"{source}: column {name!r} is missing in row {place}; there are: "
+                    f"{', '.join(map(str, row))}"
+                )
+        values = [row[name] for row in rows]
+        try:
+            arrays[name] = pa.array(values)
+        except (pa.ArrowException, OverflowError) as error:
+            problem = " ".join(str(error).split())
+            raise InputError(f"{source}: column {name!r}: {problem}") from error
+    return pa.record_batch(arrays)

@@ -1,0 +1,251 @@
+"""Labels to estimates in pipelines of others: answers joined to rows, counted, estimated.
+
+Counts of labelled rows (`stats.labelled_counts`) are all that comes together on one worker.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.counted import (
+    CountedEstimates,
+    CountedPool,
+    analysis_of,
+    estimated,
+    next_chances,
+)
+from evalsampling.evaluation.round_rows import LabelJoin
+from evalsampling.evaluation.shares import (
+    Packed,
+    as_mapping,
+    joined,
+    packed_rows,
+    packed_votes,
+    rows_by_share,
+    votes_by_share,
+)
+from evalsampling.labels.tasks import ID, TASK
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.labelled_counts import LabelledCounts
+from evalsampling.stats.latest import Latest
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.transforms.rounds import Round
+from evalsampling.transforms.shares import Gather
+from evalsampling.transforms.stages import SumFn
+from evalsampling.transforms.windows import InNextWindow, bounds_of, check_accumulates, is_fixed
+from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
+
+COUNTS, POOL, CHANCES = "counts", "pool", "chances"
+"""Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
+
+_BEFORE = {kind: f"{kind} before" for kind in (COUNTS, POOL, CHANCES)}
+
+
+class JoinLabels(beam.PTransform):
+    """Joins answers to the rows of rounds: labels of any PCollection to ``counts``, ``rejects``.
+
+    From a PCollection of answers, each a mapping with the columns of a delivery of labels
+    (``task`` or ``id``, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
+    of all rounds of the workspace. Or from a dict of ``labels`` and ``rows``, those that
+    `SampleRound` picked, however they were kept meanwhile; both in the same windows.
+
+    The outputs are a dict: ``counts``, which `EstimateMeasures` and `DesignRound` take; and
+    ``rejects``, a PCollection of dicts: answers that do not count, each with its reason. The rules
+    are those of the command ``estimate`` for one delivery, so the order of answers decides nothing.
+    """
+
+    def __init__(self, workspace: str | Path | PoolFacts, by: str = TASK) -> None:
+        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``.
+
+        Raises:
+            InputError: if the workspace is not prepared, or is of a kind that takes the commands.
+        """
+        super().__init__()
+        if by not in (TASK, ID):
+            raise InputError(f"labels are joined by task or id, not by {by!r}")
+        self._facts, self._by = PoolFacts.read(workspace), by
+
+    def expand(self, given: Any) -> Any:
+        labels = given if isinstance(given, beam.PCollection) else given["labels"]
+        check_accumulates(labels, "labels")
+        if isinstance(given, beam.PCollection):
+            path = labels.pipeline | "Workspace" >> beam.Create([self._facts.path])
+            rows = path | "DrawnRows" >> beam.Map(drawn_rows)
+        else:
+            rows = given["rows"]
+        by = self._by
+        shares = (
+            rows
+            | "ShareRows"
+            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
+            labels
+            | "ShareLabels"
+            >> beam.ParDo(Gather(functools.partial(votes_by_share, by=by), packed_votes)),
+        )
+        join = beam.ParDo(_Join(self._facts.label_join, by))
+        done = (
+            shares
+            | "Both" >> beam.Flatten()
+            | "GroupShares" >> beam.GroupByKey()
+            | "JoinShares" >> join.with_outputs("rejects", main="counts")
+        )
+        return {"counts": done.counts, "rejects": done.rejects}
+
+
+class _Join(beam.DoFn):
+    def __init__(self, join: LabelJoin, by: str) -> None:
+        self._join, self._by = join, by
+
+    def process(self, group: tuple[int, Iterable[Packed]]) -> Iterator[Any]:
+        share, gathered = group
+        size, counts, rejects = joined(gathered, self._join, self._by)
+        yield Latest.of((COUNTS, share), size, (counts, len(rejects)))
+        for reject in rejects:
+            yield pvalue.TaggedOutput("rejects", as_mapping(reject))
+
+
+class _Together(beam.PTransform):
+    """States that estimates are made of to one `Latest` of each window.
+
+    From ``counts`` of `JoinLabels`; or from a dict with these, ``pool``, the CellSums of rows
+    (`SumCells`), and ``chances`` of `SampleRound`. In fixed windows those of the window before are
+    among them.
+    """
+
+    def expand(self, given: Any) -> beam.PCollection[Latest]:
+        named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
+        parts = [named[COUNTS]]
+        if POOL in named:
+            parts.append(named[POOL] | "NamePool" >> beam.Map(_pool_state))
+        if CHANCES in named:
+            parts.append(named[CHANCES] | "NameChances" >> beam.Map(_chances_state))
+        states = parts | "States" >> beam.Flatten()
+        if is_fixed(states):
+            earlier = states | "Before" >> InNextWindow() | "NameBefore" >> beam.Map(_before)
+            states = (states, earlier) | "WithBefore" >> beam.Flatten()
+        return states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
+
+
+def _pool_state(sums: CellSums) -> Latest:
+    return Latest.of((POOL, 0), int(sums.means()[1].sum()), sums)
+
+
+def _chances_state(chances: RoundChances) -> Latest:
+    return Latest.of((CHANCES, 0), 0, chances)
+
+
+def _before(states: Latest) -> Latest:
+    return Latest({(_BEFORE[kind], key): held for (kind, key), held in states.states.items()})
+
+
+class EstimateMeasures(beam.PTransform):
+    """Estimates the measures of a spec: ``counts`` of `JoinLabels` to a dict for each window.
+
+    The dict is `evaluation.counted.CountedEstimates.to_json` with the ends of the window: rows,
+    drawn, labels, rejects, measures (those of ``estimate --json``, equal to the last digit),
+    warnings and changes since the window before. From a dict of ``counts``, ``pool``, the
+    `SumCells` of the rows, and ``chances`` of `SampleRound`, the pool is that of these rows;
+    with a budget it has to be. A window fires again whenever more of its labels come.
+    """
+
+    def __init__(
+        self,
+        workspace: str | Path | PoolFacts,
+        round: Round | None = None,
+        budget: float | None = None,
+    ) -> None:
+        """Choose what rows were picked by: `SampleRound`'s arguments.
+
+        Args:
+            workspace: whose spec, strata and rounds are used.
+            round: the last round; by default that of the workspace.
+            budget: rows expected of a window.
+
+        Raises:
+            InputError: if there is no such round.
+        """
+        super().__init__()
+        facts = PoolFacts.read(workspace)
+        rounds = facts.rounds if round is None else facts.rounds_until(round)
+        if budget is not None and not rounds:
+            raise InputError(f"{facts.path}: a budget needs a round, whose chances windows keep")
+        self._make = _Maker(facts, rounds, budget)
+
+    def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
+        if self._make.budget is not None and (not isinstance(given, Mapping) or POOL not in given):
+            raise InputError("windows with a budget need the rows of each: give pool, by SumCells")
+        return given | "Gather" >> _Together() | "Estimate" >> beam.FlatMap(self._make.estimates)
+
+
+class DesignRound(beam.PTransform):
+    """Designs the next round by the labels so far: ``counts`` to PCollection[RoundChances].
+
+    Its chances are those that `sample` would draw by, of the same labels.
+    """
+
+    def __init__(
+        self, workspace: str | Path | PoolFacts, size: int, round: Round | None = None
+    ) -> None:
+        """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`."""
+        super().__init__()
+        facts = PoolFacts.read(workspace)
+        facts.check_draws_by_row()
+        rounds = facts.rounds if round is None else facts.rounds_until(round)
+        self._make, self._size = _Maker(facts, rounds, None), size
+
+    def expand(self, given: Any) -> beam.PCollection[RoundChances]:
+        return (
+            given | "Gather" >> _Together() | "Design" >> beam.ParDo(self._make.design, self._size)
+        )
+
+
+class _Maker:
+    """Makes of the states of a window what is asked for."""
+
+    def __init__(
+        self, facts: PoolFacts, rounds: tuple[RoundChances, ...], budget: float | None
+    ) -> None:
+        self._facts, self._rounds, self.budget = facts, rounds, budget
+
+    def estimates(
+        self, states: Latest, of: Any = beam.DoFn.WindowParam
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the estimates, unless the window has no rows."""
+        now = self._analysis(states, {kind: kind for kind in _BEFORE})
+        if now is not None:
+            analysis, rejects = now
+            before = self._analysis(states, _BEFORE)
+            made: CountedEstimates = estimated(analysis, rejects, before and before[0])
+            yield bounds_of(of) | made.to_json()
+
+    def design(self, states: Latest, size: int) -> Iterator[RoundChances]:
+        """Yield the chances of the next round."""
+        now = self._analysis(states, {kind: kind for kind in _BEFORE})
+        if now is not None:
+            yield next_chances(now[0], size)
+
+    def _analysis(self, states: Latest, kinds: Mapping[str, str]) -> tuple[Analysis, int] | None:
+        """Return what stands with some states, and how many answers do not count."""
+        shares = states.named(kinds[COUNTS])
+        pools = states.named(kinds[POOL])
+        if not shares and not pools:
+            return None
+        facts, rounds = self._facts, self._rounds
+        analysis = facts.analysis
+        if pools:
+            pool = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, pools[0])
+            analysis = Analysis.of_pool(pool)
+        if self.budget is not None:
+            given = states.named(kinds[CHANCES])
+            rounds = (given[0] if given else facts.scaled(rounds[-1], self.budget, None),)
+        counts = LabelledCounts.sum([counts for counts, _ in shares])
+        try:
+            return analysis_of(analysis, counts, rounds), sum(rejects for _, rejects in shares)
+        except ValueError as error:
+            raise InputError(f"{facts.path}: {error}") from error

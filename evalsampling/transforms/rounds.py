@@ -1,0 +1,207 @@
+"""Rows to tasks in pipelines of others: cells, the rows of a round, files for annotators.
+
+In windows each is a pool of its own, with its own rows, budget and estimate.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+from apache_beam import pvalue
+from apache_beam.transforms.trigger import AccumulationMode, DefaultTrigger
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.round_rows import RoundPicker
+from evalsampling.evaluation.task_files import task_files
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.row_batches import batches_of
+from evalsampling.preparation import plan
+from evalsampling.preparation.assignment import CellBatch
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.storage import replace_files
+from evalsampling.transforms.metering import Meter
+from evalsampling.transforms.passes import SumCells
+from evalsampling.transforms.shares import Gather
+from evalsampling.transforms.stages import map_batches
+from evalsampling.transforms.windows import (
+    InNextWindow,
+    bounds_of,
+    check_accumulates,
+    is_fixed,
+    start_of,
+)
+from evalsampling.workspace.pool_facts import PoolFacts
+
+Round = int | RoundChances | str | Path
+"""A round: its number, if it was drawn; else its chances, or the path of their file."""
+
+
+class AssignCells(beam.PTransform):
+    """Rows of any PCollection to PCollection[CellBatch], each row with its cell.
+
+    Rows are mappings, named tuples or rows of Beam, one by one; or batches of Arrow columns, in
+    which they are faster by far. They have the columns that the workspace's spec names.
+    """
+
+    def __init__(self, workspace: str | Path | PoolFacts) -> None:
+        """Choose the workspace, by whose strata rows are cut; it is read while the job is built.
+
+        Raises:
+            InputError: if it is not prepared, or is of a kind that takes the commands.
+        """
+        super().__init__()
+        self._facts = PoolFacts.read(workspace)
+
+    def expand(self, rows: beam.PCollection[Any]) -> beam.PCollection[CellBatch]:
+        pool, source = self._facts.pool, f"rows of {rows.producer.full_label}"
+        made = functools.partial(_batches, required_columns(pool.spec), source)
+        to_batches = beam.ParDo(Gather(_whole, made)).with_output_types(PoolBatch)
+        find = map_batches(plan.assign(pool.spec, pool.stratification))
+        return rows | "ToBatches" >> to_batches | "FindCells" >> find
+
+
+def _whole(row: Any) -> Iterator[tuple[None, Any]]:
+    yield None, row
+
+
+def _batches(
+    columns: Sequence[str], source: str, key: None, rows: Sequence[Any]
+) -> Iterator[PoolBatch]:
+    return batches_of(rows, columns, source)
+
+
+class SampleRound(beam.PTransform):
+    """Picks the rows of a round: PCollection[CellBatch] to ``rows``, ``tasks`` and ``chances``.
+
+    Each row is in the round by its permanent random number and the chance of its cell, whatever
+    other rows there are: no reserve is needed, and rows that came after `prepare` have a chance as
+    well. The number of rows varies about the one wanted, as in Poisson sampling.
+
+    The outputs are a dict: ``rows``, a PCollection[pa.Table] that `JoinLabels` takes, with scores;
+    ``tasks``, a PCollection of dicts, which annotators get; and ``chances``, a PCollection of the
+    `RoundChances` by which rows were picked, empty without a budget.
+    """
+
+    def __init__(
+        self, workspace: str | Path | PoolFacts, round: Round, budget: float | None = None
+    ) -> None:
+        """Choose the round.
+
+        Args:
+            workspace: whose strata, sampler and rounds are used.
+            round: number of a round that was drawn; or the chances of the next one
+                (`workspace.design_round`), or the path of their file.
+            budget: rows expected of a fixed window, above 0, for streams. Chances keep their
+                proportions: those of a window give that many rows in a pool as large as the window
+                before, of the first one in a pool as large as the workspace's.
+
+        Raises:
+            InputError: if there is no such round, or its sampler does not draw row by row.
+        """
+        super().__init__()
+        self._facts = PoolFacts.read(workspace)
+        self._rounds = self._facts.rounds_until(round)
+        self._budget = budget
+        if budget is not None and not budget > 0:
+            raise InputError(f"the budget of a window must be above 0, got {budget!r}")
+
+    def expand(self, cells: beam.PCollection[CellBatch]) -> Any:
+        facts, rounds, budget = self._facts, self._rounds, self._budget
+        if budget is None:
+            pick = beam.ParDo(_Pick(facts, rounds, None))
+            chances = cells.pipeline | "NoChances" >> beam.Create([])
+        elif is_fixed(cells):
+            before = cells | "CountBefore" >> CountBefore()
+            scale = functools.partial(facts.scaled, rounds[-1], budget)
+            chances = before | "ScaleChances" >> beam.Map(scale)
+            pick = beam.ParDo(_Pick(facts, rounds, budget), pvalue.AsList(before))
+        else:
+            raise InputError("a budget is that of a window: put the rows into FixedWindows first")
+        picked = cells | "PickRows" >> pick.with_outputs("tasks", main="rows")
+        return {"rows": picked.rows, "tasks": picked.tasks, "chances": chances}
+
+
+class CountBefore(beam.PTransform):
+    """PCollection[CellBatch] to the CellSums of the fixed window before, in each window.
+
+    Only rows that come in time count, so each window has one.
+    """
+
+    def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[CellSums]:
+        once = beam.WindowInto(
+            cells.windowing.windowfn,
+            trigger=DefaultTrigger(),
+            accumulation_mode=AccumulationMode.DISCARDING,
+            allowed_lateness=0,
+        )
+        return cells | "InTime" >> once | SumCells() | InNextWindow()
+
+
+class _Pick(beam.DoFn):
+    def __init__(
+        self, facts: PoolFacts, rounds: tuple[RoundChances, ...], budget: float | None
+    ) -> None:
+        self._facts, self._rounds, self._budget = facts, rounds, budget
+        self._pickers: dict[Any, RoundPicker] = {}
+        self._meter = Meter()
+
+    def start_bundle(self) -> None:
+        self._pickers = {}
+
+    def process(
+        self, cells: CellBatch, before: Sequence[CellSums] = (), of: Any = beam.DoFn.WindowParam
+    ) -> Iterator[Any]:
+        if of not in self._pickers:
+            self._pickers[of] = self._picker(before, of)
+        picker = self._pickers[of]
+        with self._meter.work(len(cells)):
+            rows = picker.pick(cells)
+        if len(rows):
+            yield rows
+            for task in picker.tasks(rows).to_pylist():
+                yield pvalue.TaggedOutput("tasks", task)
+
+    def _picker(self, before: Sequence[CellSums], of: Any) -> RoundPicker:
+        if self._budget is None:
+            return self._facts.picker(self._rounds, len(self._rounds))
+        chances = self._facts.scaled(self._rounds[-1], self._budget, next(iter(before), None))
+        return self._facts.picker((chances,), start_of(of))
+
+
+class WriteTasks(beam.PTransform):
+    """Writes tasks for annotators: PCollection of dicts to PCollection[str], paths of files.
+
+    The format is that of the spec's sink. A window has a file of its own, which is written again,
+    whole, when more of its tasks come late.
+    """
+
+    def __init__(self, workspace: str | Path | PoolFacts, folder: str | Path) -> None:
+        """Choose the workspace, and the folder, of this machine or of a store."""
+        super().__init__()
+        self._facts, self._folder = PoolFacts.read(workspace), str(folder)
+
+    def expand(self, tasks: beam.PCollection[Mapping[str, Any]]) -> beam.PCollection[str]:
+        check_accumulates(tasks, "tasks")
+        return (
+            tasks
+            | "Together" >> beam.WithKeys(None)
+            | "GroupTasks" >> beam.GroupByKey()
+            | "WriteFiles" >> beam.FlatMap(_write, self._facts, self._folder)
+        )
+
+
+def _write(
+    group: tuple[None, Iterable[Mapping[str, Any]]],
+    facts: PoolFacts,
+    folder: str,
+    of: Any = beam.DoFn.WindowParam,
+) -> Iterator[str]:
+    start = start_of(of)
+    name = "tasks" if start is None else f"tasks-{bounds_of(of)['window_start']}".replace(":", "")
+    files = task_files(facts.pool.spec, group[1], name)
+    replace_files({f"{folder}/{path}": content for path, content in files.items()})
+    yield from (f"{folder}/{path}" for path in files)

@@ -1,0 +1,50 @@
+"""Elements gathered by bundle, window and key, so that what follows sees many at a time."""
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.transforms import window
+from apache_beam.utils.windowed_value import WindowedValue
+
+from evalsampling.pool.row_batches import Batch
+
+_ENOUGH = 10_000
+"""Rows that are handed on before their bundle ends."""
+
+
+class Gather(beam.DoFn):
+    """Hands on parts of the elements of a bundle together, by window and key."""
+
+    def __init__(
+        self,
+        keyed: Callable[[Any], Iterator[tuple[Any, Any]]],
+        made_of: Callable[[Any, Sequence[Any]], Iterator[Any]],
+    ) -> None:
+        """Choose what to hold of an element.
+
+        Args:
+            keyed: yields keys with parts of an element; a part with a length is as many rows.
+            made_of: yields what is made of a key and its parts.
+        """
+        self._keyed, self._made_of = keyed, made_of
+        self._held: dict[tuple[Any, Any], list[Any]] = {}
+        self._rows: collections.Counter[tuple[Any, Any]] = collections.Counter()
+
+    def start_bundle(self) -> None:
+        self._held, self._rows = {}, collections.Counter()
+
+    def process(self, element: Any, of: Any = beam.DoFn.WindowParam) -> Iterator[Any]:
+        for key, part in self._keyed(element):
+            self._held.setdefault((of, key), []).append(part)
+            self._rows[of, key] += len(part) if isinstance(part, Batch) else 1
+            if self._rows[of, key] >= _ENOUGH:
+                del self._rows[of, key]
+                yield from self._made_of(key, self._held.pop((of, key)))
+
+    def finish_bundle(self) -> Iterator[WindowedValue]:
+        held, self._held = self._held, {}
+        for (of, key), elements in held.items():
+            for made in self._made_of(key, elements):
+                yield window.WindowedValue(made, of.max_timestamp(), (of,))

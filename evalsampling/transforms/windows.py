@@ -1,0 +1,56 @@
+"""Windows of a stream: each a pool of its own, and the one after it."""
+
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.transforms import window
+from apache_beam.transforms.trigger import AccumulationMode, DefaultTrigger
+from apache_beam.utils.timestamp import Timestamp
+
+from evalsampling.errors import InputError
+
+
+def check_accumulates(elements: beam.PCollection[Any], what: str) -> None:
+    """Check that windows that fire again fire with all that came before.
+
+    Raises:
+        InputError: if they fire with what is new alone.
+    """
+    windowing = elements.windowing
+    waits = windowing.allowed_lateness.micros > 0
+    fires_once = isinstance(windowing.triggerfn, DefaultTrigger) and not waits
+    if not fires_once and windowing.accumulation_mode != AccumulationMode.ACCUMULATING:
+        raise InputError(
+            f"{what}: windows that wait for what is late must keep what came before: give "
+            "WindowInto accumulation_mode=AccumulationMode.ACCUMULATING"
+        )
+
+
+def is_fixed(elements: beam.PCollection[Any]) -> bool:
+    """Tell whether elements are in windows that follow each other."""
+    return isinstance(elements.windowing.windowfn, window.FixedWindows)
+
+
+class InNextWindow(beam.PTransform):
+    """Puts each element into the window after its own: windows are fixed ones."""
+
+    def expand(self, elements: beam.PCollection[Any]) -> beam.PCollection[Any]:
+        return elements | "Restamp" >> beam.Map(_restamped)
+
+
+def _restamped(element: Any, of: Any = beam.DoFn.WindowParam) -> window.TimestampedValue:
+    return window.TimestampedValue(element, of.end)
+
+
+def start_of(of: Any) -> int | None:
+    """Return the start of a fixed window, in seconds since 1970; None of any other window."""
+    return int(of.start) if isinstance(of, window.IntervalWindow) else None
+
+
+def bounds_of(of: Any) -> dict[str, str | None]:
+    """Return start and end of a window as text of ISO 8601; None of the global one."""
+    ends = (of.start, of.end) if isinstance(of, window.IntervalWindow) else (None, None)
+    return {
+        name: None if end is None else Timestamp.of(end).to_rfc3339()
+        for name, end in zip(("window_start", "window_end"), ends, strict=True)
+    }

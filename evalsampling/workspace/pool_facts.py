@@ -1,0 +1,228 @@
+"""What workers must know of a workspace to draw rows of its rounds, and to estimate."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, next_chances
+from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
+from evalsampling.labels.sinks import sink_of
+from evalsampling.labels.tally import BY_ROW
+from evalsampling.labels.tasks import TASK
+from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.stats.cells import CellSums
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.storage import read_file, replace_json
+from evalsampling.workspace.snapshot import Snapshot
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolFacts:
+    """What workers must know of a workspace; its rows and labels are not among it.
+
+    Attributes:
+        path: of the workspace, for messages.
+        pool: its spec, cells and slices.
+        key: of the names of its tasks.
+        check: whether names of tasks have a check character.
+        folds_names: whether spellings of an annotator's name that look alike are one person.
+        rounds: chances of the rounds that stand, in order.
+    """
+
+    path: str
+    pool: CountedPool
+    key: bytes
+    check: bool
+    folds_names: bool
+    rounds: tuple[RoundChances, ...]
+
+    @classmethod
+    def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
+        """Return the facts of a workspace as it stands.
+
+        Raises:
+            InputError: if it is not prepared; or its rows, labels or rule of votes need more than
+                one row, or one task, at a time.
+        """
+        if isinstance(workspace, PoolFacts):
+            return workspace
+        return cls.of(Snapshot.at(workspace))
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "PoolFacts":
+        """Return the facts of a snapshot; see `read`."""
+        pool = snapshot.pool
+        spec, path = pool.spec, str(pool.workspace.path)
+        labels = spec.labels
+        problem = None
+        if labels.space.has_items:
+            problem = "its rows are queries"
+        elif labels.space.tagged:
+            problem = "its rows have any number of many labels"
+        elif labels.oracle == "stochastic":
+            problem = "its oracle is stochastic"
+        elif labels.rule not in BY_ROW:
+            problem = f"its rule {labels.rule} looks at the votes on all rows together"
+        if problem is not None:
+            raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
+        table = pool.table
+        rounds = tuple(
+            RoundChances.of_pool(
+                table.code,
+                table.count,
+                np.zeros(len(table)) if past.cell_probability is None else past.cell_probability,
+                past.wanted,
+                past.posterior,
+            )
+            for past in snapshot.history.rounds
+        )
+        return cls(
+            path,
+            CountedPool(spec, pool.stratification, table, pool.slices),
+            pool.task_key,
+            sink_of(spec).checks_tasks,
+            pool.folds_names,
+            rounds,
+        )
+
+    @functools.cached_property
+    def analysis(self) -> Analysis:
+        """The analysis of the pool before its first round."""
+        return Analysis.of_pool(self.pool)
+
+    @property
+    def label_join(self) -> LabelJoin:
+        """How answers are joined to rows."""
+        pool = self.pool
+        return LabelJoin(pool.spec, pool.table.classes, pool.slices, self.folds_names)
+
+    def picker(self, rounds: tuple[RoundChances, ...], batch: int) -> RoundPicker:
+        """Return what picks the rows of the last of some rounds.
+
+        Args:
+            rounds: chances of all rounds up to it.
+            batch: number in the names of its tasks.
+        """
+        return RoundPicker(self.pool.spec, self.key, rounds, batch, self.check)
+
+    def scaled(self, chances: RoundChances, budget: float, before: CellSums | None) -> RoundChances:
+        """Return the chances of a window of a stream.
+
+        Args:
+            chances: of the round whose proportions they keep.
+            budget: rows expected, in a window as large as the one before.
+            before: sums over the cells of that window; None takes the workspace's pool for it.
+        """
+        table = self.pool.table
+        code, count = (table.code, table.count) if before is None else before.means()[:2]
+        return chances.scaled(code, count, budget)
+
+    def check_draws_by_row(self) -> None:
+        """Check that rows of a round can be picked one by one.
+
+        Raises:
+            InputError: if its sampler draws with replacement or by rank.
+        """
+        try:
+            check_draws_by_row(self.analysis.sampler)
+        except ValueError as error:
+            raise InputError(f"{self.path}: {error}") from error
+
+    def rounds_until(self, round: "int | RoundChances | str | Path") -> tuple[RoundChances, ...]:
+        """Return the chances of the rounds up to one that the workspace has, or that comes next.
+
+        Args:
+            round: number of a round that was drawn; or the chances of the next one, or the path of
+                their file.
+
+        Raises:
+            InputError: if there is no such round, or its sampler draws with replacement or by rank.
+        """
+        self.check_draws_by_row()
+        if isinstance(round, RoundChances):
+            return (*self.rounds, round)
+        if isinstance(round, str | Path):
+            return (*self.rounds, read_chances(round))
+        if not 1 <= round <= len(self.rounds):
+            raise InputError(
+                f"{self.path}: round {round} was not drawn, there are {len(self.rounds)}; give the "
+                "chances of the next one, or draw it by the command sample"
+            )
+        return self.rounds[:round]
+
+
+def design_round(workspace: str | Path, size: int | None = None) -> RoundChances:
+    """Return the chances of the next round of a workspace, whose rows a pipeline is to pick.
+
+    Nothing is written: keep them with `write_chances`, since other labels give others.
+
+    Args:
+        workspace: path or URL.
+        size: new rows wanted; by default as many as `sample` would draw.
+
+    Raises:
+        InputError: if the workspace is not prepared, or its sampler does not draw row by row.
+    """
+    snapshot = Snapshot.at(workspace)
+    facts, analysis = PoolFacts.of(snapshot), snapshot.analysis
+    facts.check_draws_by_row()
+    left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
+    if left < 1:
+        raise InputError(f"{facts.path}: the budget is spent")
+    return next_chances(analysis, size or snapshot.next_round_size, left)
+
+
+def drawn_rows(workspace: str | Path) -> pa.Table:
+    """Return the rows of all rounds of a workspace, as `RoundPicker.pick` returns rows.
+
+    Without their payload; rounds that were withdrawn are left out.
+
+    Raises:
+        InputError: as `PoolFacts.read` says.
+    """
+    snapshot = Snapshot.at(workspace)
+    PoolFacts.of(snapshot)
+    drawn_in, begin, tables = snapshot.history.drawn_in, 0, []
+    for place, files in enumerate(snapshot.standing):
+        asked = files.asked
+        kept = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]
+        rows = asked.select([name for name in kept if name != ROUND])
+        rows = rows.append_column(ROUND, pa.array(np.full(len(rows), place + 1)))
+        names = files.new_tasks(snapshot.pool.spec, snapshot.pool.task_key)
+        rows = rows.append_column(TASK, pa.array(names, pa.string()))
+        if drawn_in.shape[1]:
+            own = drawn_in[begin : begin + len(rows)].tolist()
+            rows = rows.append_column(DRAWN_IN, pa.array(own, pa.list_(pa.float64())))
+        begin += len(rows)
+        tables.append(rows)
+    if not tables:
+        raise InputError(f"{workspace}: no round was drawn")
+    return pa.concat_tables(tables)
+
+
+def write_chances(chances: RoundChances, path: str | Path) -> None:
+    """Write the chances of a round as JSON, whole or not at all."""
+    replace_json(str(path), chances.to_mapping())
+
+
+def read_chances(path: str | Path) -> RoundChances:
+    """Return the chances that `write_chances` wrote.
+
+    Raises:
+        InputError: if the file is missing or holds something else.
+    """
+    try:
+        content = json.loads(read_file(str(path)))
+        if not isinstance(content, Mapping):
+            raise ValueError("it holds no object")
+        return RoundChances.from_mapping(dict(content))
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"no chances of a round: {type(error).__name__}: {error}"
+        raise InputError(f"{path}: {problem}") from error
