@@ -22,7 +22,7 @@ from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.storage import replace_files
+from evalsampling.storage import is_url, replace_file
 from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.passes import SumCells
 from evalsampling.transforms.shares import Gather
@@ -203,5 +203,8 @@ def _write(
     start = start_of(of)
     name = "tasks" if start is None else f"tasks-{bounds_of(of)['window_start']}".replace(":", "")
     files = task_files(facts.pool.spec, group[1], name)
-    replace_files({f"{folder}/{path}": content for path, content in files.items()})
-    yield from (f"{folder}/{path}" for path in files)
+    for path, content in files.items():
+        if not is_url(folder):
+            Path(folder, path).parent.mkdir(parents=True, exist_ok=True)
+        replace_file(f"{folder}/{path}", content)
+        yield f"{folder}/{path}"
