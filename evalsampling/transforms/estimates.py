@@ -38,7 +38,14 @@ from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms.rounds import Round
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
-from evalsampling.transforms.windows import InNextWindow, bounds_of, check_accumulates, is_fixed
+from evalsampling.transforms.windows import (
+    DropNothing,
+    InNextWindow,
+    bounds_of,
+    check_accumulates,
+    is_fixed,
+    like,
+)
 from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
 
 COUNTS, POOL, CHANCES = "counts", "pool", "chances"
@@ -120,16 +127,19 @@ class _Together(beam.PTransform):
 
     def expand(self, given: Any) -> beam.PCollection[Latest]:
         named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
-        parts = [named[COUNTS]]
+        counts, parts = named[COUNTS], [named[COUNTS]]
         if POOL in named:
-            parts.append(named[POOL] | "NamePool" >> beam.Map(_pool_state))
+            states = named[POOL] | DropNothing() | "NamePool" >> beam.Map(_pool_state)
+            parts.append(states | "WindowPool" >> like(counts))
         if CHANCES in named:
-            parts.append(named[CHANCES] | "NameChances" >> beam.Map(_chances_state))
+            states = named[CHANCES] | "NameChances" >> beam.Map(_chances_state)
+            parts.append(states | "WindowChances" >> like(counts))
         states = parts | "States" >> beam.Flatten()
         if is_fixed(states):
             earlier = states | "Before" >> InNextWindow() | "NameBefore" >> beam.Map(_before)
             states = (states, earlier) | "WithBefore" >> beam.Flatten()
-        return states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
+        latest = states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
+        return latest | "DropEmpty" >> DropNothing()
 
 
 def _pool_state(sums: CellSums) -> Latest:

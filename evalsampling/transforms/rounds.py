@@ -28,6 +28,7 @@ from evalsampling.transforms.passes import SumCells
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import map_batches
 from evalsampling.transforms.windows import (
+    DropNothing,
     InNextWindow,
     bounds_of,
     check_accumulates,
@@ -138,7 +139,7 @@ class CountBefore(beam.PTransform):
             accumulation_mode=AccumulationMode.DISCARDING,
             allowed_lateness=0,
         )
-        return cells | "InTime" >> once | SumCells() | InNextWindow()
+        return cells | "InTime" >> once | SumCells() | DropNothing() | InNextWindow()
 
 
 class _Pick(beam.DoFn):

@@ -31,6 +31,28 @@ def is_fixed(elements: beam.PCollection[Any]) -> bool:
     return isinstance(elements.windowing.windowfn, window.FixedWindows)
 
 
+class DropNothing(beam.PTransform):
+    """Drops None: the sum of nothing, which some runners give of a window without elements."""
+
+    def expand(self, elements: beam.PCollection[Any]) -> beam.PCollection[Any]:
+        return elements | "IsThere" >> beam.Filter(_is_there)
+
+
+def _is_there(element: Any) -> bool:
+    return element is not None
+
+
+def like(others: beam.PCollection[Any]) -> beam.WindowInto:
+    """Return the transform into the windows of others, which fire when theirs do."""
+    windowing = others.windowing
+    return beam.WindowInto(
+        windowing.windowfn,
+        trigger=windowing.triggerfn,
+        accumulation_mode=windowing.accumulation_mode,
+        allowed_lateness=windowing.allowed_lateness,
+    )
+
+
 class InNextWindow(beam.PTransform):
     """Puts each element into the window after its own: windows are fixed ones."""
 
