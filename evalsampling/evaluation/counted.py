@@ -19,6 +19,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
@@ -118,13 +119,19 @@ def check_draws_by_row(sampler: Sampler) -> None:
         )
 
 
-def next_chances(analysis: Analysis, new_rows: int, budget: int | None = None) -> RoundChances:
+def next_chances(
+    analysis: Analysis,
+    new_rows: int,
+    budget: int | None = None,
+    begin: FloatArray | None = None,
+) -> RoundChances:
     """Return the chances of the next round, as `sample` would draw it now.
 
     Args:
         analysis: of the pool with all rounds and labels so far.
         new_rows: rows wanted.
         budget: most rows, whatever is wanted.
+        begin: see `RoundChances.begin`.
     """
     table = analysis.table
     drawn = dataclasses.replace(analysis, numbers=None).with_round(new_rows, budget).history
@@ -132,7 +139,7 @@ def next_chances(analysis: Analysis, new_rows: int, budget: int | None = None) -
     assert last.cell_probability is not None
     wanted = new_rows if last.wanted is None else last.wanted
     return RoundChances.of_pool(
-        table.code, table.count, last.cell_probability, wanted, last.posterior
+        table.code, table.count, last.cell_probability, wanted, last.posterior, begin
     )
 
 

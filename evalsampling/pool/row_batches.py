@@ -8,8 +8,8 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 
-Batch = PoolBatch | pa.RecordBatch | pa.Table
-"""Rows that are batches already."""
+BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
+"""Types of rows that are batches already."""
 
 
 def mapping_of(row: Any) -> Mapping[str, Any]:
@@ -42,7 +42,7 @@ def batches_of(rows: Sequence[Any], columns: Sequence[str], source: str) -> Iter
     """
     single: list[Mapping[str, Any]] = []
     for row in rows:
-        if isinstance(row, Batch):
+        if isinstance(row, BATCHES):
             yield from _whole(row, source)
         else:
             single.append(mapping_of(row))
@@ -50,7 +50,7 @@ def batches_of(rows: Sequence[Any], columns: Sequence[str], source: str) -> Iter
         yield PoolBatch(_record_batch(single, columns, source), source)
 
 
-def _whole(batch: Batch, source: str) -> Iterator[PoolBatch]:
+def _whole(batch: Any, source: str) -> Iterator[PoolBatch]:
     if isinstance(batch, PoolBatch):
         yield batch
     elif isinstance(batch, pa.RecordBatch):

@@ -56,7 +56,8 @@ class Outputs:
         Args:
             columns: shape (n, at least as many): theirs first.
         """
-        rows, taken, parts = len(columns), 0, []
+        rows, taken = len(columns), 0
+        parts: list[Any] = []
         for part in (self.prediction, self.score, self.probability, self.grades, self.tags):
             own = None
             if part is not None:
@@ -72,9 +73,6 @@ class Outputs:
             code = columns[:, taken : taken + width].astype(np.int64)
             slices, taken = SliceCodes(self.slices.named, code), taken + width
         prediction, score, probability, grades, tags = parts
-        assert prediction is not None
-        assert score is not None
-        assert probability is not None
         return Outputs(prediction, score, probability, grades, cost, slices, tags), taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":

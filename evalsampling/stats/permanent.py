@@ -67,6 +67,18 @@ class PermanentNumbers:
         """
         return cls(cell, permanent_numbers(hashes), count)
 
+    def after(self, drawn: IntArray) -> FloatArray:
+        """Return the least number above those of the first rows of each cell, shape (cells,).
+
+        Args:
+            drawn: shape (cells,): how many are meant, at most as many as are known.
+        """
+        first = np.searchsorted(self.cell, np.arange(len(self.count)))
+        begin = np.zeros(len(self.count))
+        has = drawn > 0
+        begin[has] = np.nextafter(self.number[first[has] + drawn[has] - 1], 1.0)
+        return begin
+
     def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
         """Return the numbers of rows that were never drawn, rescaled to [0, 1).
 

@@ -30,6 +30,8 @@ class RoundChances:
         elsewhere: chance of a row of any other cell, in [0, 1].
         wanted: number of new rows asked for; None if it is not known.
         posterior: shape (leaves, classes): model behind the round, if there is one.
+        begin: shape (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this,
+            where rounds of a fixed size decided which they were; None if their chances did.
     """
 
     code: IntArray
@@ -37,6 +39,7 @@ class RoundChances:
     elsewhere: float
     wanted: int | None = None
     posterior: FloatArray | None = None
+    begin: FloatArray | None = None
 
     @classmethod
     def of_pool(
@@ -46,6 +49,7 @@ class RoundChances:
         chance: FloatArray,
         wanted: int | None = None,
         posterior: FloatArray | None = None,
+        begin: FloatArray | None = None,
     ) -> "RoundChances":
         """Return the chances of a round of a pool; rows of other cells get the mean chance.
 
@@ -55,9 +59,10 @@ class RoundChances:
             chance: see the attribute.
             wanted: see the attribute.
             posterior: see the attribute.
+            begin: see the attribute.
         """
         mean = float(count @ chance) / max(int(count.sum()), 1)
-        return cls(code, chance, min(mean, 1.0), wanted, posterior)
+        return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
     def of_cells(self, code: IntArray) -> FloatArray:
         """Return the chance of a row of each of some cells, shape (n,).
@@ -65,10 +70,17 @@ class RoundChances:
         Args:
             code: shape (n,): codes of the cells.
         """
+        return self._of_cells(code, self.chance, self.elsewhere)
+
+    def beginnings(self, code: IntArray) -> FloatArray | None:
+        """Return `begin` of each of some cells, shape (n,), 0 of cells it was not designed for."""
+        return None if self.begin is None else self._of_cells(code, self.begin, 0.0)
+
+    def _of_cells(self, code: IntArray, values: FloatArray, elsewhere: float) -> FloatArray:
         if not len(self.code):
-            return np.full(len(code), self.elsewhere)
+            return np.full(len(code), elsewhere)
         place = np.minimum(np.searchsorted(self.code, code), len(self.code) - 1)
-        return np.where(self.code[place] == code, self.chance[place], self.elsewhere)
+        return np.where(self.code[place] == code, values[place], elsewhere)
 
     def scaled(self, code: IntArray, count: IntArray, expected: float) -> "RoundChances":
         """Return chances in the same proportions by which a pool has an expected number of rows.
@@ -96,19 +108,23 @@ class RoundChances:
             "elsewhere": self.elsewhere,
             "wanted": self.wanted,
             "posterior": None if self.posterior is None else self.posterior.tolist(),
+            "begin": None if self.begin is None else self.begin.tolist(),
         }
 
     @classmethod
     def from_mapping(cls, content: dict[str, Any]) -> "RoundChances":
         """Return the chances that `to_mapping` made plain values of."""
-        posterior = content["posterior"]
-        return cls(
-            np.array(content["cells"], dtype=np.int64),
-            np.array(content["chance"], dtype=np.float64),
-            float(content["elsewhere"]),
-            content["wanted"],
-            None if posterior is None else np.array(posterior, dtype=np.float64),
-        )
+        numbers = [
+            None if content[key] is None else np.array(content[key], dtype=np.float64)
+            for key in ("chance", "posterior", "begin")
+        ]
+        chance, posterior, begin = numbers
+        code = np.array(content["cells"], dtype=np.int64)
+        if chance is None or not len(code) == len(chance) == len(
+            chance if begin is None else begin
+        ):
+            raise ValueError("cells and chances differ in number")
+        return cls(code, chance, float(content["elsewhere"]), content["wanted"], posterior, begin)
 
 
 def taken_by_last(
@@ -123,11 +139,11 @@ def taken_by_last(
         code: shape (n,): code of the cell of each row.
         number: shape (n,), in [0, 1): permanent random numbers of the rows.
     """
-    missed = np.ones(len(code))
-    for earlier in rounds[:-1]:
-        missed *= 1 - earlier.of_cells(code)
-    below = 1 - missed
-    beyond = np.maximum(number - below, 0.0)
-    share = np.divide(beyond, missed, out=np.zeros(len(code)), where=missed > 0)
-    chance = rounds[-1].of_cells(code)
+    below, chance = np.zeros(len(code)), np.zeros(len(code))
+    for past in rounds:
+        begin = past.beginnings(code)
+        below = below + (1 - below) * chance if begin is None else begin
+        chance = past.of_cells(code)
+    beyond, left = np.maximum(number - below, 0.0), 1 - below
+    share = np.divide(beyond, left, out=np.zeros(len(code)), where=left > 0)
     return (number >= below) & (share < chance), chance

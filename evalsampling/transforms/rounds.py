@@ -170,7 +170,7 @@ class _Pick(beam.DoFn):
         if self._budget is None:
             return self._facts.picker(self._rounds, len(self._rounds))
         chances = self._facts.scaled(self._rounds[-1], self._budget, next(iter(before), None))
-        return self._facts.picker((chances,), start_of(of))
+        return self._facts.picker((chances,), start_of(of) or 0)
 
 
 class WriteTasks(beam.PTransform):

@@ -8,7 +8,7 @@ import apache_beam as beam
 from apache_beam.transforms import window
 from apache_beam.utils.windowed_value import WindowedValue
 
-from evalsampling.pool.row_batches import Batch
+from evalsampling.pool.row_batches import BATCHES
 
 _ENOUGH = 10_000
 """Rows that are handed on before their bundle ends."""
@@ -38,7 +38,7 @@ class Gather(beam.DoFn):
     def process(self, element: Any, of: Any = beam.DoFn.WindowParam) -> Iterator[Any]:
         for key, part in self._keyed(element):
             self._held.setdefault((of, key), []).append(part)
-            self._rows[of, key] += len(part) if isinstance(part, Batch) else 1
+            self._rows[of, key] += len(part) if isinstance(part, BATCHES) else 1
             if self._rows[of, key] >= _ENOUGH:
                 del self._rows[of, key]
                 yield from self._made_of(key, self._held.pop((of, key)))

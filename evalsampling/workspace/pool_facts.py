@@ -17,6 +17,7 @@ from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
@@ -72,7 +73,7 @@ class PoolFacts:
             problem = f"its rule {labels.rule} looks at the votes on all rows together"
         if problem is not None:
             raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
-        table = pool.table
+        table, history = pool.table, snapshot.history
         rounds = tuple(
             RoundChances.of_pool(
                 table.code,
@@ -80,8 +81,9 @@ class PoolFacts:
                 np.zeros(len(table)) if past.cell_probability is None else past.cell_probability,
                 past.wanted,
                 past.posterior,
+                _begin(snapshot, place),
             )
-            for past in snapshot.history.rounds
+            for place, past in enumerate(history.rounds)
         )
         return cls(
             path,
@@ -158,6 +160,15 @@ class PoolFacts:
         return self.rounds[:round]
 
 
+def _begin(snapshot: Snapshot, rounds: int) -> FloatArray | None:
+    """Return `RoundChances.begin` of the round after some of a workspace."""
+    sampler = snapshot.analysis.sampler
+    if not rounds or sampler.draws_by_number or sampler.with_replacement or sampler.queries_ranks:
+        return None
+    drawn = snapshot.history.first(rounds).drawn_by_cell(len(snapshot.pool.table))
+    return snapshot.pool.numbers().after(drawn)
+
+
 def design_round(workspace: str | Path, size: int | None = None) -> RoundChances:
     """Return the chances of the next round of a workspace, whose rows a pipeline is to pick.
 
@@ -176,7 +187,8 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
-    return next_chances(analysis, size or snapshot.next_round_size, left)
+    begin = _begin(snapshot, len(snapshot.history.rounds))
+    return next_chances(analysis, size or snapshot.next_round_size, left, begin)
 
 
 def drawn_rows(workspace: str | Path) -> pa.Table:
