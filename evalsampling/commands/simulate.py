@@ -112,7 +112,9 @@ class SimulatedError:
         intervals = {
             method: IntervalSummary(**interval) for method, interval in summary["intervals"].items()
         }
-        made = cls(**{**summary, "wald": IntervalSummary(**summary["wald"]), "intervals": intervals})
+        made = cls(
+            **{**summary, "wald": IntervalSummary(**summary["wald"]), "intervals": intervals}
+        )
         return made if made.defined else dataclasses.replace(made, rmse=None, bias=None, **_NOTHING)
 
 

@@ -56,7 +56,12 @@ def weigh(options: WeighOptions) -> WeighResult:
     if not options.labels:
         raise InputError("--labels: names no file")
     spec = load_spec(options.spec)
-    drawn = DrawnRows.read(spec, read_rounds(spec, options.folder))
+    rounds = read_rounds(spec, options.folder)
+    if not rounds:
+        raise InputError(
+            f"{options.folder}: no round was drawn there; `evalsampling draw` adds one"
+        )
+    drawn = DrawnRows.read(spec, rounds)
     codes = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first]).read(options.labels)
     estimates = drawn.estimates(codes, options.missing_at_random)
     return WeighResult(

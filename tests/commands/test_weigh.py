@@ -90,7 +90,7 @@ def test_bad_labels_are_told(one: DrawnFolder, line: str, words: str) -> None:
 def test_nothing_to_weigh(one: DrawnFolder, tmp_path: Path) -> None:
     calls: list[tuple[list[Any], str]] = [
         ([one.rounds], "--labels: names no file"),
-        ([tmp_path / "nowhere", "--labels", one.deliver(1)], "no round was drawn"),
+        ([tmp_path / "nowhere", "--labels", one.deliver(1)], "nowhere: no round was drawn there"),
         ([one.rounds, "--labels", tmp_path / "none.csv"], "none.csv"),
     ]
     for arguments, words in calls:
