@@ -97,3 +97,17 @@ def test_nothing_to_weigh(one: DrawnFolder, tmp_path: Path) -> None:
         result = call("weigh", one.spec, *arguments)
         assert result.status == 1
         assert words in result.err
+
+
+def test_slices_are_estimated_and_what_has_no_region_is_said(tmp_path: Path) -> None:
+    pool = {"path": "*.parquet", "cost": "length", "payload": ["length"], "slices": ["site"]}
+    one = DrawnFolder(tmp_path, pool=pool, measure=[{"joint": ["f1", "accuracy"]}])
+    assert call("draw", one.spec, one.rounds, "--draws", 100).status == 0
+    result = call("weigh", one.spec, one.rounds, "--labels", one.deliver(1), "--json").json
+    assert [(each["measure"], each["slice"]) for each in result["measures"]] == [
+        (measure, slice)
+        for measure in ("f1", "accuracy")
+        for slice in (None, "site=north", "site=south")
+    ]
+    assert all(each["value"] is not None for each in result["measures"])
+    assert "no joint region: " in result["notes"][-1]
