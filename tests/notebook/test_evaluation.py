@@ -93,7 +93,8 @@ def own_model(cells: Any, labels: Any) -> Any:
 @pytest.mark.parametrize(
     "keys",
     [
-        {"sampler": {"name": "ais", "model": own_model, "alpha": 1.5, "beta": 0.5}},
+        {"sampler": {"name": "ais", "model": own_model, "epsilon": 1e-6}},
+        {"sampler": {"name": "ais", "alpha": 1.5, "beta": 0.5}},
         {"sampler": {"name": "importance", "calibration": own_model, "epsilon": 1e-6}},
         {"sampler": "ais", "partition": {"column": ["prediction", "name"]},
          "strata": {"leaves": 2000}},
@@ -101,7 +102,7 @@ def own_model(cells: Any, labels: Any) -> Any:
         {"sampler": "ais", "features": ["score"],
          "strata": {"method": "kd", "hierarchy": "own", "leaves": 9}},
     ],
-    ids=["model", "calibration", "partition", "divisive", "kd"],
+    ids=["model", "constants", "calibration", "partition", "divisive", "kd"],
 )  # fmt: skip
 def test_a_model_and_a_partition_of_ones_own_are_saved(keys: Any, tmp_path: Path) -> None:
     evaluation = make(**keys)
