@@ -598,36 +598,3 @@ def test_two_systems_have_a_difference_and_no_contest() -> None:
     assert (found.target.system, found.target.against) == ("a", "c")
     assert found.intervals[0].low < 0.3 < found.intervals[0].high
     assert evaluation.contests() == []
-
-
-@pytest.mark.parametrize("sampler", ["ais", "calibrated"])
-def test_a_region_of_a_slice_that_cells_do_not_know_is_refused(sampler: str) -> None:
-    """With the first of them it ended with an error that is no `InputError`."""
-    pool = make_pool()
-    half = np.where(np.arange(len(pool.table)) % 2, "a", "b")
-    evaluation = Evaluation.from_arrays(
-        **arrays(sampler=sampler, columns={"half": half}, pool={"slices": ["half"]})
-    )
-    answered(evaluation, pool.truth, rounds=1, size=40)
-    entry = {"name": "recall", "where": {"half": "a"}}
-    for region in (evaluation.region, evaluation.analysis.region):
-        for asked in (entry, [entry, "precision"], {"joint": [entry, "precision"]}):
-            with pytest.raises(InputError, match="half=a: cells do not tell these rows apart"):
-                region(asked)
-
-
-def test_a_region_of_reported_estimates_estimates_nothing_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pool = make_pool()
-    joint = [{"joint": ["recall", "precision"]}]
-    evaluation = Evaluation.from_arrays(**arrays(measure=joint, sampler="calibrated"))
-    answered(evaluation, pool.truth, rounds=2, size=100)
-    analysis = evaluation.analysis
-    estimates = analysis.estimate()
-    wanted = analysis.region(list(analysis.measures))
-    monkeypatch.setattr(type(analysis.sampler), "estimate", None)
-    region = analysis.region(list(analysis.measures), estimates=estimates)
-    np.testing.assert_array_equal(region.centre, wanted.centre)
-    np.testing.assert_array_equal(region.covariance, wanted.covariance)
-    assert (region.radius, region.kind) == (wanted.radius, wanted.kind)
