@@ -44,7 +44,6 @@ ELSEWHERE = {
     "commands/status.py": "commands/test_result.py",
     "commands/verify.py": "faults/test_bit_flips.py",
     "errors.py": "pipelines/test_prepare_bad_pools.py",
-    "evaluation/analysis.py": "evaluation/test_evaluation.py",
     "evaluation/missing_labels.py": "commands/test_votes.py",
     "evaluation/sampled_rows.py": "evaluation/test_kept_rows.py",
     "evaluation/widening.py": "evaluation/test_convergence.py",

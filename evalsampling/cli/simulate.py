@@ -14,16 +14,15 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     unit = "money" if result.by_cost else "labels"
     groups: dict[str, list[list[str]]] = {}
     for row in result.results:
+        errors = (row.rmse, 4), (row.bias, 4)
         intervals = (row.coverage, 2), (row.median_width, 3), (row.interval_score, 3)
         groups.setdefault(row.sampler, []).append(
             [
                 row.measure,
                 f"{row.budget:,.10g}",
-                f"{row.rmse:.4f}",
-                f"{row.bias:.4f}",
                 *(
                     "-" if number is None else f"{number:.{digits}f}"
-                    for number, digits in intervals
+                    for number, digits in (*errors, *intervals)
                 ),
                 str(row.undefined),
             ]

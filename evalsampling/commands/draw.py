@@ -2,8 +2,7 @@
 
 import dataclasses
 import json
-import os
-import tempfile
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,8 +23,11 @@ from evalsampling.preparation.drawn_payload import read_payload
 from evalsampling.preparation.with_replacement import sample_with_replacement
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import is_url
+from evalsampling.storage.base import Draft
 from evalsampling.storage.checksums import parse_parquet, write_parquet
+from evalsampling.storage.durability import sync_folder, sync_tree
 from evalsampling.storage.filesystems import unreadable
+from evalsampling.storage.local import LocalStore
 
 _DRAWS = "draws-{:04d}.parquet"
 """Name of the file of a round's draws: the columns that were read, and their weights."""
@@ -73,7 +75,7 @@ def draw(options: DrawOptions) -> DrawResult:
 
     Raises:
         InputError: for anything wrong with the spec, the pool or the folder, or if the budget is
-            spent. Nothing is written then.
+            spent, or another call has drawn the round meanwhile. Nothing is written then.
     """
     spec = load_spec(options.spec)
     before = read_rounds(spec, options.folder)
@@ -83,26 +85,52 @@ def draw(options: DrawOptions) -> DrawResult:
         new = np.flatnonzero(every.round[every.first] == number)
         batch = _batch(spec, every, new.tolist(), number)
     folder, file = Path(options.folder), _DRAWS.format(number)
-    named = Path(task_file(spec))
-    tasks = f"batch-{number:04d}{''.join(named.suffixes)}" if len(new) else None
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".") as directory:
-        if tasks is not None:
-            name = "b" + opaque_name(task_key(None, spec.seed), "batch", number)[1:]
-            write_tasks(batch, Path(directory) / tasks, spec, name)
-            os.replace(Path(directory) / tasks, folder / tasks)
-        noted = drawn.replace_schema_metadata({_DESIGN: _design(spec)})
-        write_parquet(noted, Path(directory) / file)
-        # Last: now the round is there.
-        os.replace(Path(directory) / file, folder / file)
+    noted = drawn.replace_schema_metadata({_DESIGN: _design(spec)})
+    store = LocalStore(folder)
+    store.make()
+    with store.one_at_a_time(), store.draft() as draft:
+        if store.exists(file):
+            raise InputError(f"{store.url(file)}: another draw made it meanwhile; run this again")
+        names = _write_batch(batch, draft, spec, number) if len(new) else {}
+        write_parquet(noted, draft.path(file))
+        sync_tree(draft.directory)
+        # The draws come last: now the round is there.
+        for name, final in (*names.items(), (file, file)):
+            _move(draft.directory / name, folder / final)
+        sync_folder(folder)
     return DrawResult(
         round=number,
         draws=len(drawn),
         rows=len(set(every.ids[len(every.ids) - len(drawn) :])),
         to_label=len(new),
         file=str(folder / file),
-        tasks=None if tasks is None else str(folder / tasks),
+        tasks=str(folder / names[task_file(spec)]) if names else None,
     )
+
+
+def _write_batch(
+    batch: pa.Table, draft: Draft, spec: EvaluationSpec, number: int
+) -> dict[str, str]:
+    """Write the tasks of a round as the spec's sink does.
+
+    Returns:
+        The final name of each file or folder that the sink wrote, by its name in the draft.
+    """
+    tasks = task_file(spec)
+    name = "b" + opaque_name(task_key(None, spec.seed), "batch", number)[1:]
+    write_tasks(batch, draft.path(tasks), spec, name)
+    stems = {path.name: path.name.partition(".")[0] for path in draft.directory.iterdir()}
+    return {
+        name: f"{stem}-{number:04d}{''.join(Path(name).suffixes)}"
+        for name, stem in {**stems, tasks: "batch"}.items()
+    }
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename a file or folder; one of that name is of a draw that was killed."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    source.replace(target)
 
 
 def _batch(spec: EvaluationSpec, every: DrawnRows, new: Sequence[int], number: int) -> pa.Table:

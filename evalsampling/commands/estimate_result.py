@@ -22,7 +22,7 @@ from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
-from evalsampling.inference.results import brief, no_width_because, widest_half
+from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints
 from evalsampling.measures.calibrated import Requested, measure_of
@@ -206,7 +206,7 @@ def result_of(
         warnings=(*(rejection.words for rejection in rejected), *warnings),
         done=is_spent or exhausted or enough,
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        regions=tuple(_region(parts, spec, analysis) for parts in joints),
+        regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=assumed(each.kind for estimate in estimates for each in estimate.intervals),
@@ -243,7 +243,12 @@ def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, .
     )
 
 
-def _region(parts: Sequence[Requested], spec: EvaluationSpec, analysis: Analysis) -> ReportedRegion:
+def _region(
+    parts: Sequence[Requested],
+    spec: EvaluationSpec,
+    analysis: Analysis,
+    estimates: Sequence[Estimate],
+) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
     systems = spec.pool.systems
     nothing = ReportedRegion(
@@ -255,7 +260,7 @@ def _region(parts: Sequence[Requested], spec: EvaluationSpec, analysis: Analysis
         confidence=spec.confidence,
     )
     try:
-        region = analysis.region(Joint(tuple(map(measure_of, parts))))
+        region = analysis.region(Joint(tuple(map(measure_of, parts))), estimates=estimates)
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
     return dataclasses.replace(

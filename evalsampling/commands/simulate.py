@@ -48,6 +48,12 @@ class IntervalSummary:
     interval_score: float | None
 
 
+_NONE = IntervalSummary(None, None, None)
+
+_NOTHING: Mapping[str, Any] = {**dataclasses.asdict(_NONE), "wald": _NONE, "intervals": {}}
+"""What is said of intervals where no repeat has a value: the whole range always covers."""
+
+
 @dataclasses.dataclass(frozen=True)
 class SimulatedError:
     """How one sampler did on one measure at one budget, over all repeats.
@@ -56,12 +62,14 @@ class SimulatedError:
         sampler: its name.
         measure: its name, with its system's if there are several.
         budget: labels, or money if the spec's budget is of that.
-        rmse: root mean squared error, of several components the root of the summed squares.
-        bias: mean error.
-        coverage: of the default interval, as of `IntervalSummary`.
+        rmse: root mean squared error, of several components the root of the summed squares; None
+            if no repeat has a value.
+        bias: mean error, likewise.
+        coverage: of the default interval, as of `IntervalSummary`; None likewise.
         median_width: likewise.
         interval_score: likewise.
-        undefined: repeats without a value.
+        undefined: repeats in which a component has no value.
+        defined: repeats in which one has a value.
         draws: mean number.
         labels: mean number of distinct rows labelled.
         cost: mean cost of these; their number if all cost the same.
@@ -79,12 +87,13 @@ class SimulatedError:
     sampler: str
     measure: str
     budget: float
-    rmse: float
-    bias: float
+    rmse: float | None
+    bias: float | None
     coverage: float | None
     median_width: float | None
     interval_score: float | None
     undefined: int
+    defined: int
     draws: float
     labels: float
     cost: float
@@ -103,8 +112,10 @@ class SimulatedError:
         intervals = {
             method: IntervalSummary(**interval) for method, interval in summary["intervals"].items()
         }
-        wald = IntervalSummary(**summary["wald"])
-        return cls(**{**summary, "wald": wald, "intervals": intervals})
+        made = cls(
+            **{**summary, "wald": IntervalSummary(**summary["wald"]), "intervals": intervals}
+        )
+        return made if made.defined else dataclasses.replace(made, rmse=None, bias=None, **_NOTHING)
 
 
 @dataclasses.dataclass(frozen=True)

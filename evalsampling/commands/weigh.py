@@ -12,6 +12,8 @@ from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.results import brief
 from evalsampling.labels.drawn_tasks import DrawnTasks
 from evalsampling.report.numbers import Number
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.measures import JOINT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +58,12 @@ def weigh(options: WeighOptions) -> WeighResult:
     if not options.labels:
         raise InputError("--labels: names no file")
     spec = load_spec(options.spec)
-    drawn = DrawnRows.read(spec, read_rounds(spec, options.folder))
+    rounds = read_rounds(spec, options.folder)
+    if not rounds:
+        raise InputError(
+            f"{options.folder}: no round was drawn there; `evalsampling draw` adds one"
+        )
+    drawn = DrawnRows.read(spec, rounds)
     codes = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first]).read(options.labels)
     estimates = drawn.estimates(codes, options.missing_at_random)
     return WeighResult(
@@ -66,5 +73,12 @@ def weigh(options: WeighOptions) -> WeighResult:
         open=len(drawn.first) - len(codes),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         warnings=tuple(brief(estimates, attrgetter("warnings"))),
-        notes=tuple(brief(estimates, attrgetter("notes"))),
+        notes=(*brief(estimates, attrgetter("notes")), *_note_of_regions(spec)),
     )
+
+
+def _note_of_regions(spec: EvaluationSpec) -> tuple[str, ...]:
+    """Return that measures listed jointly have no region here, if any are."""
+    if all(entry.name != JOINT for entry in spec.measures):
+        return ()
+    return ("no joint region: rows that are drawn one by one have none, a workspace has",)

@@ -25,6 +25,7 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
+from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     Range,
@@ -222,10 +223,18 @@ class Analysis:
                 chosen.append(entry)
             else:
                 raise InputError(f"no measure: {entry!r}")
-        for measure in map(measure_of, chosen):
-            if self.spec is not None:
+        return self._with_slices(chosen)
+
+    def _with_slices(self, measures: Sequence[Requested]) -> Sequence[Requested]:
+        """Return measures, checked to look at slices that the spec names alone.
+
+        Raises:
+            InputError: naming a slice that it does not name.
+        """
+        if self.spec is not None:
+            for measure in map(measure_of, measures):
                 check_slices(measure, self.spec)
-        return chosen
+        return measures
 
     @functools.cached_property
     def label_model(self) -> LabelModel | None:
@@ -265,10 +274,17 @@ class Analysis:
                     contests.append(hold_contest(of_part, weighted.answered))
         return contests
 
-    def region(self, measure: "Measures", method: str = "default") -> Ellipsoid:
+    def region(
+        self, measure: "Measures", method: str = "default", estimates: Sequence[Estimate] = ()
+    ) -> Ellipsoid:
         """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
 
         By default it is that of the default intervals, else that of [MR], section 3.
+
+        Args:
+            measure: what it is about.
+            method: of the region.
+            estimates: what `estimate` returned; what is not among them is estimated.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
@@ -277,25 +293,30 @@ class Analysis:
             if method != "default":
                 inputs = self.sampler.inputs(self.table, self.history, self.confidence)
                 return estimate_region(asked, inputs, method)
-            return self._default_region(asked)
+            return self._default_region(asked, estimates)
         except ValueError as error:
             raise InputError(f"{asked.name}: {error}") from error
 
-    def _default_region(self, measure: Measure) -> Ellipsoid:
+    def _default_region(self, measure: Measure, estimates: Sequence[Estimate]) -> Ellipsoid:
         """Return the region that fits the default intervals of a measure on the whole pool."""
         sampler, now = self.sampler, (self.table, self.history.ordered)
         scope = dataclasses.replace(self.scope, domains=WHOLE_POOL.domains, bands_seed=None)
-        model = self.label_model
-        estimates = sampler.estimate(*now, [measure], self.confidence, scope, model)
+        model, made = self.label_model, {estimate.target: estimate for estimate in estimates}
+        targets = scope.targets(measure, *scope.domains)
+        if made.keys() >= {*targets}:
+            reported = [made[target] for target in targets]
+        else:
+            reported = sampler.estimate(*now, [measure], self.confidence, scope, model)
         inputs = sampler.with_next_draw(sampler.inputs(*now, self.confidence, model))
-        return default_region(measure, inputs, estimates)
+        return default_region(measure, inputs, reported)
 
     def _parts(self, measures: Any) -> list[Requested]:
         """Return the measures that are the dimensions of a region, as in an entry ``joint``."""
         parts: list[Requested] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping) and self.spec is not None:
-                parts += build_entry(MeasureSpec.parse(entry), self.spec, self.ranges)
+                built = build_entry(MeasureSpec.parse(entry), self.spec, self.ranges)
+                parts += self._with_slices(built)
                 continue
             chosen = self.chosen(entry)
             plain = [
@@ -307,8 +328,6 @@ class Analysis:
         for part in parts:
             if isinstance(part, Calibrated):
                 raise InputError(f"{part.name}: regions do not use known totals")
-            if isinstance(part, Extreme):
-                raise InputError(f"{part.name}: it has no region, which needs a derivative")
             if isinstance(part, Extreme):
                 raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts

@@ -17,18 +17,34 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.sampled_rows import SampledRows
 from evalsampling.evaluation.statement import statement
+from evalsampling.inference.domains import is_reported_for_slices
+from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.importance_weights import estimate_from_draws
-from evalsampling.inference.results import Estimate, undefined
+from evalsampling.inference.results import Estimate, Target, undefined
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.comparisons import is_aimed_at
-from evalsampling.pool.columns import required_columns
+from evalsampling.measures.extremes import Extreme
+from evalsampling.pool.columns import read_slices, required_columns
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.row_laws import Design
 from evalsampling.preparation.with_replacement import WEIGHT
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
+
+
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    """A part of the pool.
+
+    Attributes:
+        title: ``column=value``, None for the whole pool.
+        inside: shape (draws,): whether the row of each draw is in it.
+    """
+
+    title: str | None
+    inside: BoolArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +124,7 @@ class DrawnRows:
     def estimates(
         self, codes: Mapping[int, int], missing_at_random: bool = False
     ) -> list[Estimate]:
-        """Return the estimates of the spec's measures.
+        """Return the estimates of the spec's measures, on the pool and on each slice that was met.
 
         Args:
             codes: class code of each answered question.
@@ -123,30 +139,14 @@ class DrawnRows:
             raise InputError("no row has a label")
         if len(missing) and not missing_at_random:
             raise InputError(self._words_of(missing))
-        counts = np.isin(self.question, answered)
-        place = np.searchsorted(answered, self.question[counts])
-        code = np.array([codes[question] for question in answered.tolist()])
-        outputs = self.sampled.outputs.take(self.first[answered])
-        design = Design.of(self.spec)
-        driver = build_driver(self.spec, [None] * len(self.spec.pool.systems))
-        estimates: list[Estimate] = []
-        for measure in self.sampled.measures():
-            aimed_at = is_aimed_at(measure, driver)
-            if not (aimed_at or design.covers_pool):
-                estimates += self._refused(measure, driver)
-                continue
-            estimates += estimate_from_draws(
-                measure,
-                outputs,
-                code,
-                place,
-                self.weight[counts],
-                self.spec.confidence,
-                design.self_normalised,
-                self._rows[answered],
-                aimed_at=aimed_at,
-                targets=self.sampled.targets(measure),
-            )
+        code = np.full(len(self.first), NO_LABEL)
+        code[answered] = [codes[question] for question in answered.tolist()]
+        estimates = [
+            estimate
+            for measure in self.sampled.measures()
+            for part in self._parts_of(measure)
+            for estimate in self._on(part, measure, code, self.spec.confidence)
+        ]
         note = self._note_of(missing)
         return [
             dataclasses.replace(
@@ -154,6 +154,71 @@ class DrawnRows:
             )
             for estimate in estimates
         ]
+
+    @functools.cached_property
+    def _parts(self) -> list[_Part]:
+        """The whole pool, then each value of each slice column that was met."""
+        parts = [_Part(None, np.ones(len(self.ids), dtype=np.bool_))]
+        for name, column in read_slices(self.sampled.batch, self.spec).items():
+            texts = np.array(column.to_pylist())
+            parts += [_Part(f"{name}={value}", texts == value) for value in np.unique(texts)]
+        return parts
+
+    def _parts_of(self, measure: Measure) -> list[_Part]:
+        """Return the parts that a measure is reported for: see `ReportedDomains.domains_of`."""
+        return self._parts if is_reported_for_slices(measure) else self._parts[:1]
+
+    def _on(
+        self, part: _Part, measure: Measure, code: IntArray, confidence: float
+    ) -> list[Estimate]:
+        """Return the estimates of a measure on a part of the pool.
+
+        The draws of a slice are draws of its rows, each with its chance, so their weights are
+        divided by their sum: how many rows it has is not known.
+
+        Args:
+            part: of the pool.
+            measure: the measure.
+            code: shape (questions,): class code of each question, `NO_LABEL` of those without.
+            confidence: level of the intervals, in (0, 1).
+        """
+        targets, design = self.sampled.targets(measure, part.title), Design.of(self.spec)
+        if isinstance(measure, Extreme):
+            return [self._extreme(part, measure, targets[0], code)]
+        aimed_at = is_aimed_at(measure, self._driver) and part.title is None
+        if not (aimed_at or design.covers_pool):
+            return self._refused(measure, targets)
+        answered = np.unique(self.question[part.inside & (code != NO_LABEL)[self.question]])
+        if not len(answered):
+            reason = f"no labelled row where {part.title}"
+            return [undefined(target, confidence, "no labels", reason) for target in targets]
+        counts = np.isin(self.question, answered)
+        return estimate_from_draws(
+            measure,
+            self.sampled.outputs.take(self.first[answered]),
+            code[answered],
+            np.searchsorted(answered, self.question[counts]),
+            self.weight[counts],
+            confidence,
+            design.self_normalised or part.title is not None,
+            self._rows[answered],
+            aimed_at=aimed_at or part.title is not None,
+            targets=targets,
+        )
+
+    def _extreme(self, part: _Part, measure: Extreme, target: Target, code: IntArray) -> Estimate:
+        """Return the estimate of the least or greatest of slices: `inference.extremes`."""
+        slices, confidence = measure.slices.parts, self.spec.confidence
+        near, far = (
+            [estimate for each in slices for estimate in self._on(part, each, code, level)]
+            for level in levels(confidence, len(slices))
+        )
+        return extreme_of(measure, target, near, far, confidence)
+
+    @functools.cached_property
+    def _driver(self) -> Measure:
+        """The measure that rows are drawn for."""
+        return build_driver(self.spec, [None] * len(self.spec.pool.systems))
 
     @functools.cached_property
     def _rows(self) -> IntArray:
@@ -176,14 +241,15 @@ class DrawnRows:
             "missing at random",
         )
 
-    def _refused(self, measure: Measure, driver: Measure) -> list[Estimate]:
+    def _refused(self, measure: Measure, targets: Sequence[Target]) -> list[Estimate]:
+        where = "" if targets[0].slice is None else f" where {targets[0].slice}"
         reason = (
-            f"{measure.name} cannot be estimated from rows drawn for {driver.name}: rows that add "
-            "to it may have had no chance; sampler.delta above 0 gives every row one"
+            f"{measure.name}{where} cannot be estimated from rows drawn for {self._driver.name}: "
+            "rows that add to it may have had no chance; sampler.delta above 0 gives every row one"
         )
         return [
             undefined(target, self.spec.confidence, "no support", reason, warn=True)
-            for target in self.sampled.targets(measure)
+            for target in targets
         ]
 
 

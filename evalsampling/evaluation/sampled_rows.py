@@ -59,10 +59,10 @@ class SampledRows:
         """What the systems say of the rows."""
         return read_outputs(self.batch, self.spec, tuple(self.rules))
 
-    def targets(self, measure: Measure) -> list[Target]:
-        """Return what the components of a measure are called."""
+    def targets(self, measure: Measure, slice: str | None = None) -> list[Target]:
+        """Return what the components of a measure are called, on the pool or on a slice of it."""
         systems = tuple(system.name for system in self.spec.pool.systems)
-        return ReportedDomains(systems=systems).targets(measure, Domain())
+        return ReportedDomains(systems=systems).targets(measure, Domain(slice))
 
     def measures(self) -> Iterator[Measure]:
         """Yield what the spec reports.

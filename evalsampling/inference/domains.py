@@ -69,12 +69,8 @@ class ReportedDomains:
     methods: tuple[str, ...] = ()
 
     def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
-        """Return the domains that a measure is reported for.
-
-        For long curves, and for measures that have slices of their own, it is the pool alone.
-        """
-        measure = measure_of(requested)
-        if len(requested.components) <= MOST_IN_SLICES and not has_slices(measure):
+        """Return the domains that a measure is reported for: see `is_reported_for_slices`."""
+        if is_reported_for_slices(requested):
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
@@ -98,6 +94,14 @@ def has_slices(measure: Measure) -> bool:
     """Return whether a measure, or one that it compares, is of a slice."""
     compared = measure.first if isinstance(measure, Comparison) else measure
     return isinstance(compared, Sliced | Extreme)
+
+
+def is_reported_for_slices(requested: Requested) -> bool:
+    """Return whether a measure is reported for slices of the pool.
+
+    Long curves are not, nor are measures that have slices of their own.
+    """
+    return len(requested.components) <= MOST_IN_SLICES and not has_slices(measure_of(requested))
 
 
 WHOLE_POOL = ReportedDomains()

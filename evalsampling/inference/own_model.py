@@ -1,5 +1,7 @@
 """A model of the labels that a user gives: the probability of each label in each cell."""
 
+import copy
+import dataclasses
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +19,10 @@ _ROUNDING = 1e-6
 
 
 class OwnModel(Protocol):
-    """A function of cells and labels; of the same ones it must return the same."""
+    """A function of cells and labels; of the same ones it must return the same.
+
+    Both are copies: what it writes into them changes nothing else.
+    """
 
     def __call__(self, cells: CellTable, labels: FloatArray) -> FloatArray:
         """Return P(label | cell), shape (cells, classes), rows summing to 1.
@@ -48,8 +53,9 @@ def probabilities(key: str, model: OwnModel, table: CellTable, history: History)
         InputError: if the model fails, or returns no probabilities of this shape.
     """
     labels = history.seen(len(table), table.classes)
+    own = copy.deepcopy(dataclasses.replace(table))  # Without what is remembered of the cells.
     try:
-        values = np.asarray(model(table, labels), dtype=np.float64)
+        values = np.asarray(model(own, labels), dtype=np.float64)
     except Exception as error:  # Whatever a function of somebody else raises.
         text = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputError(f"{key}: the model failed: {text}") from error

@@ -215,7 +215,7 @@ def _build_extremes(
     try:
         return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in built]
     except ValueError as error:
-        raise InputError(f"measure.{entry.name}: {error}") from error
+        raise InputError(f"measure: {error}") from error
 
 
 def _build_comparison(

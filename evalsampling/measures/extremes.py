@@ -42,7 +42,8 @@ class Extreme(Measure):
         inner = self.measure
         over = as_tuples(dict(self.over))
         if sum(map(len, over.values())) < 2:
-            raise ValueError(f"{self.kind} needs two slices or more, got {dict(self.over)!r}")
+            got = described(over) or "none"
+            raise ValueError(f"{self.kind} needs two slices or more in over, got {got}")
         if not isinstance(inner, Measure) or len(inner.components) != 1:
             named = getattr(inner, "name", repr(inner))
             raise ValueError(f"{self.kind} is of a measure of one number, {named} is none")

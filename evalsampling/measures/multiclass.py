@@ -67,7 +67,7 @@ class Averaged(Measure):
             raise ValueError(
                 f"over must hold distinct class codes below {self.classes}, got {self.over!r}"
             )
-        over = "" if self.over is None else f"(over={'+'.join(map(str, self.over))})"
+        over = "" if self.over is None else f"(over={'+'.join(map(self._title, self.over))})"
         object.__setattr__(self, "name", self._word + over)
 
     @property

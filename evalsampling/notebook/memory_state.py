@@ -77,7 +77,17 @@ class MemoryState:
         return drawn.with_history(drawn.history.with_rows(*self.pool.describe(drawn.history)))
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
-        """Add checked labels to the history; they may replace others."""
+        """Add checked labels to the history; they may replace others.
+
+        Raises:
+            InputError: if rows are to have several votes, which are not labels.
+        """
+        votes = self.pool.spec.labels.votes
+        if votes > 1:
+            raise InputError(
+                f"labels.votes: a row is to have {votes} votes of annotators, and labels of a "
+                "notebook are no votes; save the evaluation, and deliver votes to the workspace"
+            )
         history = self.analysis.history
         label = history.label.copy()
         label[list(codes)] = list(codes.values())

@@ -45,8 +45,8 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
         path: path or URL of the workspace.
 
     Raises:
-        InputError: if something else is there, or the spec cannot be written or wants several votes
-            a row, or labels were taken away, which no delivery can do; nothing is written then.
+        InputError: if something else is there, or the spec cannot be written, or labels were taken
+            away, which no delivery can do; nothing is written then.
     """
     history = analysis.history
     _check_copied(analysis, pool)
@@ -73,11 +73,6 @@ def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
     Raises:
         InputError: naming the part that it would lose.
     """
-    if analysis.history.taken and pool.spec.labels.votes > 1:
-        raise InputError(
-            f"labels.votes: a row is to have {pool.spec.labels.votes} votes of annotators, and "
-            "labels of a notebook are no votes; save it before the first label, and deliver votes"
-        )
     if any(NO_LABEL in taken.codes.values() for taken in analysis.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
     for name in ("sampler", "measures", "seed", "confidence"):

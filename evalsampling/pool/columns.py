@@ -189,8 +189,9 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
     column = whole_numbers(column) if pa.types.is_floating(column.type) else column
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
-        row = first_fraction(column) if pa.types.is_floating(kind) else 0
-        got = f"{kind}: {column[row].as_py()}" if row else str(kind)
+        is_float = pa.types.is_floating(kind)
+        row = first_fraction(column) if is_float else 0
+        got = f"{kind}: {column[row].as_py()}" if is_float else str(kind)
         raise batch.error(name, row, f"{what} are whole numbers, booleans or text, got {got}")
     return pc.fill_null(column.cast(pa.string()), NULL)
 

@@ -61,10 +61,10 @@ class AdaptiveImportance(ReplacementSampler):
         accelerate: False to fit the tree by expectation-maximization alone, as [MR] does; on
             large pools that does not move (`stats.oracle.fit_dirichlet_tree`).
         epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.
-        alpha: concentration of the labels, one number or one for each class
+        alpha: concentration of the labels in the tree, one number or one for each class
             (`stats.oracle.TreePrior`).
-        beta: concentration of the branches, above 0.
-        prior_weight: rows that a prior probability of 1 counts as, above 0.
+        beta: concentration of the branches of the tree, above 0.
+        prior_weight: rows that a prior probability of 1 counts as in the tree, above 0.
         classes: number of classes, by which alpha is checked; None if it is not known.
     """
 
@@ -90,6 +90,9 @@ class AdaptiveImportance(ReplacementSampler):
         for key in ("epsilon", "beta", "prior_weight"):
             above_0(key, getattr(self, key))
         self._check_alpha()
+        for key in ("alpha", "beta", "prior_weight") if self.model != "tree" else ():
+            if getattr(self, key) != getattr(type(self), key):
+                raise ValueError(f"{key} is a constant of the model tree: another model has none")
 
     def _check_alpha(self) -> None:
         """Check the concentration of the labels, and keep a list as a tuple."""

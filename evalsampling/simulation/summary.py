@@ -36,7 +36,11 @@ class Point:
 
 
 def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
-    """Return a summary of the repeats; squared errors of several components are summed."""
+    """Return a summary of the repeats; squared errors of several components are summed.
+
+    An undefined value counts as 0, and its interval as it is. ``defined`` says how many repeats
+    had a value: where none had, errors and coverage are about nothing.
+    """
     counted = np.isfinite(truth)
     values = np.stack([point.value for point in points])[:, counted]
     errors = np.nan_to_num(values) - truth[counted]
@@ -46,6 +50,7 @@ def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> di
         "bias": float(np.mean(errors)),
         **_intervals(points, truth, confidence, None),
         "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
+        "defined": int(np.sum(np.any(np.isfinite(values), axis=1))),
         "draws": float(np.mean([point.draws for point in points])),
         "labels": float(np.mean([point.labels for point in points])),
         "cost": float(np.mean([point.cost for point in points])),

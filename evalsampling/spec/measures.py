@@ -105,8 +105,6 @@ class MeasureSpec:
                 "value that is not listed has no cells of its own"
             )
         over = read_slices("measure.over", given)
-        if sum(map(len, over.values())) < 2:
-            raise InputError(f"measure.over: {kind} needs two slices or more, got {given!r}")
         return cls(kind, parts=(part,), over=over)
 
     def to_mapping(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.sections import is_number, nearest, shown
+from evalsampling.spec.sections import is_number, nearest, wanted_number
 
 
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
@@ -79,7 +79,7 @@ def number(key: str, value: Any) -> float:
         ValueError: if it is not one, naming the key.
     """
     if not is_number(value):
-        raise ValueError(f"{key} must be a number, got {shown(value)}")
+        raise ValueError(f"{key} {wanted_number(value)}")
     return float(value)
 
 

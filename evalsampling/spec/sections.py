@@ -165,8 +165,14 @@ class Section:
 def number(path: str, value: Any) -> float:
     """Return a value as a float, checked to be a finite number; errors name its path."""
     if not is_number(value):
-        raise InputError(f"{path}: must be a number, got {shown(value)}")
+        raise InputError(f"{path}: {wanted_number(value)}")
     return float(value)
+
+
+def wanted_number(value: Any) -> str:
+    """Return why a value is no finite number, in words that follow its key."""
+    is_infinite = isinstance(value, float) and math.isinf(value)
+    return f"must be {'finite' if is_infinite else 'a number'}, got {shown(value)}"
 
 
 def is_number(value: Any) -> bool:

@@ -63,6 +63,51 @@ def test_a_round_without_new_rows_has_no_batch(tmp_path: Path) -> None:
     assert (found["tasks"] is None) == (found["to_label"] == 0)
 
 
+def test_a_round_that_another_draw_made_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = DrawnFolder(tmp_path)
+    written: dict[str, bytes] = {}
+
+    def draw_meanwhile(*arguments: Any) -> Any:
+        drawn = sample_with_replacement(*arguments)
+        if not written:
+            written[""] = b""  # The other call draws as it always does.
+            assert call("draw", one.spec, one.rounds, "--draws", 40).status == 0
+            written.update({path.name: path.read_bytes() for path in one.rounds.glob("*-0001.*")})
+        return drawn
+
+    monkeypatch.setattr("evalsampling.commands.draw.sample_with_replacement", draw_meanwhile)
+    result = call("draw", one.spec, one.rounds, "--draws", 90)
+    assert (result.status, result.out) == (1, "")
+    assert "draws-0001.parquet: another draw made it meanwhile; run this again" in result.err
+    del written[""]
+    assert {path.name: path.read_bytes() for path in one.rounds.glob("[!.]*")} == written
+    assert call("draw", one.spec, one.rounds, "--draws", 90, "--json").json["round"] == 2
+
+
+@pytest.mark.parametrize(
+    ("format", "names"),
+    [
+        ("vendor", ["batch-0001.csv", "instructions-0001.md"]),
+        ("xlsx", ["batch-0001.xlsx"]),
+        ("label-studio", ["batch-0001"]),
+        ("ground-truth", ["batch-0001.manifest"]),
+    ],
+)
+def test_batches_of_other_formats(tmp_path: Path, format: str, names: list[str]) -> None:
+    one = DrawnFolder(tmp_path, sink={"format": format})
+    one.rounds.mkdir()
+    if format == "label-studio":  # A draw that was killed left it.
+        (one.rounds / "batch-0001").mkdir()
+        (one.rounds / "batch-0001" / "old.json").write_text("[]")
+    found = call("draw", one.spec, one.rounds, "--draws", 20, "--json").json
+    assert found["tasks"] == str(one.rounds / names[0])
+    made = {path.name for path in one.rounds.glob("[!.]*")}
+    assert made == {*names, "draws-0001.parquet"}
+    assert not (one.rounds / "batch-0001" / "old.json").exists()
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

@@ -129,7 +129,10 @@ def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) 
     [
         ("id", "partition.column: id: more than 16 leaves; coarser clusters, or a greater"),
         (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
-        ("score", "column 'score', row 0: clusters are whole numbers, booleans or text, got"),
+        (
+            "score",
+            "column 'score', row 0: clusters are whole numbers, booleans or text, got double: -0.4",
+        ),
         ("absent", "column 'absent' is missing"),
     ],
 )

@@ -90,10 +90,24 @@ def test_bad_labels_are_told(one: DrawnFolder, line: str, words: str) -> None:
 def test_nothing_to_weigh(one: DrawnFolder, tmp_path: Path) -> None:
     calls: list[tuple[list[Any], str]] = [
         ([one.rounds], "--labels: names no file"),
-        ([tmp_path / "nowhere", "--labels", one.deliver(1)], "no round was drawn"),
+        ([tmp_path / "nowhere", "--labels", one.deliver(1)], "nowhere: no round was drawn there"),
         ([one.rounds, "--labels", tmp_path / "none.csv"], "none.csv"),
     ]
     for arguments, words in calls:
         result = call("weigh", one.spec, *arguments)
         assert result.status == 1
         assert words in result.err
+
+
+def test_slices_are_estimated_and_what_has_no_region_is_said(tmp_path: Path) -> None:
+    pool = {"path": "*.parquet", "cost": "length", "payload": ["length"], "slices": ["site"]}
+    one = DrawnFolder(tmp_path, pool=pool, measure=[{"joint": ["f1", "accuracy"]}])
+    assert call("draw", one.spec, one.rounds, "--draws", 100).status == 0
+    result = call("weigh", one.spec, one.rounds, "--labels", one.deliver(1), "--json").json
+    assert [(each["measure"], each["slice"]) for each in result["measures"]] == [
+        (measure, slice)
+        for measure in ("f1", "accuracy")
+        for slice in (None, "site=north", "site=south")
+    ]
+    assert all(each["value"] is not None for each in result["measures"])
+    assert "no joint region: " in result["notes"][-1]

@@ -69,7 +69,8 @@ class Attempt:
         )
         assert self._process.stderr is not None
         begun = self._process.stderr.readline()
-        assert begun == b"begun\n", begun + self._process.stderr.read()
+        if begun != b"begun\n":
+            raise AssertionError(begun.decode() + self.ended()[1])
 
     def kill(self) -> None:
         """Kill the task, and not the command it runs."""
@@ -83,16 +84,27 @@ class Attempt:
 
 
 def at_once(task: str, times: int = 2) -> list[Any]:
-    """Run a task several times at once; whoever is refused is told so, and is tried again."""
-    results = []
-    for attempt in [Attempt(task) for _ in range(times)]:
-        result, err = attempt.ended()
-        if result is None:
-            assert err.startswith("evalsampling "), err
-            result, err = Attempt(task).ended()
-        assert result is not None, err
-        results.append(result)
-    return results
+    """Run a task several times at once; whoever is refused is told so.
+
+    Those are tried again one at a time, after all have ended: who still works would refuse them.
+    """
+    attempts: list[Attempt] = []
+    try:
+        for _ in range(times):
+            attempts.append(Attempt(task))
+        ended = [attempt.ended() for attempt in attempts]
+    finally:
+        for attempt in attempts:
+            attempt.kill()
+    return [again(task, err) if result is None else result for result, err in ended]
+
+
+def again(task: str, err: str) -> Any:
+    """Run a task that was refused once more, and return its result."""
+    assert err.startswith("evalsampling "), err
+    result, err = Attempt(task).ended()
+    assert result is not None, err
+    return result
 
 
 def parts(one: Job, name: str) -> list[str]:
@@ -116,6 +128,41 @@ def test_links_in_the_inbox_are_passed_over(scheduled: Job) -> None:
     (inbox / ".hidden.csv").write_text("")
     module, _ = load()
     assert module.deliveries(str(inbox)) == kept
+
+
+def test_who_is_refused_is_tried_again_after_all_have_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on a slow machine: the first is refused while the second still works."""
+    at_work: set[int] = set()
+    killed = []
+
+    class Slow:
+        made = 0
+
+        def __init__(self, task: str) -> None:
+            self.number = Slow.made
+            Slow.made += 1
+            self.is_refused = bool(at_work) or self.number == 0
+            at_work.add(self.number)
+
+        def ended(self) -> tuple[Any, str]:
+            at_work.discard(self.number)
+            if self.number == 2 and "breaks" in failing:
+                raise RuntimeError("cannot be waited for")
+            return (None, "evalsampling prepare: busy") if self.is_refused else (self.number, "")
+
+        def kill(self) -> None:
+            killed.append(self.number)
+
+    failing: list[str] = []
+    monkeypatch.setitem(globals(), "Attempt", Slow)
+    assert at_once("prepare", 3) == [3, 4, 5], "one at a time"
+    killed.clear()
+    Slow.made, failing[:] = 0, ["breaks"]
+    with pytest.raises(RuntimeError):
+        at_once("prepare", 3)
+    assert killed == [0, 1, 2], "no process is left"
 
 
 @pytest.mark.slow

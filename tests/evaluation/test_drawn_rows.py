@@ -143,3 +143,92 @@ def test_bad_rounds_and_labels_are_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=words):
             estimate_drawn_rows(make_spec(tmp_path, **keys), drawn, ids, labels)
+
+
+SLICED: dict[str, Any] = {
+    "pool": {"path": "*.parquet", "cost": "length", "slices": ["site"]},
+    "sampler": "optimal_importance",
+    "confidence": 0.9,
+}
+
+
+def test_a_slice_is_estimated_from_the_draws_of_its_rows(tmp_path: Path) -> None:
+    """sum v l / sum v over the draws in it, with the divisor of their number less one."""
+    pool = write_pool(tmp_path)
+    spec = make_spec(tmp_path, **SLICED, budget=400)
+    rounds = rounds_of(spec, 120, 80)
+    ids = np.unique(pa.concat_tables(rounds)["id"].to_numpy())
+    whole, *slices = estimate_drawn_rows(spec, rounds, ids, pool["label"][ids])
+    assert whole.target.slice is None
+    assert [one.target.title for one in slices] == [
+        "accuracy where site=north", "accuracy where site=south"
+    ]  # fmt: skip
+    draws = pa.concat_tables(rounds)
+    for one in slices:
+        inside = pool["site"][draws["id"].to_numpy()] == str(one.target.slice).removeprefix("site=")
+        rows, v = draws["id"].to_numpy()[inside], draws[WEIGHT].to_numpy()[inside]
+        right = (pool["prediction"] == pool["label"])[rows]
+        value, n = np.sum(v * right) / np.sum(v), len(v)
+        assert one.value == pytest.approx(value)
+        error = np.sqrt(np.sum((v * (right - value)) ** 2) * n / (n - 1)) / np.sum(v)
+        assert one.standard_error == pytest.approx(error)
+
+
+@pytest.mark.parametrize("sampler", ["passive", "optimal_importance"])
+def test_intervals_of_slices_hold_the_truth(tmp_path: Path, sampler: str) -> None:
+    """Of 60 evaluations at 90 %, at least 46 hold it: fewer have a chance of .001 (binomial)."""
+    pool = write_pool(tmp_path)
+    inside = pool["site"] == "south"
+    truth = np.mean((pool["prediction"] == pool["label"])[inside])
+    held = 0
+    for seed in range(60):
+        spec = make_spec(tmp_path, **{**SLICED, "sampler": sampler}, seed=seed, budget=200)
+        rounds = rounds_of(spec, 160)
+        ids = np.unique(rounds[0]["id"].to_numpy())
+        one = estimate_drawn_rows(spec, rounds, ids, pool["label"][ids])[2]
+        assert one.target.slice == "site=south"
+        held += one.low <= truth <= one.high
+    assert held >= 46
+
+
+def test_slices_whose_rows_had_no_chance_or_no_label_are_not_estimated(tmp_path: Path) -> None:
+    pool = write_pool(tmp_path)
+    none = {"name": "optimal_importance", "delta": 0}
+    spec = make_spec(tmp_path, **{**SLICED, "sampler": none}, budget=400)
+    rounds = rounds_of(spec, 60)
+    ids = np.unique(rounds[0]["id"].to_numpy())
+    whole, north, south = estimate_drawn_rows(spec, rounds, ids, pool["label"][ids])
+    assert whole.value is not None
+    assert north.value is south.value is None
+    assert "accuracy where site=south cannot be estimated" in str(south.reason)
+    assert "sampler.delta above 0" in str(south.reason)
+    spec = make_spec(tmp_path, **SLICED, budget=400)
+    rounds = rounds_of(spec, 60)
+    drawn = np.unique(rounds[0]["id"].to_numpy())
+    ids = drawn[pool["site"][drawn] == "north"]
+    whole, north, south = estimate_drawn_rows(
+        spec, rounds, ids, pool["label"][ids], missing_at_random=True
+    )
+    assert north.value == pytest.approx(float(whole.value or 0))
+    assert south.reason == "no labelled row where site=south"
+
+
+def test_the_least_of_slices_has_the_interval_that_theirs_make(tmp_path: Path) -> None:
+    """As in a workspace: no derivative is taken at ties."""
+    pool = write_pool(tmp_path)
+    over = {"site": ["north", "south"]}
+    parts = [{"name": "accuracy", "where": {"site": site}} for site in over["site"]]
+    measure = [{"least": "accuracy", "over": over}, *parts]
+    found: dict[float, list[Any]] = {}
+    for confidence in (0.9, 0.95, 0.975):
+        spec = make_spec(
+            tmp_path, **{**SLICED, "confidence": confidence}, budget=400, measure=measure
+        )
+        rounds = rounds_of(spec, 200)
+        ids = np.unique(rounds[0]["id"].to_numpy())
+        found[confidence] = estimate_drawn_rows(spec, rounds, ids, pool["label"][ids])
+    least, *slices = found[0.9]
+    assert least.value == min(one.value for one in slices)
+    assert least.low == min(one.low for one in found[0.95][1:])
+    assert least.high == min(one.high for one in found[0.975][1:])
+    assert least.intervals[0].method == "least-of-slices"

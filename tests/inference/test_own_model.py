@@ -32,7 +32,8 @@ def test_it_gets_the_cells_and_the_labels_of_each() -> None:
 
     found = probabilities("key", model, POOL.table, HISTORY)
     [(cells, labels)] = given
-    assert cells is POOL.table
+    np.testing.assert_array_equal(cells.count, POOL.table.count)
+    np.testing.assert_array_equal(cells.prior, POOL.table.prior)
     np.testing.assert_array_equal(labels, POOL.seen(POOL.rows(HISTORY, ORDER)))
     assert labels.sum() == 60
     np.testing.assert_allclose(found, smoothed(cells, labels), rtol=1e-12)
@@ -80,3 +81,18 @@ def test_what_is_wrong_is_one_sentence(
     with pytest.raises(InputError, match=message) as error:
         probabilities("key", model, POOL.table, HISTORY)
     assert len(str(error.value).splitlines()) == 1
+
+
+def test_what_it_writes_into_the_cells_changes_nothing() -> None:
+    prior, count = POOL.table.prior.copy(), POOL.table.count.copy()
+
+    def model(cells: CellTable, labels: FloatArray) -> FloatArray:
+        cells.prior[:] = 1 / cells.classes
+        cells.count[:] = 1
+        cells.memory["tree"] = None
+        return cells.prior
+
+    probabilities("key", model, POOL.table, HISTORY)
+    np.testing.assert_array_equal(POOL.table.prior, prior)
+    np.testing.assert_array_equal(POOL.table.count, count)
+    assert "tree" not in POOL.table.memory

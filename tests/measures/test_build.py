@@ -242,3 +242,35 @@ def test_a_measure_of_one_class() -> None:
         bad = {**content, "measure": {"name": name, "positive": "low"}}
         with pytest.raises(InputError, match="positive"):
             build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ({"least": "f1"}, "measure: least needs two slices or more in over, got none"),
+        (
+            {"greatest": "f1", "over": {"a": "b"}},
+            "measure: greatest needs two slices or more in over, got a=b",
+        ),
+        (
+            {"least": "pr_curve", "over": {"a": [1, 2]}},
+            "measure: least is of a measure of one number, pr_curve is none",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_extreme_is_said_once(measure: Any, words: str) -> None:
+    with pytest.raises(InputError) as error:
+        build_measures(parse(measure=measure), [(0.0, 1.0)])
+    assert str(error.value) == words
+
+
+def test_averages_over_some_labels_are_called_by_their_names() -> None:
+    names = [f"tag{number}" for number in range(9)]
+    for kind, labels in (("tags", names), ("sets", names[:3])):
+        spec = parse(
+            labels={"multilabel": labels},
+            pool={"path": "p", "probability": {label: f"p_{label}" for label in labels}},
+            measure=[{"name": "macro_f1", "over": ["tag1", "tag2"]}],
+        )
+        (measure,) = build_measures(spec, [None])
+        assert (measure.name, kind) == ("macro_f1(over=tag1+tag2)", spec.labels.space.kind)

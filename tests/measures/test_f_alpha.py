@@ -150,8 +150,8 @@ def test_components_are_named_after_the_labels() -> None:
     titles = ("toxic", "insult", "threat", "hate")
     measure = PerClassRecall(LABELS, over=(0, 2), sets=True, titles=titles)
     assert [one.name for one in measure.components] == [
-        "class_recall(over=0+2)[toxic]",
-        "class_recall(over=0+2)[threat]",
+        "class_recall(over=toxic+threat)[toxic]",
+        "class_recall(over=toxic+threat)[threat]",
     ]
     assert PerClassF1(2).components[1].name == "class_f1[1]"
 

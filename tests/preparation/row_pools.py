@@ -20,6 +20,7 @@ def write_pool(folder: Path) -> dict[str, np.ndarray]:
         "score": score,
         "prediction": (score > 0.5) * 1,
         "length": np.exp(rng.normal(0, 1, ROWS)),
+        "site": np.where(np.arange(ROWS) % 3, "north", "south"),
     }
     table = pa.table(columns)
     pq.write_table(table[:250], folder / "a.parquet")

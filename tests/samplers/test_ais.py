@@ -456,6 +456,10 @@ def test_leaves_with_a_hierarchy_of_their_own_make_the_tree() -> None:
         ({"alpha": [1, 2, 3], "classes": 2}, "one for each of the 2 classes, got 3"),
         ({"alpha": [], "classes": 2}, "one for each of the 2 classes, got 0"),
         ({"alpha": 0, "oracle": "stochastic"}, "alpha must be above 0, got 0"),
+        ({"alpha": float("inf")}, "alpha must be finite, got inf"),
+        ({"alpha": 2, "model": "scores"}, "alpha is a constant of the model tree"),
+        ({"beta": 2.0, "model": lambda cells, labels: labels}, "beta is a constant of the model"),
+        ({"prior_weight": 3, "model": "scores"}, "prior_weight is a constant of the model tree"),
     ],
 )
 def test_constants_are_checked(keys: dict, message: str) -> None:

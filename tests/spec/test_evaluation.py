@@ -156,6 +156,7 @@ def test_growing_rounds() -> None:
         ({"labels": {"classes": ["", "a"]}}, "labels.classes: '' is blank, which no answer can be"),
         ({"labels": {"classes": ["a", " "]}}, "labels.classes: ' ' is blank"),
         ({"labels": {"classes": [0, 10**30]}}, "labels.classes: no whole number of 64 bits: 1000"),
+        ({"confidence": float("-inf")}, "confidence: must be finite, got -inf"),
         ({"confidence": 10**400}, "confidence: must be a number, got 1000"),
         ({"hidden": {"share": 10**400}}, "hidden.share: must be a number, got 1000"),
         ({"labels": {"positive": 2}}, "labels.positive: 2 is not one of the classes [0, 1]"),
