@@ -1,9 +1,10 @@
 """Rounds, deliveries and labels of a workspace at one moment."""
 
+import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,19 @@ class Snapshot:
             InputError: if it is not prepared, or as `read` says.
         """
         return cls.read(PreparedPool.read(Workspace(path)))
+
+    @classmethod
+    @contextlib.contextmanager
+    def held(cls, pool: PreparedPool) -> Iterator["Snapshot"]:
+        """Hold the workspace of a pool to add labels to it, and yield its snapshot.
+
+        Other commands wait.
+
+        Raises:
+            InputError: as `read` says.
+        """
+        with pool.workspace.in_use():
+            yield cls.read(pool.reread())
 
     def reread(self) -> "Snapshot":
         """Return a new snapshot, after files were added to the workspace."""
@@ -269,6 +283,12 @@ class Snapshot:
         """Numbers of the rounds that were closed by hand, or by drawing a later one."""
         by_hand = {files.number for files in self.rounds if files.closed}
         return sorted(by_hand.union(*(files.closes for files in self.rounds)))
+
+    def with_open_closed(self, reason: str) -> "Snapshot":
+        """Close all open rounds in the workspace; return the snapshot after that."""
+        for number in self.open_questions:
+            self.pool.workspace.close_round(number, reason)
+        return self.reread() if self.open_questions else self
 
     @property
     def half_closed(self) -> list[int]:
