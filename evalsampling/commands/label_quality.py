@@ -149,13 +149,9 @@ def label_error(
                 CorrectedEstimate(
                     measure.components[0].name,
                     system,
-                    band.value,
-                    band.low,
-                    band.high,
-                    band.sampling_error,
-                    band.label_error,
-                    band.dominates,
-                    against,
+                    **vars(band),
+                    dominates=band.dominates,
+                    against=against,
                 )
             )
     return LabelError(table, tuple(corrected), None)
