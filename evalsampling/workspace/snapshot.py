@@ -13,7 +13,6 @@ import numpy as np
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.items import graded_outputs
 from evalsampling.labels.tally import EACH, State, Subjects, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
@@ -395,14 +394,11 @@ class Snapshot:
 
     def _history_of_queries(self) -> History:
         """Return the history of a pool of queries, with the grades of all graded queries."""
-        from evalsampling.evaluation.graded import empty_history
-        from evalsampling.measures.build import build_gains
+        from evalsampling.evaluation.graded import empty_history, graded_rows
 
         spec, table = self.pool.spec, self.pool.table
-        systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
-        depth = max(gain.cut for gain in build_gains(spec))
         graded = [
-            graded_outputs(files.asked, label, systems, moments, depth)
+            graded_rows(files.asked, label, spec, table)
             for files, label in zip(self.standing, np.split(self.labels, self._ends), strict=False)
         ]
         history = self._drawn(empty_history(spec, table), [outputs for outputs, _ in graded])
