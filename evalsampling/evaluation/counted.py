@@ -156,8 +156,9 @@ def estimated(
     estimates, history = analysis.estimate(), analysis.history
     changes: list[Change] = []
     if before is not None and len(before.history.labelled) and len(history.labelled):
-        pairs = zip(before.estimate(), estimates, strict=True)
-        changes = [change for pair in pairs if (change := change_of(*pair)) is not None]
+        earlier = {estimate.target: estimate for estimate in before.estimate()}
+        pairs = [(earlier.get(estimate.target), estimate) for estimate in estimates]
+        changes = [one for was, now in pairs if was is not None and (one := change_of(was, now))]
     drawn, labels = len(history), len(history.labelled)
     return CountedEstimates(
         rows=analysis.table.rows,
