@@ -1,5 +1,6 @@
 """Rounds picked row by row from the rows of a pool, for the tests of several files."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def picked(
     ends = np.linspace(0, len(table), parts + 1).astype(int)
     tables = [
         picker.pick(cells_of(facts, table.slice(begin, end - begin)))
-        for begin, end in zip(ends[:-1], ends[1:], strict=True)
+        for begin, end in itertools.pairwise(ends)
     ]
     return pa.concat_tables(tables, promote_options="permissive")
 

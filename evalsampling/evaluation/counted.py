@@ -112,7 +112,7 @@ def check_draws_by_row(sampler: Sampler) -> None:
     Raises:
         ValueError: if not.
     """
-    if sampler.with_replacement or sampler.queries_ranks:
+    if sampler.with_replacement or sampler.queries_ranks or sampler.draws_again:
         raise ValueError(
             f"sampler {sampler.name} does not draw row by row; take calibrated, or poisson, or "
             "draw its rounds by the command sample"
@@ -127,6 +127,8 @@ def next_chances(
 ) -> RoundChances:
     """Return the chances of the next round, as `sample` would draw it now.
 
+    The order of questions decides nothing, so those of `sample` may differ in their last digit.
+
     Args:
         analysis: of the pool with all rounds and labels so far.
         new_rows: rows wanted.
@@ -134,7 +136,8 @@ def next_chances(
         begin: see `RoundChances.begin`.
     """
     table = analysis.table
-    drawn = dataclasses.replace(analysis, numbers=None).with_round(new_rows, budget).history
+    ordered = dataclasses.replace(analysis, numbers=None, history=analysis.history.ordered)
+    drawn = ordered.with_round(new_rows, budget).history
     last = drawn.rounds[-1]
     assert last.cell_probability is not None
     wanted = new_rows if last.wanted is None else last.wanted

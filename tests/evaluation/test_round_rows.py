@@ -11,10 +11,10 @@ import pytest
 
 from evalsampling.evaluation.round_rows import CHANCE, ROUND
 from evalsampling.labels.votes import Reject
+from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.stored_columns import CELL
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import permanent_numbers
-from evalsampling.pool.columns import hash_ids
 from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
 from tests.counted_histories import same_counts
 from tests.drawn_by_row import cells_of, counts_in, delivered, picked, votes_of
@@ -164,7 +164,9 @@ def test_contradictions_by_nobody_named_are_both_rejected(job: Any) -> None:
     other = {**first, "label": str(1 - int(first["label"]))}
     counts, rejects = joined(one, [first, other, *others])
     assert counts.labelled == len(others)
-    assert {reject.reason for reject in rejects} == {"two different labels for one row: '0' and '1'"}
+    assert {reject.reason for reject in rejects} == {
+        "two different labels for one row: '0' and '1'"
+    }
     assert len(rejects) == 2
 
 

@@ -80,12 +80,15 @@ def wilson(successes: int, trials: int) -> Estimate:
     """Wilson's interval of a share, skew if the share is far from one half."""
     z, share = 1.959964, successes / trials
     middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-    half = z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + (z / 2 / trials) ** 2)
+    half = (
+        z / (1 + z * z / trials) * math.sqrt(share * (1 - share) / trials + (z / 2 / trials) ** 2)
+    )
     return estimate(share, middle - half, middle + half)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "trials"), [(0.9, 0.9, (40, 60)), (0.97, 0.8, (50, 30)), (0.5, 0.6, (80,) * 2)]
+    ("first", "second", "trials"),
+    [(0.9, 0.9, (40, 60)), (0.97, 0.8, (50, 30)), (0.5, 0.6, (80,) * 2)],
 )
 def test_intervals_hold_the_true_change_as_often_as_they_say(
     first: float, second: float, trials: tuple[int, int]

@@ -27,9 +27,7 @@ def test_what_is_known_of_a_question_moves_with_it() -> None:
     corrected = history.with_corrections((history.label + 1) % 3)
     answers = rng.integers(1, 4, len(history))
     shares = rng.dirichlet(np.ones(3), len(history))
-    whole = type(corrected)(
-        **{**corrected.__dict__, "shares": shares, "answers": answers}
-    )
+    whole = type(corrected)(**{**corrected.__dict__, "shares": shares, "answers": answers})
     assert whole.taken[-1] == Taken(
         len(history.rounds), dict(enumerate(whole.label.tolist())), replace=True
     )

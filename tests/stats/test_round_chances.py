@@ -1,5 +1,6 @@
 """Chances of a round by cell, and which rows a round takes by their numbers."""
 
+import itertools
 import json
 
 import numpy as np
@@ -34,7 +35,7 @@ def test_rounds_take_the_rows_that_poisson_rounds_do() -> None:
     untils = [np.zeros(3), np.array([0.1, 0.3, 0.0]), np.array([0.4, 0.3, 0.2]), np.ones(3)]
     rounds: list[RoundChances] = []
     drawn = np.zeros(3, dtype=np.int64)
-    for before, until in zip(untils[:-1], untils[1:], strict=True):
+    for before, until in itertools.pairwise(untils):
         threshold = Threshold(np.ones(3), before, until)
         fresh = permanent.fresh(drawn, before)
         made, sizes = threshold.draw(COUNT - drawn, np.random.default_rng(0), None, fresh)
