@@ -137,10 +137,11 @@ def next_chances(
     """
     table = analysis.table
     ordered = dataclasses.replace(analysis, numbers=None, history=analysis.history.ordered)
-    drawn = ordered.with_round(new_rows, budget).history
+    asked = new_rows if budget is None else min(new_rows, budget)
+    drawn = ordered.with_round(asked).history
     last = drawn.rounds[-1]
     assert last.cell_probability is not None
-    wanted = new_rows if last.wanted is None else last.wanted
+    wanted = asked if last.wanted is None else last.wanted
     return RoundChances.of_pool(
         table.code, table.count, last.cell_probability, wanted, last.posterior, begin
     )

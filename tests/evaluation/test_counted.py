@@ -78,7 +78,7 @@ def check(name: str) -> None:
         one, other = next_chances(analysis, 30, 30), next_chances(again, 30, 30)
         np.testing.assert_array_equal(one.chance, other.chance)
         assert (one.wanted, one.elsewhere) == (other.wanted, other.elsewhere)
-        sampled = analysis.with_round(30, 30).history.rounds[-1].cell_probability
+        sampled = analysis.with_round(30).history.rounds[-1].cell_probability
         np.testing.assert_allclose(one.chance, sampled, rtol=1e-12)
 
 
