@@ -18,7 +18,8 @@ from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.cells import CellSums
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.history import Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
 from evalsampling.workspace.snapshot import Snapshot
@@ -35,6 +36,7 @@ class PoolFacts:
         check: whether names of tasks have a check character.
         folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
+        begin: `RoundChances.begin` of the round after these.
     """
 
     path: str
@@ -43,6 +45,7 @@ class PoolFacts:
     check: bool
     folds_names: bool
     rounds: tuple[RoundChances, ...]
+    begin: FloatArray | None = None
 
     @classmethod
     def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
@@ -71,27 +74,22 @@ class PoolFacts:
             problem = "its oracle is stochastic"
         elif labels.rule not in BY_ROW:
             problem = f"its rule {labels.rule} looks at the votes on all rows together"
+        elif any(past.cell_probability is None for past in snapshot.history.rounds):
+            problem = "it has rounds of an older version, which kept no chances"
         if problem is not None:
             raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
-        table, history = pool.table, snapshot.history
+        *begins, begin = _beginnings(snapshot)
         rounds = tuple(
-            RoundChances.of_pool(
-                table.code,
-                table.count,
-                np.zeros(len(table)) if past.cell_probability is None else past.cell_probability,
-                past.wanted,
-                past.posterior,
-                _begin(snapshot, place),
-            )
-            for place, past in enumerate(history.rounds)
+            map(functools.partial(_chances, pool.table), snapshot.history.rounds, begins)
         )
         return cls(
             path,
-            CountedPool(spec, pool.stratification, table, pool.slices),
+            CountedPool(spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
             sink_of(spec).checks_tasks,
             pool.folds_names,
             rounds,
+            begin,
         )
 
     @functools.cached_property
@@ -125,6 +123,14 @@ class PoolFacts:
         table = self.pool.table
         code, count = (table.code, table.count) if before is None else before.means()[:2]
         return chances.scaled(code, count, budget)
+
+    def begin_after(self, round: "int | RoundChances | str | Path | None") -> FloatArray | None:
+        """Return `RoundChances.begin` of the round after one; None is the last of the workspace."""
+        if round is None:
+            return self.begin
+        if not isinstance(round, int):
+            return None
+        return [*(past.begin for past in self.rounds), self.begin][round]
 
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one.
@@ -160,13 +166,22 @@ class PoolFacts:
         return self.rounds[:round]
 
 
-def _begin(snapshot: Snapshot, rounds: int) -> FloatArray | None:
-    """Return `RoundChances.begin` of the round after some of a workspace."""
-    sampler = snapshot.analysis.sampler
+def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
+    """Return what is known of a round beside its rows."""
+    chance = past.cell_probability
+    assert chance is not None  # `PoolFacts.of` refuses older rounds
+    return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
+
+
+def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
+    """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
+    sampler, history = snapshot.analysis.sampler, snapshot.history
+    rounds, cells = len(history.rounds), len(snapshot.pool.table)
     if not rounds or sampler.draws_by_number or sampler.with_replacement or sampler.queries_ranks:
-        return None
-    drawn = snapshot.history.first(rounds).drawn_by_cell(len(snapshot.pool.table))
-    return snapshot.pool.numbers().after(drawn)
+        return [None] * (rounds + 1)
+    numbers = snapshot.pool.numbers()
+    drawn = [history.first(place).drawn_by_cell(cells) for place in range(1, rounds + 1)]
+    return [None, *map(numbers.after, drawn)]
 
 
 def design_round(workspace: str | Path, size: int | None = None) -> RoundChances:
@@ -187,8 +202,8 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
-    begin = _begin(snapshot, len(snapshot.history.rounds))
-    return next_chances(analysis, size or snapshot.next_round_size, left, begin)
+    wanted = snapshot.next_round_size if size is None else size
+    return next_chances(analysis, wanted, left, facts.begin)
 
 
 def drawn_rows(workspace: str | Path) -> pa.Table:
