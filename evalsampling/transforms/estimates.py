@@ -43,6 +43,7 @@ from evalsampling.transforms.windows import (
     InNextWindow,
     bounds_of,
     check_accumulates,
+    check_same_windows,
     is_fixed,
     like,
 )
@@ -83,17 +84,19 @@ class JoinLabels(beam.PTransform):
         check_accumulates(labels, "labels")
         if isinstance(given, beam.PCollection):
             path = labels.pipeline | "Workspace" >> beam.Create([self._facts.path])
-            rows = path | "DrawnRows" >> beam.Map(drawn_rows)
+            check_same_windows(path, "rows of a workspace", labels, "labels")
+            rows = path | "DrawnRows" >> beam.Map(drawn_rows) | "WindowRows" >> like(labels)
         else:
             rows = given["rows"]
+            check_same_windows(rows, "rows", labels, "labels")
         by = self._by
-        shares = (
-            rows
-            | "ShareRows"
-            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
+        shares = (  # Those of labels first: they say when groups fire.
             labels
             | "ShareLabels"
             >> beam.ParDo(Gather(functools.partial(votes_by_share, by=by), packed_votes)),
+            rows
+            | "ShareRows"
+            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
         )
         join = beam.ParDo(_Join(self._facts.label_join, by))
         done = (
@@ -129,6 +132,7 @@ class _Together(beam.PTransform):
         named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
         counts, parts = named[COUNTS], [named[COUNTS]]
         if POOL in named:
+            check_same_windows(named[POOL], POOL, counts, COUNTS)
             states = named[POOL] | DropNothing() | "NamePool" >> beam.Map(_pool_state)
             parts.append(states | "WindowPool" >> like(counts))
         if CHANCES in named:
@@ -147,7 +151,7 @@ def _pool_state(sums: CellSums) -> Latest:
 
 
 def _chances_state(chances: RoundChances) -> Latest:
-    return Latest.of((CHANCES, 0), 0, chances)
+    return Latest.of((CHANCES, 0), 1, chances)
 
 
 def _before(states: Latest) -> Latest:
@@ -161,7 +165,11 @@ class EstimateMeasures(beam.PTransform):
     drawn, labels, rejects, measures (those of ``estimate --json``, equal to the last digit),
     warnings and changes since the window before. From a dict of ``counts``, ``pool``, the
     `SumCells` of the rows, and ``chances`` of `SampleRound`, the pool is that of these rows;
-    with a budget it has to be. A window fires again whenever more of its labels come.
+    with a budget it has to be.
+
+    A window fires again whenever more of its rows or labels come, or of the window before. In any
+    order, the dict with the greatest ``seen`` counts: so many rows and answers it is made of. A
+    window without rows gives nothing.
     """
 
     def __init__(
@@ -188,9 +196,11 @@ class EstimateMeasures(beam.PTransform):
         self._make = _Maker(facts, rounds, budget)
 
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
-        if self._make.budget is not None and (not isinstance(given, Mapping) or POOL not in given):
+        own = isinstance(given, Mapping) and POOL in given
+        if self._make.budget is not None and not own:
             raise InputError("windows with a budget need the rows of each: give pool, by SumCells")
-        return given | "Gather" >> _Together() | "Estimate" >> beam.FlatMap(self._make.estimates)
+        states = given | "Gather" >> _Together()
+        return states | "Estimate" >> beam.FlatMap(self._make.estimates, own)
 
 
 class DesignRound(beam.PTransform):
@@ -210,9 +220,9 @@ class DesignRound(beam.PTransform):
         self._make, self._size = _Maker(facts, rounds, None), size
 
     def expand(self, given: Any) -> beam.PCollection[RoundChances]:
-        return (
-            given | "Gather" >> _Together() | "Design" >> beam.ParDo(self._make.design, self._size)
-        )
+        own = isinstance(given, Mapping) and POOL in given
+        states = given | "Gather" >> _Together()
+        return states | "Design" >> beam.FlatMap(self._make.design, own, self._size)
 
 
 class _Maker:
@@ -224,27 +234,35 @@ class _Maker:
         self._facts, self._rounds, self.budget = facts, rounds, budget
 
     def estimates(
-        self, states: Latest, of: Any = beam.DoFn.WindowParam
+        self, states: Latest, own: bool, of: Any = beam.DoFn.WindowParam
     ) -> Iterator[dict[str, Any]]:
-        """Yield the estimates, unless the window has no rows."""
-        now = self._analysis(states, {kind: kind for kind in _BEFORE})
+        """Yield the estimates, unless the window has no rows.
+
+        Args:
+            states: what they are made of.
+            own: whether the pool is that of the window.
+            of: the window.
+        """
+        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
             analysis, rejects = now
-            before = self._analysis(states, _BEFORE)
+            before = self._analysis(states, own, _BEFORE)
             made: CountedEstimates = estimated(analysis, rejects, before and before[0])
-            yield bounds_of(of) | made.to_json()
+            yield {**bounds_of(of), "seen": states.version, **made.to_json()}
 
-    def design(self, states: Latest, size: int) -> Iterator[RoundChances]:
+    def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""
-        now = self._analysis(states, {kind: kind for kind in _BEFORE})
+        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
             yield next_chances(now[0], size)
 
-    def _analysis(self, states: Latest, kinds: Mapping[str, str]) -> tuple[Analysis, int] | None:
+    def _analysis(
+        self, states: Latest, own: bool, kinds: Mapping[str, str]
+    ) -> tuple[Analysis, int] | None:
         """Return what stands with some states, and how many answers do not count."""
         shares = states.named(kinds[COUNTS])
         pools = states.named(kinds[POOL])
-        if not shares and not pools:
+        if not (pools if own else shares):
             return None
         facts, rounds = self._facts, self._rounds
         analysis = facts.analysis
