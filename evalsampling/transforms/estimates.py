@@ -197,8 +197,11 @@ class EstimateMeasures(beam.PTransform):
 
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
         own = isinstance(given, Mapping) and POOL in given
-        if self._make.budget is not None and not own:
-            raise InputError("windows with a budget need the rows of each: give pool, by SumCells")
+        if self._make.budget is not None and not (own and CHANCES in given):
+            raise InputError(
+                "windows with a budget need the rows of each: give pool, by SumCells, and chances, "
+                "by SampleRound"
+            )
         states = given | "Gather" >> _Together()
         return states | "Estimate" >> beam.FlatMap(self._make.estimates, own)
 
@@ -270,8 +273,9 @@ class _Maker:
             pool = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, pools[0])
             analysis = Analysis.of_pool(pool)
         if self.budget is not None:
-            given = states.named(kinds[CHANCES])
-            rounds = (given[0] if given else facts.scaled(rounds[-1], self.budget, None),)
+            rounds = tuple(states.named(kinds[CHANCES]))
+            if not rounds:
+                return None
         counts = LabelledCounts.sum([counts for counts, _ in shares])
         try:
             return analysis_of(analysis, counts, rounds), sum(rejects for _, rejects in shares)

@@ -42,7 +42,11 @@ def test_last_estimates_are_those_of_a_bounded_job(
     with serving(skip_unless_there(name), tmp_path) as server:
         panes = _streamed(tmp_path, [*server.options, "--streaming", *options])
     for s, w in panes.items():
-        print("PANES", s, [(x["seen"], x["rows"], x["drawn"], x["labels"], len(x["changes"])) for x in w])
+        print(
+            "PANES",
+            s,
+            [(x["seen"], x["rows"], x["drawn"], x["labels"], len(x["changes"])) for x in w],
+        )
     for one in expected:
         of_window = panes[one["window_start"]]
         assert of_window[-1] == one
