@@ -35,7 +35,6 @@ from evalsampling.stats.cells import CellSums
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.transforms.rounds import Round
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
 from evalsampling.transforms.windows import (
@@ -46,7 +45,7 @@ from evalsampling.transforms.windows import (
     is_fixed,
     like,
 )
-from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
+from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 
 COUNTS, POOL, CHANCES = "counts", "pool", "chances"
 """Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
@@ -167,7 +166,7 @@ class EstimateMeasures(beam.PTransform):
     def __init__(
         self,
         workspace: str | Path | PoolFacts,
-        round: Round | None = None,
+        round: Rounds | None = None,
         budget: float | None = None,
     ) -> None:
         """Choose what rows were picked by: `SampleRound`'s arguments.
@@ -200,7 +199,7 @@ class DesignRound(beam.PTransform):
     """
 
     def __init__(
-        self, workspace: str | Path | PoolFacts, size: int, round: Round | None = None
+        self, workspace: str | Path | PoolFacts, size: int, round: Rounds | None = None
     ) -> None:
         """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`."""
         super().__init__()
@@ -238,7 +237,8 @@ class _Maker:
         """Yield the chances of the next round."""
         now = self._analysis(states, {kind: kind for kind in _BEFORE})
         if now is not None:
-            yield next_chances(now[0], size)
+            begin = self._facts.begin_after(self._rounds)
+            yield next_chances(now[0], size, begin=begin)
 
     def _analysis(self, states: Latest, kinds: Mapping[str, str]) -> tuple[Analysis, int] | None:
         """Return what stands with some states, and how many answers do not count."""

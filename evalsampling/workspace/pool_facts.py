@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,12 @@ from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
 from evalsampling.workspace.snapshot import Snapshot
 
+_Chances = RoundChances | str | Path
+
+Rounds = int | _Chances | Sequence[_Chances]
+"""Rounds up to one: its number, if the workspace has it; else the chances, or the path of their
+file, of the one after those of the workspace, or of several in order."""
+
 
 @dataclasses.dataclass(frozen=True)
 class PoolFacts:
@@ -35,6 +41,7 @@ class PoolFacts:
         check: whether names of tasks have a check character.
         folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
+        begin: `RoundChances.begin` of the round after those.
     """
 
     path: str
@@ -43,6 +50,7 @@ class PoolFacts:
     check: bool
     folds_names: bool
     rounds: tuple[RoundChances, ...]
+    begin: FloatArray | None = None
 
     @classmethod
     def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
@@ -92,6 +100,7 @@ class PoolFacts:
             sink_of(spec).checks_tasks,
             pool.folds_names,
             rounds,
+            _begin(snapshot, len(rounds)),
         )
 
     @functools.cached_property
@@ -137,27 +146,35 @@ class PoolFacts:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def rounds_until(self, round: "int | RoundChances | str | Path") -> tuple[RoundChances, ...]:
+    def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
         """Return the chances of the rounds up to one that the workspace has, or that comes next.
 
         Args:
             round: number of a round that was drawn; or the chances of the next one, or the path of
-                their file.
+                their file; or a list of these, of all rounds that are not in the workspace.
 
         Raises:
             InputError: if there is no such round, or its sampler draws with replacement or by rank.
         """
         self.check_draws_by_row()
-        if isinstance(round, RoundChances):
-            return (*self.rounds, round)
-        if isinstance(round, str | Path):
-            return (*self.rounds, read_chances(round))
+        if not isinstance(round, int):
+            later = round if isinstance(round, list | tuple) else [round]
+            return (*self.rounds, *map(_chances_of, later))
         if not 1 <= round <= len(self.rounds):
             raise InputError(
                 f"{self.path}: round {round} was not drawn, there are {len(self.rounds)}; give the "
                 "chances of the next one, or draw it by the command sample"
             )
         return self.rounds[:round]
+
+    def begin_after(self, rounds: Sequence[RoundChances]) -> FloatArray | None:
+        """Return `RoundChances.begin` of the round after some, as `rounds_until` returns them."""
+        begins = [*(own.begin for own in self.rounds), self.begin]
+        return begins[len(rounds)] if len(rounds) < len(begins) else None
+
+
+def _chances_of(round: _Chances) -> RoundChances:
+    return round if isinstance(round, RoundChances) else read_chances(round)
 
 
 def _begin(snapshot: Snapshot, rounds: int) -> FloatArray | None:
@@ -187,8 +204,7 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
-    begin = _begin(snapshot, len(snapshot.history.rounds))
-    return next_chances(analysis, size or snapshot.next_round_size, left, begin)
+    return next_chances(analysis, size or snapshot.next_round_size, left, facts.begin)
 
 
 def drawn_rows(workspace: str | Path) -> pa.Table:
