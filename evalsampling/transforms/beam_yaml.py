@@ -91,7 +91,7 @@ class SampleRound(beam.PTransform):
         self._columns = RoundColumns.of(facts)
         self._sample = rounds.SampleRound(facts, round, budget)
 
-    def expand(self, cells: beam.PCollection[beam.Row]) -> dict[str, beam.PCollection[beam.Row]]:
+    def expand(self, cells: beam.PCollection[Any]) -> dict[str, beam.PCollection[beam.Row]]:
         picked = unpacked(cells, "SampleRound") | "Sample" >> self._sample
         columns = self._columns
         return {
@@ -109,7 +109,7 @@ class WriteTasks(beam.PTransform):
         super().__init__()
         self._write = rounds.WriteTasks(workspace, folder)
 
-    def expand(self, tasks: beam.PCollection[beam.Row]) -> beam.PCollection[beam.Row]:
+    def expand(self, tasks: beam.PCollection[Any]) -> beam.PCollection[beam.Row]:
         check_columns(tasks, [TASK], "WriteTasks")
         written = tasks | "ToMappings" >> beam.Map(mapping_of) | self._write
         return written | "Paths" >> _to_rows(_path_fields, _FILE)
@@ -289,7 +289,7 @@ def _check_round(round: Any) -> None:
         _check_kind("round", path, str, "a number, or paths of files of chances")
 
 
-def unpacked(cells: beam.PCollection[beam.Row], taker: str) -> beam.PCollection[CellBatch]:
+def unpacked(cells: beam.PCollection[Any], taker: str) -> beam.PCollection[CellBatch]:
     """Return the batches that `AssignCells` made rows of."""
     check_columns(cells, list(_BATCH), f"{taker} takes what AssignCells gives")
     unpack = functools.partial(_unpacked, CELLS)

@@ -1,6 +1,7 @@
 """Pipelines in Beam YAML: the files that users start from give what the commands give."""
 
 import dataclasses
+import inspect
 import json
 import os
 import shutil
@@ -13,8 +14,9 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
-from apache_beam.yaml import yaml_transform
+from apache_beam.yaml import yaml_io, yaml_provider, yaml_transform
 
 from evalsampling.transforms.beam_yaml import MEASURE
 from evalsampling.workspace.pool_facts import design_round, write_chances
@@ -132,6 +134,28 @@ def test_command_of_beam_runs_the_files(labelled: Any) -> None:
     check(one, given, wanted)
 
 
+@pytest.mark.slow
+def test_package_that_beam_installs(labelled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment that Beam would make, by pip in many minutes, is this one."""
+    one, labels, wanted = labelled(sampler="poisson")
+    wheel, home = one.directory / "evalsampling-0.1.0-py3-none-any.whl", one.directory / "home"
+    wheel.touch()
+    for path in FILES.iterdir():
+        text = path.read_text("utf-8").replace("include: prov", "include: package-prov")
+        (one.directory / path.name).write_text(text, "utf-8")
+    service = yaml_provider.PypiExpansionService
+    monkeypatch.setattr(service, "VENV_CACHE", str(home / ".apache_beam" / "cache" / "venvs"))
+    environment = Path(service._path(sys.executable, [str(wheel)]))
+    environment.parent.mkdir(parents=True)
+    environment.symlink_to(sys.prefix)
+    Path(f"{environment}-requirements.txt").touch()
+    given = variables(one, labels)
+    command(one.directory, "sample.yaml", given, HOME=str(home))
+    kept = {"kept": f"{given['kept']}*"}
+    command(one.directory, "estimate.yaml", {**given, **kept}, HOME=str(home))
+    check(one, given, wanted)
+
+
 def command(folder: Path, name: str, given: dict[str, Any], **environment: str) -> None:
     """Run a file by Beam's own command."""
     texts = {key: value if isinstance(value, int) else str(value) for key, value in given.items()}
@@ -144,6 +168,39 @@ def command(folder: Path, name: str, given: dict[str, Any], **environment: str) 
         text=True,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("name", ["iceberg", "delta", "bigquery"])
+def test_files_of_tables_give_the_tasks_of_the_command(name: str, labelled: Any) -> None:
+    """Beam knows the keys of the source; a file stands in for the table, which needs Java."""
+    one, labels, _ = labelled(sampler="poisson")
+    given = {**variables(one, labels), "warehouse": "warehouse"}
+    text = yaml_transform.expand_jinja(file(f"{name}.yaml"), given, [])
+    spec = yaml.safe_load(text)
+    source, config = spec["pipeline"]["transforms"][0], {"path": str(given["pool"])}
+    reads = {"iceberg": yaml_io.read_from_iceberg, "delta": yaml_io.read_from_delta}
+    read = reads.get(name, yaml_io.read_from_bigquery)
+    inspect.signature(read).bind(**source["config"])
+    assert source["type"].lower() == f"readfrom{name}"
+    source.update(type="ReadFromParquet", config=config)
+    run(yaml.safe_dump(spec))
+    tasks = (given["tasks"] / "tasks.csv").read_bytes()
+    assert tasks == (one.round_directory(1) / "batch.csv").read_bytes()
+
+
+JARS = Path.home() / ".apache_beam" / "cache" / "jars"
+"""Where Beam looks for programs in Java before it fetches them."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["iceberg", "delta"])
+def test_managed_reads_are_expanded(name: str, labelled: Any) -> None:
+    if not list(JARS.glob("beam-sdks-java-io-expansion-service-*.jar")):
+        pytest.skip(f"Beam's expansion service in Java is not in {JARS}")
+    one, labels, _ = labelled(sampler="poisson")
+    given = {**variables(one, labels), "warehouse": one.directory, "pool": "some.table"}
+    with pytest.raises(ValueError, match=r"(?i)table"):
+        expand(file(f"{name}.yaml"), beam.Pipeline(), **given)
 
 
 OF_WORKSPACE = """
