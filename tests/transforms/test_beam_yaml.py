@@ -252,6 +252,43 @@ def test_labels_of_the_rounds_of_a_workspace(labelled: Any, sampler: str) -> Non
         assert json.loads(path.read_text()) == design_round(one.workspace, 40).to_mapping()
 
 
+OF_ROWS = """
+pipeline:
+  transforms:
+    - type: ReadFromCsv
+      name: Labels
+      config: {path: {{ labels }}}
+    - type: ReadFromParquet
+      name: Pool
+      config: {path: {{ pool }}}
+    - type: AssignCells
+      input: Pool
+      config: {workspace: {{ workspace }}}
+    - type: JoinLabels
+      input: Labels
+      config: {workspace: {{ workspace }}}
+    - type: EstimateMeasures
+      input: {counts: JoinLabels.counts, cells: AssignCells}
+      config: {workspace: {{ workspace }}}
+    - type: WriteToText
+      input: EstimateMeasures.json
+      config: {path: {{ estimates }}}
+providers:
+  - include: providers.yaml
+"""
+"""The pool is that of the rows given."""
+
+
+def test_pool_of_the_rows_given(labelled: Any) -> None:
+    """Rows of the workspace's own pool: the same numbers, but for slices, which are not counted."""
+    one, labels, wanted = labelled(sampler="calibrated")
+    given = variables(one, labels)
+    run(OF_ROWS, **given)
+    [made] = lines_of(given["estimates"])
+    assert made["rows"] == 1500
+    assert made["measures"] == [row for row in wanted["measures"] if row["slice"] is None]
+
+
 NEXT_ROUND = """
 pipeline:
   transforms:
