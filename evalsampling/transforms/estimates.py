@@ -237,7 +237,7 @@ class _Maker:
         """Yield the chances of the next round."""
         now = self._analysis(states, {kind: kind for kind in _BEFORE})
         if now is not None:
-            begin = self._facts.begin_after(self._rounds)
+            begin = self._facts.begin_after(self._rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)
 
     def _analysis(self, states: Latest, kinds: Mapping[str, str]) -> tuple[Analysis, int] | None:

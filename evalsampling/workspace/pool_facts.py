@@ -17,7 +17,7 @@ from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
@@ -167,10 +167,19 @@ class PoolFacts:
             )
         return self.rounds[:round]
 
-    def begin_after(self, rounds: Sequence[RoundChances]) -> FloatArray | None:
-        """Return `RoundChances.begin` of the round after some, as `rounds_until` returns them."""
-        begins = [*(own.begin for own in self.rounds), self.begin]
-        return begins[len(rounds)] if len(rounds) < len(begins) else None
+    def begin_after(self, rounds: Sequence[RoundChances], code: IntArray) -> FloatArray | None:
+        """Return `RoundChances.begin` of the round after some, of cells with given codes.
+
+        Args:
+            rounds: as `rounds_until` returns them.
+            code: shape (cells,): codes of the cells.
+        """
+        after = len(rounds)
+        if after < len(self.rounds):
+            return self.rounds[after].beginnings(code)
+        if after > len(self.rounds) or self.begin is None:
+            return None
+        return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
 
 
 def _chances_of(round: _Chances) -> RoundChances:

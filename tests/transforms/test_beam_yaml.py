@@ -273,6 +273,13 @@ pipeline:
     - type: WriteToText
       input: EstimateMeasures.json
       config: {path: {{ estimates }}}
+    - type: DesignRound
+      input: {counts: JoinLabels.counts, cells: AssignCells}
+      config: {workspace: {{ workspace }}, size: 40}
+    - type: WriteToText
+      name: WriteChances
+      input: DesignRound
+      config: {path: {{ chances }}}
 providers:
   - include: providers.yaml
 """
@@ -283,10 +290,11 @@ def test_pool_of_the_rows_given(labelled: Any) -> None:
     """Rows of the workspace's own pool: the same numbers, but for slices, which are not counted."""
     one, labels, wanted = labelled(sampler="calibrated")
     given = variables(one, labels)
-    run(OF_ROWS, **given)
+    run(OF_ROWS, **given, chances=one.directory / "chances")
     [made] = lines_of(given["estimates"])
     assert made["rows"] == 1500
     assert made["measures"] == [row for row in wanted["measures"] if row["slice"] is None]
+    assert lines_of(one.directory / "chances") == [design_round(one.workspace, 40).to_mapping()]
 
 
 NEXT_ROUND = """
