@@ -23,12 +23,12 @@ from evalsampling.evaluation.counted import (
 from evalsampling.evaluation.round_rows import LabelJoin
 from evalsampling.evaluation.shares import (
     Packed,
+    answers_by_share,
     as_mapping,
     joined,
+    packed_answers,
     packed_rows,
-    packed_votes,
     rows_by_share,
-    votes_by_share,
 )
 from evalsampling.labels.tasks import ID, TASK
 from evalsampling.stats.cells import CellSums
@@ -92,7 +92,7 @@ class JoinLabels(beam.PTransform):
             >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
             labels
             | "ShareLabels"
-            >> beam.ParDo(Gather(functools.partial(votes_by_share, by=by), packed_votes)),
+            >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by), packed_answers)),
         )
         join = beam.ParDo(_Join(self._facts.label_join, by))
         done = (
