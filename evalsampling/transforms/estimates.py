@@ -12,7 +12,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.counted import (
     CountedEstimates,
     CountedPool,
@@ -35,6 +35,7 @@ from evalsampling.stats.cells import CellSums
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
+from evalsampling.transforms.rounds import check_budget, check_windows
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
 from evalsampling.transforms.windows import (
@@ -78,13 +79,13 @@ class JoinLabels(beam.PTransform):
         self._facts, self._by = PoolFacts.read(workspace), by
 
     def expand(self, given: Any) -> Any:
-        labels = given if isinstance(given, beam.PCollection) else given["labels"]
+        labels, rows = _labels_and_rows(given, self._facts.path)
         check_accumulates(labels, "labels")
-        if isinstance(given, beam.PCollection):
-            path = labels.pipeline | "Workspace" >> beam.Create([self._facts.path])
-            rows = path | "DrawnRows" >> beam.Map(drawn_rows)
-        else:
-            rows = given["rows"]
+        if labels.windowing.windowfn != rows.windowing.windowfn:
+            raise InputError(
+                f"rows are in {_windows(rows)}, labels in {_windows(labels)}: put both into the "
+                "windows of the rows"
+            )
         by = self._by
         shares = (
             rows
@@ -102,6 +103,25 @@ class JoinLabels(beam.PTransform):
             | "JoinShares" >> join.with_outputs("rejects", main="counts")
         )
         return {"counts": done.counts, "rejects": done.rejects}
+
+
+def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam.PCollection[Any]]:
+    """Return answers, and the rows of rounds: as they are given, or those of a workspace.
+
+    Raises:
+        InputError: if one of them is missing.
+    """
+    if isinstance(given, beam.PCollection):
+        created = given.pipeline | "Workspace" >> beam.Create([path])
+        return given, created | "DrawnRows" >> beam.Map(drawn_rows)
+    missing = [name for name in ("labels", "rows") if name not in given]
+    if missing:
+        raise InputError(f"give labels and rows; there are: {', '.join(given)}")
+    return given["labels"], given["rows"]
+
+
+def _windows(elements: beam.PCollection[Any]) -> str:
+    return type(elements.windowing.windowfn).__name__
 
 
 class _Join(beam.DoFn):
@@ -126,7 +146,8 @@ class _Together(beam.PTransform):
 
     def expand(self, given: Any) -> beam.PCollection[Latest]:
         named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
-        counts, parts = named[COUNTS], [named[COUNTS]]
+        counts = _counts_of(given)
+        parts = [counts]
         if POOL in named:
             states = named[POOL] | DropNothing() | "NamePool" >> beam.Map(_pool_state)
             parts.append(states | "WindowPool" >> like(counts))
@@ -139,6 +160,19 @@ class _Together(beam.PTransform):
             states = (states, earlier) | "WithBefore" >> beam.Flatten()
         latest = states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
         return latest | "DropEmpty" >> DropNothing()
+
+
+def _counts_of(given: Any) -> beam.PCollection[Latest]:
+    """Return the counts among what an estimate is made of.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if isinstance(given, beam.PCollection):
+        return given
+    if COUNTS not in given:
+        raise InputError(f"give counts, those of JoinLabels; there are: {', '.join(given)}")
+    return given[COUNTS]
 
 
 def _pool_state(sums: CellSums) -> Latest:
@@ -182,6 +216,7 @@ class EstimateMeasures(beam.PTransform):
         super().__init__()
         facts = PoolFacts.read(workspace)
         rounds = facts.rounds if round is None else facts.rounds_until(round)
+        check_budget(budget)
         if budget is not None and not rounds:
             raise InputError(f"{facts.path}: a budget needs a round, whose chances windows keep")
         self._make = _Maker(facts, rounds, budget)
@@ -189,6 +224,7 @@ class EstimateMeasures(beam.PTransform):
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
         if self._make.budget is not None and (not isinstance(given, Mapping) or POOL not in given):
             raise InputError("windows with a budget need the rows of each: give pool, by SumCells")
+        check_windows(_counts_of(given), self._make.budget)
         return given | "Gather" >> _Together() | "Estimate" >> beam.FlatMap(self._make.estimates)
 
 
@@ -201,17 +237,21 @@ class DesignRound(beam.PTransform):
     def __init__(
         self, workspace: str | Path | PoolFacts, size: int, round: Rounds | None = None
     ) -> None:
-        """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`."""
+        """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`.
+
+        Raises:
+            InputError: if there is no such round, or its sampler does not draw row by row.
+        """
         super().__init__()
+        check_new_rows(size)
         facts = PoolFacts.read(workspace)
         facts.check_draws_by_row()
         rounds = facts.rounds if round is None else facts.rounds_until(round)
         self._make, self._size = _Maker(facts, rounds, None), size
 
     def expand(self, given: Any) -> beam.PCollection[RoundChances]:
-        return (
-            given | "Gather" >> _Together() | "Design" >> beam.ParDo(self._make.design, self._size)
-        )
+        design = beam.ParDo(self._make.design, self._size)
+        return given | "Gather" >> _Together() | "Design" >> design
 
 
 class _Maker:

@@ -4,6 +4,7 @@ In windows each is a pool of its own, with its own rows, budget and estimate.
 """
 
 import functools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,23 +106,44 @@ class SampleRound(beam.PTransform):
         self._facts = PoolFacts.read(workspace)
         self._rounds = self._facts.rounds_until(round)
         self._budget = budget
-        if budget is not None and not budget > 0:
-            raise InputError(f"the budget of a window must be above 0, got {budget!r}")
+        check_budget(budget)
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> Any:
+        check_windows(cells, self._budget)
         facts, rounds, budget = self._facts, self._rounds, self._budget
         if budget is None:
             pick = beam.ParDo(_Pick(facts, rounds, None))
             chances = cells.pipeline | "NoChances" >> beam.Create([])
-        elif is_fixed(cells):
+        else:
             before = cells | "CountBefore" >> CountBefore()
             scale = functools.partial(facts.scaled, rounds[-1], budget)
             chances = before | "ScaleChances" >> beam.Map(scale)
             pick = beam.ParDo(_Pick(facts, rounds, budget), pvalue.AsList(before))
-        else:
-            raise InputError("a budget is that of a window: put the rows into FixedWindows first")
         picked = cells | "PickRows" >> pick.with_outputs("tasks", main="rows")
         return {"rows": picked.rows, "tasks": picked.tasks, "chances": chances}
+
+
+def check_budget(budget: float | None) -> None:
+    """Check the rows expected of a window, if they are given.
+
+    Raises:
+        InputError: if they are no finite number above 0.
+    """
+    if budget is None:
+        return
+    is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
+    if not is_number or not 0 < budget < math.inf:
+        raise InputError(f"the budget of a window must be a number above 0, got {budget!r}")
+
+
+def check_windows(elements: beam.PCollection[Any], budget: float | None) -> None:
+    """Check that elements are in windows where a budget is that of a window.
+
+    Raises:
+        InputError: if they are not.
+    """
+    if budget is not None and not is_fixed(elements):
+        raise InputError("a budget is that of a window: put the rows into FixedWindows first")
 
 
 class CountBefore(beam.PTransform):

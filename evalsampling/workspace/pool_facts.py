@@ -18,14 +18,15 @@ from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import CellSums
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.history import Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
 from evalsampling.workspace.snapshot import Snapshot
 
-_Chances = RoundChances | str | Path
+_LaterRound = RoundChances | str | Path
 
-Rounds = int | _Chances | Sequence[_Chances]
+Rounds = int | _LaterRound | Sequence[_LaterRound]
 """Rounds up to one: its number, if the workspace has it; else the chances, or the path of their
 file, of the one after those of the workspace, or of several in order."""
 
@@ -41,7 +42,7 @@ class PoolFacts:
         check: whether names of tasks have a check character.
         folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
-        begin: `RoundChances.begin` of the round after those.
+        begin: `RoundChances.begin` of the round after these.
     """
 
     path: str
@@ -79,28 +80,22 @@ class PoolFacts:
             problem = "its oracle is stochastic"
         elif labels.rule not in BY_ROW:
             problem = f"its rule {labels.rule} looks at the votes on all rows together"
+        elif any(past.cell_probability is None for past in snapshot.history.rounds):
+            problem = "it has rounds of an older version, which kept no chances"
         if problem is not None:
             raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
-        table, history = pool.table, snapshot.history
+        *begins, begin = _beginnings(snapshot)
         rounds = tuple(
-            RoundChances.of_pool(
-                table.code,
-                table.count,
-                np.zeros(len(table)) if past.cell_probability is None else past.cell_probability,
-                past.wanted,
-                past.posterior,
-                _begin(snapshot, place),
-            )
-            for place, past in enumerate(history.rounds)
+            map(functools.partial(_chances, pool.table), snapshot.history.rounds, begins)
         )
         return cls(
             path,
-            CountedPool(spec, pool.stratification, table, pool.slices),
+            CountedPool(spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
             sink_of(spec).checks_tasks,
             pool.folds_names,
             rounds,
-            _begin(snapshot, len(rounds)),
+            begin,
         )
 
     @functools.cached_property
@@ -182,17 +177,26 @@ class PoolFacts:
         return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
 
 
-def _chances_of(round: _Chances) -> RoundChances:
+def _chances_of(round: _LaterRound) -> RoundChances:
     return round if isinstance(round, RoundChances) else read_chances(round)
 
 
-def _begin(snapshot: Snapshot, rounds: int) -> FloatArray | None:
-    """Return `RoundChances.begin` of the round after some of a workspace."""
-    sampler = snapshot.analysis.sampler
+def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
+    """Return what is known of a round beside its rows."""
+    chance = past.cell_probability
+    assert chance is not None  # `PoolFacts.of` refuses older rounds
+    return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
+
+
+def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
+    """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
+    sampler, history = snapshot.analysis.sampler, snapshot.history
+    rounds, cells = len(history.rounds), len(snapshot.pool.table)
     if not rounds or sampler.draws_by_number or sampler.with_replacement or sampler.queries_ranks:
-        return None
-    drawn = snapshot.history.first(rounds).drawn_by_cell(len(snapshot.pool.table))
-    return snapshot.pool.numbers().after(drawn)
+        return [None] * (rounds + 1)
+    numbers = snapshot.pool.numbers()
+    drawn = [history.first(place).drawn_by_cell(cells) for place in range(1, rounds + 1)]
+    return [None, *map(numbers.after, drawn)]
 
 
 def design_round(workspace: str | Path, size: int | None = None) -> RoundChances:
@@ -213,7 +217,8 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
-    return next_chances(analysis, size or snapshot.next_round_size, left, facts.begin)
+    wanted = snapshot.next_round_size if size is None else size
+    return next_chances(analysis, wanted, left, facts.begin)
 
 
 def drawn_rows(workspace: str | Path) -> pa.Table:

@@ -1,0 +1,162 @@
+"""Labels of any PCollection come to the estimates of the command, to the digit."""
+
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+
+from evalsampling.transforms import EstimateMeasures, JoinLabels, SumFn
+from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
+from tests.golden.pools import pool_of
+from tests.in_pipelines import (
+    TWO_WORKERS,
+    created,
+    keep,
+    kept,
+    pipeline,
+    shuffled,
+    two_rounds,
+)
+from tests.jobs import make_pool
+from tests.retries import RETRYING, failing_now_and_then
+
+SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
+NO_PAYLOAD: dict[str, Any] = {"payload": []}
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "calibrated": (
+        "pairs",
+        {
+            "pool": {**TWO, **NO_PAYLOAD, "slices": ["city", "new"]},
+            "measure": ["f1", {"difference": "f1"}, *ON_SLICES],
+        },
+    ),
+    "poisson": (
+        "pairs",
+        {"pool": {**SCORED, "cost": "size"}, "measure": ["f1", "recall"], "budget": {"cost": 900}},
+    ),
+    "ais": ("sets", {**SETS, "sampler": SURE, "measure": ["micro_f1"]}),
+    "importance": ("numbers", NUMBERS),
+    "stratified": ("four", {**FOUR, "measure": ["macro_f1", "accuracy"]}),
+    "passive": ("pairs", {"pool": SCORED, "measure": FEW}),
+}
+"""By the sampler: pool and keys of a workspace; together every kind of column."""
+
+
+def workspaces(job: Any) -> dict[str, Any]:
+    """Workspaces with two rounds, with the answers and estimates of each."""
+    made = {}
+    for name, (pool, keys) in KINDS.items():
+        of_pool = {**keys.get("pool", {}), **NO_PAYLOAD}
+        one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
+        made[name] = one, *two_rounds(one)
+    return made
+
+
+def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
+    """Six samplers with all kinds of rows, in one pipeline; answers in another order."""
+    made = workspaces(job)
+    with pipeline() as root:
+        for name, (one, answers, _) in made.items():
+            labels = created(root, name, shuffled(answers, 1), pieces=3)
+            joined = labels | f"Join {name}" >> JoinLabels(one.workspace)
+            estimates = joined["counts"] | f"Estimate {name}" >> EstimateMeasures(one.workspace)
+            keep(estimates, tmp_path / name)
+            keep(joined["rejects"], tmp_path / f"rejects of {name}")
+    for name, (_, answers, said) in made.items():
+        (estimated,) = kept(tmp_path / name)
+        assert estimated["measures"] == said["measures"], name
+        assert estimated["warnings"] == said["warnings"], name
+        assert (estimated["labels"], estimated["drawn"]) == (len(answers), len(answers) + 7)
+        assert (estimated["rejects"], kept(tmp_path / f"rejects of {name}")) == (0, [])
+        assert (estimated["changes"], estimated["window_start"]) == ([], None)
+
+
+@pytest.fixture
+def labelled(job: Any) -> Any:
+    """A small workspace with two rounds, its answers, and its estimates."""
+    one = job(make_pool(900), measure=["f1", "recall"], sampler="calibrated")
+    return one, *two_rounds(one, (30, 30))
+
+
+@pytest.mark.parametrize("by", ["task", "id"])
+def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
+    one, answers, said = labelled
+    if by == "id":
+        ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
+        answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
+    with pipeline() as root:
+        for pieces in (1, 3, 7):
+            given = shuffled(answers + answers[:20] * 2, pieces)
+            labels = created(root, "labels", given, pieces)
+            joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
+            estimates = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
+            keep(estimates, tmp_path / str(pieces))
+    for pieces in (1, 3, 7):
+        (estimated,) = kept(tmp_path / str(pieces))
+        assert estimated["measures"] == said["measures"]
+
+
+def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """On two workers each sums its shares, and states come to both in part."""
+    one, answers, said = labelled
+    sizes: list[int] = []
+    merge = SumFn.merge_accumulators
+
+    def counting(self: SumFn, accumulators: Any) -> Any:
+        held = list(accumulators)
+        sizes.append(len([one for one in held if one is not None]))
+        return merge(self, held)
+
+    monkeypatch.setattr(SumFn, "merge_accumulators", counting)
+    with pipeline(*TWO_WORKERS) as root:
+        joined = created(root, "labels", answers, 7) | JoinLabels(one.workspace)
+        spread = joined["counts"] | beam.Reshuffle()
+        keep(spread | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    assert max(sizes) > 1, "nothing was merged"
+    assert [estimated["measures"] for estimated in kept(tmp_path / "estimates")] == [
+        said["measures"]
+    ]
+
+
+@pytest.mark.parametrize("step", ["joined", "estimated", "votes_by_share", "drawn_rows"])
+def test_a_worker_that_fails_changes_nothing(
+    labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
+) -> None:
+    one, answers, said = labelled
+    name = f"evalsampling.transforms.estimates.{step}"
+    module, log = __import__("evalsampling.transforms.estimates", fromlist=[step]), tmp_path / "log"
+    monkeypatch.setattr(name, failing_now_and_then(getattr(module, step), log))
+    with pipeline(RETRYING) as root:
+        joined = created(root, "labels", answers, 3) | JoinLabels(one.workspace)
+        keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    assert len(log.read_text()) > 1, "nothing failed"
+    assert [estimated["measures"] for estimated in kept(tmp_path / "estimates")] == [
+        said["measures"]
+    ]
+
+
+def test_no_label_yet(labelled: Any, tmp_path: Path) -> None:
+    """Rows are drawn, no answer comes: the command says the same without a delivery."""
+    one, _, _ = labelled
+    with pipeline() as root:
+        joined = root | beam.Create([]) | JoinLabels(one.workspace)
+        keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    (estimated,) = kept(tmp_path / "estimates")
+    assert (estimated["labels"], estimated["drawn"]) == (0, 60)
+    assert {measure["value"] for measure in estimated["measures"]} == {None}
+
+
+def test_answers_that_do_not_count_are_listed(labelled: Any, tmp_path: Path) -> None:
+    one, answers, said = labelled
+    wrong = [{"task": "nobody", "label": "1"}, {"task": None, "label": "1"}]
+    with pipeline() as root:
+        joined = created(root, "labels", answers + wrong, 2) | JoinLabels(one.workspace)
+        keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+        keep(joined["rejects"], tmp_path / "rejects")
+    (estimated,) = kept(tmp_path / "estimates")
+    assert (estimated["measures"], estimated["rejects"]) == (said["measures"], 2)
+    rejects = sorted(kept(tmp_path / "rejects"), key=lambda reject: str(reject["task"]))
+    assert [reject["task"] for reject in rejects] == [None, "nobody"]
+    assert all("task" in reject["reason"] for reject in rejects)
