@@ -31,12 +31,11 @@ from evalsampling.evaluation.shares import (
     rows_by_share,
 )
 from evalsampling.labels.tasks import ID, TASK
-from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.transforms.rounds import Round, check_budget, check_windows
+from evalsampling.transforms.rounds import check_budget, check_windows
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
 from evalsampling.transforms.windows import (
@@ -48,7 +47,7 @@ from evalsampling.transforms.windows import (
     is_fixed,
     like,
 )
-from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
+from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 
 COUNTS, POOL, CHANCES = "counts", "pool", "chances"
 """Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
@@ -202,7 +201,7 @@ class EstimateMeasures(beam.PTransform):
     def __init__(
         self,
         workspace: str | Path | PoolFacts,
-        round: Round | None = None,
+        round: Rounds | None = None,
         budget: float | None = None,
     ) -> None:
         """Choose what rows were picked by: `SampleRound`'s arguments.
@@ -242,7 +241,7 @@ class DesignRound(beam.PTransform):
     """
 
     def __init__(
-        self, workspace: str | Path | PoolFacts, size: int, round: Round | None = None
+        self, workspace: str | Path | PoolFacts, size: int, round: Rounds | None = None
     ) -> None:
         """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`.
 
@@ -254,13 +253,12 @@ class DesignRound(beam.PTransform):
         facts = PoolFacts.read(workspace)
         facts.check_draws_by_row()
         rounds = facts.rounds if round is None else facts.rounds_until(round)
-        self._make = _Maker(facts, rounds, None)
-        self._asked = size, facts.begin_after(round)
+        self._make, self._size = _Maker(facts, rounds, None), size
 
     def expand(self, given: Any) -> beam.PCollection[RoundChances]:
         own = isinstance(given, Mapping) and POOL in given
         states = given | "Gather" >> _Together()
-        return states | "Design" >> beam.FlatMap(self._make.design, own, *self._asked)
+        return states | "Design" >> beam.FlatMap(self._make.design, own, self._size)
 
 
 class _Maker:
@@ -288,12 +286,11 @@ class _Maker:
             made: CountedEstimates = estimated(analysis, rejects, before and before[0])
             yield {**bounds_of(of), "seen": states.version, **made.to_json()}
 
-    def design(
-        self, states: Latest, own: bool, size: int, begin: FloatArray | None
-    ) -> Iterator[RoundChances]:
+    def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""
         now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
+            begin = self._facts.begin_after(self._rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)
 
     def _analysis(

@@ -38,11 +38,7 @@ from evalsampling.transforms.windows import (
     is_fixed,
     start_of,
 )
-from evalsampling.workspace.pool_facts import PoolFacts
-
-Round = int | RoundChances | str | Path
-"""A round: its number, if it was drawn; else its chances, or the path of their file."""
-
+from evalsampling.workspace.pool_facts import PoolFacts, Rounds
 
 _BEFORE = "before"
 
@@ -97,14 +93,15 @@ class SampleRound(beam.PTransform):
     """
 
     def __init__(
-        self, workspace: str | Path | PoolFacts, round: Round, budget: float | None = None
+        self, workspace: str | Path | PoolFacts, round: Rounds, budget: float | None = None
     ) -> None:
         """Choose the round.
 
         Args:
             workspace: whose strata, sampler and rounds are used.
             round: number of a round that was drawn; or the chances of the next one
-                (`workspace.design_round`), or the path of their file.
+                (`workspace.design_round`), or the path of their file; or a list of these, of all
+                rounds that are not in the workspace.
             budget: rows expected of a fixed window, above 0, for streams. Chances keep their
                 proportions: those of a window give that many rows in a pool as large as the window
                 before, of the first one in a pool as large as the workspace's.
