@@ -120,7 +120,7 @@ def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any
     ]
 
 
-@pytest.mark.parametrize("step", ["joined", "estimated", "votes_by_share", "drawn_rows"])
+@pytest.mark.parametrize("step", ["joined", "estimated", "answers_by_share", "drawn_rows"])
 def test_a_worker_that_fails_changes_nothing(
     labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
 ) -> None:
