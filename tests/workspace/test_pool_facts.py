@@ -1,6 +1,8 @@
 """What transforms are to know of a workspace, and what is refused in one sentence."""
 
 import dataclasses
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,13 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kinds_that_take_the_commands_are_refused(job: Any, name: str) -> None:
+def test_kinds_that_take_the_commands_are_refused(
+    job: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = types.ModuleType("crowdkit.aggregation")
+    stand_in.DawidSkene = None  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
+    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", stand_in)
     keys, problem = KINDS[name]
     keys = {**keys}
     rows = pool_of(keys.pop("rows")) if "rows" in keys else None
