@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,18 @@ from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
 from evalsampling.workspace.snapshot import Snapshot
+
+_LaterRound = RoundChances | str | Path
+
+Rounds = int | _LaterRound | Sequence[_LaterRound]
+"""Rounds up to one: its number, if the workspace has it; else the chances, or the path of their
+file, of the one after those of the workspace, or of several in order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,14 +130,6 @@ class PoolFacts:
         code, count = (table.code, table.count) if before is None else before.means()[:2]
         return chances.scaled(code, count, budget)
 
-    def begin_after(self, round: "int | RoundChances | str | Path | None") -> FloatArray | None:
-        """Return `RoundChances.begin` of the round after one; None is the last of the workspace."""
-        if round is None:
-            return self.begin
-        if not isinstance(round, int):
-            return None
-        return [*(past.begin for past in self.rounds), self.begin][round]
-
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one.
 
@@ -143,27 +141,44 @@ class PoolFacts:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def rounds_until(self, round: "int | RoundChances | str | Path") -> tuple[RoundChances, ...]:
+    def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
         """Return the chances of the rounds up to one that the workspace has, or that comes next.
 
         Args:
             round: number of a round that was drawn; or the chances of the next one, or the path of
-                their file.
+                their file; or a list of these, of all rounds that are not in the workspace.
 
         Raises:
             InputError: if there is no such round, or its sampler draws with replacement or by rank.
         """
         self.check_draws_by_row()
-        if isinstance(round, RoundChances):
-            return (*self.rounds, round)
-        if isinstance(round, str | Path):
-            return (*self.rounds, read_chances(round))
+        if not isinstance(round, int):
+            later = round if isinstance(round, list | tuple) else [round]
+            return (*self.rounds, *map(_chances_of, later))
         if not 1 <= round <= len(self.rounds):
             raise InputError(
                 f"{self.path}: round {round} was not drawn, there are {len(self.rounds)}; give the "
                 "chances of the next one, or draw it by the command sample"
             )
         return self.rounds[:round]
+
+    def begin_after(self, rounds: Sequence[RoundChances], code: IntArray) -> FloatArray | None:
+        """Return `RoundChances.begin` of the round after some, of cells with given codes.
+
+        Args:
+            rounds: as `rounds_until` returns them.
+            code: shape (cells,): codes of the cells.
+        """
+        after = len(rounds)
+        if after < len(self.rounds):
+            return self.rounds[after].beginnings(code)
+        if after > len(self.rounds) or self.begin is None:
+            return None
+        return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
+
+
+def _chances_of(round: _LaterRound) -> RoundChances:
+    return round if isinstance(round, RoundChances) else read_chances(round)
 
 
 def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
