@@ -45,10 +45,14 @@ def test_facts_are_those_of_the_rounds_that_stand(job: Any) -> None:
     assert second is not None
     assert np.all(facts.begin >= second)
     assert (facts.begin > second).any()
-    np.testing.assert_array_equal(facts.begin_after(1), second)
-    np.testing.assert_array_equal(facts.begin_after(2), facts.begin)
-    np.testing.assert_array_equal(facts.begin_after(None), facts.begin)
-    assert facts.begin_after(facts.rounds[0]) is None
+    code, rounds = facts.pool.table.code, facts.rounds
+    np.testing.assert_array_equal(facts.begin_after(rounds[:1], code), second)
+    np.testing.assert_array_equal(facts.begin_after(rounds, code), facts.begin)
+    np.testing.assert_array_equal(facts.begin_after(rounds, code[::2]), facts.begin[::2])
+    assert facts.begin_after(rounds, np.array([10**6])) == [0]
+    assert facts.begin_after([*rounds, rounds[0]], code) is None
+    assert facts.begin_after([], code) is None
+    assert facts.rounds_until([rounds[0], rounds[1]]) == (*rounds, *rounds)
     rows = drawn_rows(one.workspace)
     assert rows["round"].to_pylist() == [1] * 30 + [2] * 20
     assert "payload.name" not in rows.column_names
