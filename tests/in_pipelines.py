@@ -60,7 +60,10 @@ def kept(path: Path) -> list[Any]:
 
 def answers_to(job: Job, number: int, unanswered: int = 0) -> list[Answer]:
     """The true answers to the tasks of a round, but for the last few."""
-    given = [{"task": task, "label": _label(job.pool.truth[id])} for task, id in job.asked(number)]
+    given = [
+        {"task": task, "label": _label(job.pool.truth[id]), "annotator": "ann"}
+        for task, id in job.asked(number)
+    ]
     return given[: len(given) - unanswered]
 
 

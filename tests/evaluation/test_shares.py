@@ -11,13 +11,13 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.shares import (
     SHARES,
     Packed,
+    answers_by_share,
     as_mapping,
     joined,
-    packed_rows,
     packed_answers,
+    packed_rows,
     rows_by_share,
     share_of,
-    answers_by_share,
 )
 from evalsampling.labels.votes import Reject
 from evalsampling.stats.labelled_counts import LabelledCounts
@@ -49,8 +49,8 @@ def in_transit(rows: list[Any], answers: list[dict[str, Any]], by: str) -> dict[
         for share, table in rows_by_share(part, by):
             shares[share] += [packed for _, packed in packed_rows(share, [table])]
     for answer in answers:
-        for share, vote in answers_by_share(answer, by):
-            shares[share] += [packed for _, packed in packed_answers(share, [vote])]
+        for share, own in answers_by_share(answer, by):
+            shares[share] += [packed for _, packed in packed_answers(share, [own])]
     for gathered in shares.values():
         random.Random(3).shuffle(gathered)
     return shares

@@ -6,7 +6,10 @@ from typing import Any
 import apache_beam as beam
 import pytest
 
-from evalsampling.transforms import EstimateMeasures, JoinLabels, SumFn
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.transforms import DesignRound, EstimateMeasures, JoinLabels, SumFn, estimates
+from evalsampling.workspace.pool_facts import PoolFacts, design_round
+from tests.drawn_by_row import picked
 from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
 from tests.golden.pools import pool_of
 from tests.in_pipelines import (
@@ -39,9 +42,12 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "ais": ("sets", {**SETS, "sampler": SURE, "measure": ["micro_f1"]}),
     "importance": ("numbers", NUMBERS),
     "stratified": ("four", {**FOUR, "measure": ["macro_f1", "accuracy"]}),
-    "passive": ("pairs", {"pool": SCORED, "measure": FEW}),
+    "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
 }
-"""By the sampler: pool and keys of a workspace; together every kind of column."""
+"""By the sampler: pool and keys of a workspace; together every kind of column.
+
+All answers are by one annotator, and in the last nearly all rows are of one cell.
+"""
 
 
 def workspaces(job: Any) -> dict[str, Any]:
@@ -61,8 +67,8 @@ def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
         for name, (one, answers, _) in made.items():
             labels = created(root, name, shuffled(answers, 1), pieces=3)
             joined = labels | f"Join {name}" >> JoinLabels(one.workspace)
-            estimates = joined["counts"] | f"Estimate {name}" >> EstimateMeasures(one.workspace)
-            keep(estimates, tmp_path / name)
+            said = joined["counts"] | f"Estimate {name}" >> EstimateMeasures(one.workspace)
+            keep(said, tmp_path / name)
             keep(joined["rejects"], tmp_path / f"rejects of {name}")
     for name, (_, answers, said) in made.items():
         (estimated,) = kept(tmp_path / name)
@@ -73,6 +79,25 @@ def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
         assert (estimated["changes"], estimated["window_start"]) == ([], None)
 
 
+@pytest.mark.parametrize("sampler", ["calibrated", "poisson"])
+def test_the_next_round_is_that_of_the_workspace(job: Any, tmp_path: Path, sampler: str) -> None:
+    """Chances by cell to the digit, and where a round after rounds of a fixed size begins."""
+    one = job(make_pool(900), measure=["f1", "recall"], sampler=sampler)
+    answers, _ = two_rounds(one, (30, 30))
+    with pipeline() as root:
+        joined = created(root, "labels", shuffled(answers, 2), 3) | JoinLabels(one.workspace)
+        designed = joined["counts"] | DesignRound(one.workspace, 25)
+        keep(designed | beam.Map(RoundChances.to_mapping), tmp_path / "designed")
+    (said,) = kept(tmp_path / "designed")
+    assert said == design_round(one.workspace, 25).to_mapping()
+    assert (said["begin"] is None) == (sampler == "poisson")
+    facts, chances = PoolFacts.read(one.workspace), RoundChances.from_mapping(said)
+    rows = picked(facts, one.pool.table, facts.rounds_until(chances))
+    drawn = {id for number in (1, 2) for _, id in one.asked(number)}
+    assert not {*rows["id"].to_pylist()} & drawn
+    assert 5 < len(rows) < 60
+
+
 @pytest.fixture
 def labelled(job: Any) -> Any:
     """A small workspace with two rounds, its answers, and its estimates."""
@@ -80,20 +105,23 @@ def labelled(job: Any) -> Any:
     return one, *two_rounds(one, (30, 30))
 
 
-@pytest.mark.parametrize("by", ["task", "id"])
+PIECES = {"task": (1, 3, 7), "id": (3,)}
+
+
+@pytest.mark.parametrize("by", PIECES)
 def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
     one, answers, said = labelled
     if by == "id":
         ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
         answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
     with pipeline() as root:
-        for pieces in (1, 3, 7):
+        for pieces in PIECES[by]:
             given = shuffled(answers + answers[:20] * 2, pieces)
             labels = created(root, "labels", given, pieces)
             joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
-            estimates = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
-            keep(estimates, tmp_path / str(pieces))
-    for pieces in (1, 3, 7):
+            of_pieces = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
+            keep(of_pieces, tmp_path / str(pieces))
+    for pieces in PIECES[by]:
         (estimated,) = kept(tmp_path / str(pieces))
         assert estimated["measures"] == said["measures"]
 
@@ -125,9 +153,8 @@ def test_a_worker_that_fails_changes_nothing(
     labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
 ) -> None:
     one, answers, said = labelled
-    name = f"evalsampling.transforms.estimates.{step}"
-    module, log = __import__("evalsampling.transforms.estimates", fromlist=[step]), tmp_path / "log"
-    monkeypatch.setattr(name, failing_now_and_then(getattr(module, step), log))
+    log = tmp_path / "log"
+    monkeypatch.setattr(estimates, step, failing_now_and_then(getattr(estimates, step), log))
     with pipeline(RETRYING) as root:
         joined = created(root, "labels", answers, 3) | JoinLabels(one.workspace)
         keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
