@@ -63,4 +63,4 @@ def test_guide_shows_the_example_and_what_it_prints(
     assert daily.main(["--folder", str(tmp_path / "stream")]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [line for line in lines.splitlines() if line not in printed] == ["..."] * 2
-    assert [line for line in printed if line.startswith("2026-06-17")][0].count("fell") == 2
+    assert next(line for line in printed if line.startswith("2026-06-17")).count("fell") == 2
