@@ -61,10 +61,10 @@ class Stream:
         fraud, score = _drawn(self, number)
         return float(np.mean(score[fraud] > 0))
 
-    def is_fraud(self, id: str) -> bool:
-        """Tell what an investigator finds out about a payment."""
+    def label(self, id: str) -> str:
+        """Return what an investigator finds out about a payment: 1 for fraud, else 0."""
         number, place = map(int, id.split("-"))
-        return bool(_drawn(self, number)[0][place])
+        return str(int(_drawn(self, number)[0][place]))
 
 
 @functools.cache
@@ -86,13 +86,14 @@ def answers(stream: Stream, tasks: Path, until: int) -> Iterator[dict[str, str]]
         tasks: folder of the files that investigators got.
         until: the last day of answers.
     """
-    rng = np.random.default_rng(stream.seed)
     sent = []
     for file in sorted(tasks.glob("*.csv")):
-        for task in csv.DictReader(file.open(newline="")):
+        for task in csv.DictReader(file.read_text("utf-8").splitlines()):
+            id = task["text"].split()[1]
+            rng = np.random.default_rng([stream.seed, *map(int, id.split("-"))])
             asked = datetime.datetime.fromisoformat(task["at"])
             sent_at = asked + datetime.timedelta(days=float(1 + rng.exponential(2.0)))
-            task["label"] = str(int(stream.is_fraud(task["text"].split()[1])))
-            sent += [(sent_at, task)] * (2 if rng.random() < 0.05 else 1)
-    sent.sort(key=lambda answer: answer[0])
-    yield from (task for sent_at, task in sent if sent_at < day_of(until + 1))
+            answer = {"task": task["task"], "at": task["at"], "label": stream.label(id)}
+            sent += [(sent_at, answer)] * (2 if rng.random() < 0.05 else 1)
+    sent.sort(key=lambda one: one[0])
+    yield from (answer for sent_at, answer in sent if sent_at < day_of(until + 1))

@@ -17,6 +17,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.stats.permanent import permanent_numbers
+from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import (
     AssignCells,
     EstimateMeasures,
@@ -176,6 +177,31 @@ def test_each_window_has_a_file_of_its_tasks(seen: dict[str, list[Any]]) -> None
         names = sorted(row["task"] for row in seen["rows"] if row["hour"] == hour)
         assert [line.split(",")[0] for line in lines[1:]] == names
     assert files == {}
+
+
+def test_without_a_budget_rows_are_drawn_by_the_chances_of_the_round(
+    facts: PoolFacts, tmp_path: Path
+) -> None:
+    with beam.Pipeline(runner="FnApiRunner") as job:
+        cells = job | beam.Create([0, 1, 3]) | beam.Map(_hour) | beam.WindowInto(**WINDOWS)
+        cells = cells | AssignCells(facts)
+        picked = cells | SampleRound(facts, 1)
+        labels = picked["tasks"] | "Answer" >> beam.Map(_answered)
+        joined = {"rows": picked["rows"], "labels": labels} | JoinLabels(facts)
+        made_of = {"counts": joined["counts"], "pool": cells | SumCells()}
+        made_of | EstimateMeasures(facts, 1) | beam.Map(_write, str(tmp_path / "estimates"))
+    lines = (tmp_path / "estimates").read_text("utf-8").splitlines()
+    estimates = sorted(map(json.loads, lines), key=lambda one: one["window_start"])
+    expected = [_drawn_by(facts.rounds[0], facts, hour) for hour in (0, 1, 3)]
+    assert [one["drawn"] for one in estimates] == expected
+    assert [one["labels"] for one in estimates] == expected
+    assert [one["rows"] for one in estimates] == [700, 400, 600]
+
+
+def _drawn_by(chances: RoundChances, facts: PoolFacts, hour: int) -> int:
+    cells = _cells(facts, hour)
+    number = permanent_numbers(hash_ids(cells.ids, facts.pool.spec.seed))
+    return int(np.sum(number < chances.of_cells(cells.cell)))
 
 
 def built(build: Callable[[Any], Any]) -> None:
