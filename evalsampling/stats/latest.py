@@ -31,6 +31,11 @@ class Latest:
                 states[name] = held
         return Latest(states)
 
+    @property
+    def version(self) -> int:
+        """Sum of the versions: it grows whenever a state does."""
+        return sum(version for version, _ in self.states.values())
+
     def named(self, kind: Any) -> list[Any]:
         """Return the states whose name is (kind, key), in the order of their keys."""
         keys = sorted(key for of_kind, key in self.states if of_kind == kind)

@@ -43,6 +43,7 @@ from evalsampling.transforms.windows import (
     InNextWindow,
     bounds_of,
     check_accumulates,
+    check_same_windows,
     is_fixed,
     like,
 )
@@ -80,20 +81,14 @@ class JoinLabels(beam.PTransform):
 
     def expand(self, given: Any) -> Any:
         labels, rows = _labels_and_rows(given, self._facts.path)
-        check_accumulates(labels, "labels")
-        if labels.windowing.windowfn != rows.windowing.windowfn:
-            raise InputError(
-                f"rows are in {_windows(rows)}, labels in {_windows(labels)}: put both into the "
-                "windows of the rows"
-            )
         by = self._by
-        shares = (
-            rows
-            | "ShareRows"
-            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
+        shares = (  # Those of labels first: they say when groups fire.
             labels
             | "ShareLabels"
             >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by), packed_answers)),
+            rows
+            | "ShareRows"
+            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
         )
         join = beam.ParDo(_Join(self._facts.label_join, by))
         done = (
@@ -109,19 +104,20 @@ def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam
     """Return answers, and the rows of rounds: as they are given, or those of a workspace.
 
     Raises:
-        InputError: if one of them is missing.
+        InputError: if one of them is missing, or their windows differ.
     """
     if isinstance(given, beam.PCollection):
+        check_accumulates(given, "labels")
         created = given.pipeline | "Workspace" >> beam.Create([path])
-        return given, created | "DrawnRows" >> beam.Map(drawn_rows)
+        check_same_windows(created, "rows of a workspace", given, "labels")
+        return given, created | "DrawnRows" >> beam.Map(drawn_rows) | "WindowRows" >> like(given)
     missing = [name for name in ("labels", "rows") if name not in given]
     if missing:
         raise InputError(f"give labels and rows; there are: {', '.join(given)}")
-    return given["labels"], given["rows"]
-
-
-def _windows(elements: beam.PCollection[Any]) -> str:
-    return type(elements.windowing.windowfn).__name__
+    labels, rows = given["labels"], given["rows"]
+    check_accumulates(labels, "labels")
+    check_same_windows(rows, "rows", labels, "labels")
+    return labels, rows
 
 
 class _Join(beam.DoFn):
@@ -149,6 +145,7 @@ class _Together(beam.PTransform):
         counts = _counts_of(given)
         parts = [counts]
         if POOL in named:
+            check_same_windows(named[POOL], POOL, counts, COUNTS)
             states = named[POOL] | DropNothing() | "NamePool" >> beam.Map(_pool_state)
             parts.append(states | "WindowPool" >> like(counts))
         if CHANCES in named:
@@ -180,7 +177,7 @@ def _pool_state(sums: CellSums) -> Latest:
 
 
 def _chances_state(chances: RoundChances) -> Latest:
-    return Latest.of((CHANCES, 0), 0, chances)
+    return Latest.of((CHANCES, 0), 1, chances)
 
 
 def _before(states: Latest) -> Latest:
@@ -194,7 +191,11 @@ class EstimateMeasures(beam.PTransform):
     drawn, labels, rejects, measures (those of ``estimate --json``, equal to the last digit),
     warnings and changes since the window before. From a dict of ``counts``, ``pool``, the
     `SumCells` of the rows, and ``chances`` of `SampleRound`, the pool is that of these rows;
-    with a budget it has to be. A window fires again whenever more of its labels come.
+    with a budget it has to be.
+
+    A window fires again whenever more of its rows or labels come, or of the window before. In any
+    order, the dict with the greatest ``seen`` counts: so many rows and answers it is made of. A
+    window without rows gives nothing.
     """
 
     def __init__(
@@ -222,10 +223,15 @@ class EstimateMeasures(beam.PTransform):
         self._make = _Maker(facts, rounds, budget)
 
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
-        if self._make.budget is not None and (not isinstance(given, Mapping) or POOL not in given):
-            raise InputError("windows with a budget need the rows of each: give pool, by SumCells")
+        own = isinstance(given, Mapping) and POOL in given
+        if self._make.budget is not None and not (own and CHANCES in given):
+            raise InputError(
+                "windows with a budget need the rows of each: give pool, by SumCells, and chances, "
+                "by SampleRound"
+            )
         check_windows(_counts_of(given), self._make.budget)
-        return given | "Gather" >> _Together() | "Estimate" >> beam.FlatMap(self._make.estimates)
+        states = given | "Gather" >> _Together()
+        return states | "Estimate" >> beam.FlatMap(self._make.estimates, own)
 
 
 class DesignRound(beam.PTransform):
@@ -250,8 +256,9 @@ class DesignRound(beam.PTransform):
         self._make, self._size = _Maker(facts, rounds, None), size
 
     def expand(self, given: Any) -> beam.PCollection[RoundChances]:
-        design = beam.ParDo(self._make.design, self._size)
-        return given | "Gather" >> _Together() | "Design" >> design
+        own = isinstance(given, Mapping) and POOL in given
+        states = given | "Gather" >> _Together()
+        return states | "Design" >> beam.FlatMap(self._make.design, own, self._size)
 
 
 class _Maker:
@@ -263,28 +270,36 @@ class _Maker:
         self._facts, self._rounds, self.budget = facts, rounds, budget
 
     def estimates(
-        self, states: Latest, of: Any = beam.DoFn.WindowParam
+        self, states: Latest, own: bool, of: Any = beam.DoFn.WindowParam
     ) -> Iterator[dict[str, Any]]:
-        """Yield the estimates, unless the window has no rows."""
-        now = self._analysis(states, {kind: kind for kind in _BEFORE})
+        """Yield the estimates, unless the window has no rows.
+
+        Args:
+            states: what they are made of.
+            own: whether the pool is that of the window.
+            of: the window.
+        """
+        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
             analysis, rejects = now
-            before = self._analysis(states, _BEFORE)
+            before = self._analysis(states, own, _BEFORE)
             made: CountedEstimates = estimated(analysis, rejects, before and before[0])
-            yield bounds_of(of) | made.to_json()
+            yield {**bounds_of(of), "seen": states.version, **made.to_json()}
 
-    def design(self, states: Latest, size: int) -> Iterator[RoundChances]:
+    def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""
-        now = self._analysis(states, {kind: kind for kind in _BEFORE})
+        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
             begin = self._facts.begin_after(self._rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)
 
-    def _analysis(self, states: Latest, kinds: Mapping[str, str]) -> tuple[Analysis, int] | None:
+    def _analysis(
+        self, states: Latest, own: bool, kinds: Mapping[str, str]
+    ) -> tuple[Analysis, int] | None:
         """Return what stands with some states, and how many answers do not count."""
         shares = states.named(kinds[COUNTS])
         pools = states.named(kinds[POOL])
-        if not shares and not pools:
+        if not (pools if own else shares):
             return None
         facts, rounds = self._facts, self._rounds
         analysis = facts.analysis
@@ -292,8 +307,9 @@ class _Maker:
             pool = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, pools[0])
             analysis = Analysis.of_pool(pool)
         if self.budget is not None:
-            given = states.named(kinds[CHANCES])
-            rounds = (given[0] if given else facts.scaled(rounds[-1], self.budget, None),)
+            rounds = tuple(states.named(kinds[CHANCES]))
+            if not rounds:
+                return None
         counts = LabelledCounts.sum([counts for counts, _ in shares])
         try:
             return analysis_of(analysis, counts, rounds), sum(rejects for _, rejects in shares)

@@ -5,6 +5,7 @@ In windows each is a pool of its own, with its own rows, budget and estimate.
 
 import functools
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,13 @@ from evalsampling.pool.row_batches import batches_of
 from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.stats.cells import CellSums
+from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import is_url, replace_file
 from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.passes import SumCells
 from evalsampling.transforms.shares import Gather
-from evalsampling.transforms.stages import map_batches
+from evalsampling.transforms.stages import SumFn, map_batches
 from evalsampling.transforms.windows import (
     DropNothing,
     InNextWindow,
@@ -37,6 +39,8 @@ from evalsampling.transforms.windows import (
     start_of,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds
+
+_BEFORE = "before"
 
 
 class AssignCells(beam.PTransform):
@@ -82,7 +86,10 @@ class SampleRound(beam.PTransform):
 
     The outputs are a dict: ``rows``, a PCollection[pa.Table] that `JoinLabels` takes, with scores;
     ``tasks``, a PCollection of dicts, which annotators get; and ``chances``, a PCollection of the
-    `RoundChances` by which rows were picked, empty without a budget.
+    `RoundChances` by which rows were picked, one a window with rows, empty without a budget.
+
+    With a budget a window's rows are picked when it ends, since its chances are by all rows of the
+    window before; runners hold them until then.
     """
 
     def __init__(
@@ -116,8 +123,7 @@ class SampleRound(beam.PTransform):
             chances = cells.pipeline | "NoChances" >> beam.Create([])
         else:
             before = cells | "CountBefore" >> CountBefore()
-            scale = functools.partial(facts.scaled, rounds[-1], budget)
-            chances = before | "ScaleChances" >> beam.Map(scale)
+            chances = before | "ScaleChances" >> beam.Map(_scaled, facts, rounds[-1], budget)
             pick = beam.ParDo(_Pick(facts, rounds, budget), pvalue.AsList(before))
         picked = cells | "PickRows" >> pick.with_outputs("tasks", main="rows")
         return {"rows": picked.rows, "tasks": picked.tasks, "chances": chances}
@@ -147,19 +153,40 @@ def check_windows(elements: beam.PCollection[Any], budget: float | None) -> None
 
 
 class CountBefore(beam.PTransform):
-    """PCollection[CellBatch] to the CellSums of the fixed window before, in each window.
+    """PCollection[CellBatch] to the sums over cells of the fixed window before, in each window.
 
-    Only rows that come in time count, so each window has one.
+    A `Latest` for each window with rows, empty if the window before has none: runners may hold
+    rows back until a side input has something for their window. Only rows that come in time count,
+    so the sums stay as they are.
     """
 
-    def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[CellSums]:
-        once = beam.WindowInto(
-            cells.windowing.windowfn,
+    def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[Latest]:
+        windowing = cells.windowing
+        in_time = beam.WindowInto(
+            windowing.windowfn,
             trigger=DefaultTrigger(),
             accumulation_mode=AccumulationMode.DISCARDING,
             allowed_lateness=0,
         )
-        return cells | "InTime" >> once | SumCells() | DropNothing() | InNextWindow()
+        for_all = beam.WindowInto(
+            windowing.windowfn,
+            trigger=DefaultTrigger(),
+            accumulation_mode=AccumulationMode.ACCUMULATING,
+            allowed_lateness=windowing.allowed_lateness,
+        )
+        sums = cells | "InTime" >> in_time | SumCells() | DropNothing() | InNextWindow()
+        parts = (sums | "NameSums" >> beam.Map(_named), cells | "HasRows" >> beam.Map(_nothing))
+        windowed = [part | f"ForAll{place}" >> for_all for place, part in enumerate(parts)]
+        latest = windowed | beam.Flatten() | beam.CombineGlobally(SumFn()).without_defaults()
+        return latest | "DropEmpty" >> DropNothing()
+
+
+def _named(sums: CellSums) -> Latest:
+    return Latest.of((_BEFORE, 0), 1, sums)
+
+
+def _nothing(cells: CellBatch) -> Latest:
+    return Latest({})
 
 
 class _Pick(beam.DoFn):
@@ -174,7 +201,7 @@ class _Pick(beam.DoFn):
         self._pickers = {}
 
     def process(
-        self, cells: CellBatch, before: Sequence[CellSums] = (), of: Any = beam.DoFn.WindowParam
+        self, cells: CellBatch, before: Sequence[Latest] = (), of: Any = beam.DoFn.WindowParam
     ) -> Iterator[Any]:
         if of not in self._pickers:
             self._pickers[of] = self._picker(before, of)
@@ -186,11 +213,18 @@ class _Pick(beam.DoFn):
             for task in picker.tasks(rows).to_pylist():
                 yield pvalue.TaggedOutput("tasks", task)
 
-    def _picker(self, before: Sequence[CellSums], of: Any) -> RoundPicker:
+    def _picker(self, before: Sequence[Latest], of: Any) -> RoundPicker:
         if self._budget is None:
             return self._facts.picker(self._rounds, len(self._rounds))
-        chances = self._facts.scaled(self._rounds[-1], self._budget, next(iter(before), None))
+        states = functools.reduce(operator.add, before)
+        chances = _scaled(states, self._facts, self._rounds[-1], self._budget)
         return self._facts.picker((chances,), start_of(of) or 0)
+
+
+def _scaled(before: Latest, facts: PoolFacts, chances: RoundChances, budget: float) -> RoundChances:
+    """Return the chances of a window, by the sums of the one before, if it has rows."""
+    sums = before.named(_BEFORE)
+    return facts.scaled(chances, budget, sums[0] if sums else None)
 
 
 class WriteTasks(beam.PTransform):

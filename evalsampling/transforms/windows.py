@@ -26,6 +26,17 @@ def check_accumulates(elements: beam.PCollection[Any], what: str) -> None:
         )
 
 
+def check_same_windows(elements: beam.PCollection[Any], what: str, others: Any, whose: str) -> None:
+    """Check that elements are in the windows of others, and keep what came before.
+
+    Raises:
+        InputError: if not.
+    """
+    check_accumulates(elements, what)
+    if elements.windowing.windowfn != others.windowing.windowfn:
+        raise InputError(f"{what} and {whose} are in different windows: give both the same")
+
+
 def is_fixed(elements: beam.PCollection[Any]) -> bool:
     """Tell whether elements are in windows that follow each other."""
     return isinstance(elements.windowing.windowfn, window.FixedWindows)
@@ -65,13 +76,24 @@ def _restamped(element: Any, of: Any = beam.DoFn.WindowParam) -> window.Timestam
 
 
 def start_of(of: Any) -> int | None:
-    """Return the start of a fixed window, in seconds since 1970; None of any other window."""
-    return int(of.start) if isinstance(of, window.IntervalWindow) else None
+    """Return the start of a window, in seconds since 1970; None of the global one.
+
+    Raises:
+        InputError: if it is before 1970, as that of elements without a time is.
+    """
+    if not isinstance(of, window.IntervalWindow):
+        return None
+    if of.start < Timestamp(0):
+        raise InputError(
+            "rows in windows need their time, after 1970, and labels that of their row: give it "
+            "by beam.window.TimestampedValue before WindowInto"
+        )
+    return int(of.start)
 
 
 def bounds_of(of: Any) -> dict[str, str | None]:
     """Return start and end of a window as text of ISO 8601; None of the global one."""
-    ends = (of.start, of.end) if isinstance(of, window.IntervalWindow) else (None, None)
+    ends = (None, None) if start_of(of) is None else (of.start, of.end)
     return {
         name: None if end is None else Timestamp.of(end).to_rfc3339()
         for name, end in zip(("window_start", "window_end"), ends, strict=True)
