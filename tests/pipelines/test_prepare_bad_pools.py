@@ -9,7 +9,13 @@ import pytest
 from tests.bad_pools import BAD, assert_clean_failure
 
 
-@pytest.mark.parametrize("name", list(BAD))
+FIRST = "null id", "prediction outside the classes", "score of a wrong type"
+"""Cases of the fast suite; all of them in process: tests/commands/test_prepare_in_process.py."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in BAD]
+)
 def test_bad_pool(job: Any, name: str) -> None:
     make, words = BAD[name]
     assert_clean_failure(job(make(), files=2), words)
