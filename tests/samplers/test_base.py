@@ -317,7 +317,9 @@ def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        kind if kind in (Passive, Stratified, Poisson) else pytest.param(kind, marks=pytest.mark.slow)
+        kind
+        if kind in (Passive, Stratified, Poisson)
+        else pytest.param(kind, marks=pytest.mark.slow)
         for kind in ALL
     ],
 )
