@@ -18,14 +18,8 @@ from tests.spark import started_session
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
 
-OF_WORKSPACES = {
-    "test_bit_flips",
-    "test_clean_up",
-    "test_full_disk",
-    "test_kills",
-    "test_permissions",
-}
-"""Files in these rooms whose tests are about what is prepared."""
+OF_WORKSPACES = {"bit_flips", "clean_up", "full_disk", "kills", "permissions"}
+"""Tests of faults that are about what is prepared."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,8 +63,8 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
-    place = request.path
-    in_process = place.parent.name not in OF_BEAM or place.stem in OF_WORKSPACES
+    room, name = request.path.parent.name, request.path.stem.removeprefix("test_")
+    in_process = room not in OF_BEAM or (room == "faults" and name in OF_WORKSPACES)
 
     def make(
         rows: Pool | None = None, files: int = 1, group_rows: int = 1 << 20, **keys: Any
