@@ -138,7 +138,7 @@ ENGINES = [
 def on_engines(cases: Sequence[tuple[Any, ...]], some: Sequence[tuple[Any, ...]]) -> list[Any]:
     """All cases with the engines of this process, some with those that start jobs."""
     return [
-        pytest.param(*engine.values, *case, id="-".join(map(str, (engine.id, *case))), marks=engine.marks)
+        pytest.param(*engine.values, *case, id=f"{engine.id}-{case[0]}", marks=engine.marks)
         for engine in ENGINES
         for case in (some if engine.id in ("Beam", "PySpark") else cases)
     ]

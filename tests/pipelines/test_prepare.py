@@ -28,7 +28,7 @@ SHARDINGS = [
 ]
 
 FIRST = "slices", "classes", "kd", "hierarchy of columns"
-"""Cases of the fast suite, whose preparation of all others is `commands/test_prepare_plan.py`."""
+"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
 WHOLE = [
     *(pytest.param(case, 7, 50, marks=() if case in FIRST else pytest.mark.slow) for case in CASES),

@@ -9,7 +9,7 @@ import pytest
 from tests.bad_pools import BAD, assert_clean_failure
 
 FIRST = "null id", "prediction outside the classes", "score of a wrong type"
-"""Cases of the fast suite; all of them in process: tests/commands/test_prepare_in_process.py."""
+"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
 
 @pytest.mark.parametrize(
