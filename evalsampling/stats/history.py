@@ -44,18 +44,24 @@ class Round:
     wanted: int | None = None
 
     def renumbered(self, place: IntArray) -> "Round":
-        """Return the round with other numbers of questions, its draws ordered by them.
+        """Return the round with other numbers of questions, its draws shuffled.
+
+        The shuffle follows from their number, not from labels: draws of a round are exchangeable,
+        and tests that bet on one draw after the other are right in such an order.
 
         Args:
             place: shape (questions,): the new number of each question.
         """
         question = place[self.question]
-        order = np.argsort(question, kind="stable")  # the first draw of a row stays the first
+        shuffle = np.random.Generator(np.random.PCG64(len(question))).permutation(len(question))
+        order = np.argsort(question, kind="stable")[shuffle]
+        first = np.zeros(len(question), dtype=np.bool_)
+        first[np.unique(question[order], return_index=True)[1]] = True
         return dataclasses.replace(
             self,
             question=question[order],
             probability=self.probability[order],
-            new=self.new[order],
+            new=first & np.isin(question[order], question[self.new]),
         )
 
 
@@ -199,9 +205,6 @@ class History:
         numbers in the same order, so they are equal to the last digit (`stats.labelled_counts`).
         """
         order = np.lexsort(self._facts()[::-1])
-        in_order = np.array_equal(order, np.arange(len(self)))
-        if in_order and all(np.all(np.diff(past.question) >= 0) for past in self.rounds):
-            return self
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
         ordered = dataclasses.replace(

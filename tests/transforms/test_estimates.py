@@ -1,5 +1,6 @@
 """Labels of any PCollection come to the estimates of the command, to the digit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.in_pipelines import (
     kept,
     pipeline,
     shuffled,
+    slowly,
     two_rounds,
 )
 from tests.jobs import make_pool
@@ -50,19 +52,28 @@ All answers are by one annotator, and in the last nearly all rows are of one cel
 """
 
 
-def workspaces(job: Any) -> dict[str, Any]:
+FAST = ("calibrated", "ais")
+
+
+def workspaces(job: Any, names: Sequence[str]) -> dict[str, Any]:
     """Workspaces with two rounds, with the answers and estimates of each."""
     made = {}
-    for name, (pool, keys) in KINDS.items():
+    for name in names:
+        pool, keys = KINDS[name]
         of_pool = {**keys.get("pool", {}), **NO_PAYLOAD}
         one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
         made[name] = one, *two_rounds(one)
     return made
 
 
-def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
-    """Six samplers with all kinds of rows, in one pipeline; answers in another order."""
-    made = workspaces(job)
+@pytest.mark.parametrize(
+    "names",
+    [FAST, pytest.param(tuple(KINDS.keys() - {*FAST}), marks=pytest.mark.slow)],
+    ids=["fast", "others"],
+)
+def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path, names: Any) -> None:
+    """Samplers with all kinds of rows, in one pipeline; answers in another order."""
+    made = workspaces(job, sorted(names))
     with pipeline() as root:
         for name, (one, answers, _) in made.items():
             labels = created(root, name, shuffled(answers, 1), pieces=3)
@@ -79,7 +90,7 @@ def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
         assert (estimated["changes"], estimated["window_start"]) == ([], None)
 
 
-@pytest.mark.parametrize("sampler", ["calibrated", "poisson"])
+@pytest.mark.parametrize("sampler", ["calibrated", *slowly("poisson")])
 def test_the_next_round_is_that_of_the_workspace(job: Any, tmp_path: Path, sampler: str) -> None:
     """Chances by cell to the digit, and where a round after rounds of a fixed size begins."""
     one = job(make_pool(900), measure=["f1", "recall"], sampler=sampler)
@@ -148,7 +159,7 @@ def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any
     ]
 
 
-@pytest.mark.parametrize("step", ["joined", "estimated", "answers_by_share", "drawn_rows"])
+@pytest.mark.parametrize("step", ["joined", *slowly("estimated", "answers_by_share", "drawn_rows")])
 def test_a_worker_that_fails_changes_nothing(
     labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
 ) -> None:

@@ -25,7 +25,7 @@ from evalsampling.transforms import (
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round, read_chances, write_chances
 from tests.drawn_by_row import cells_of, picked, votes_of
-from tests.in_pipelines import created, keep, kept, pipeline, shuffled, two_rounds
+from tests.in_pipelines import created, keep, kept, pipeline, shuffled, slowly, two_rounds
 from tests.jobs import Job, Pool, make_pool
 from tests.retries import RETRYING, failing_now_and_then
 
@@ -124,7 +124,7 @@ def with_short_reserve(job: Any, **keys: Any) -> Job:
     return one
 
 
-@pytest.mark.parametrize("sampler", ["calibrated", "poisson"])
+@pytest.mark.parametrize("sampler", ["calibrated", *slowly("poisson")])
 def test_a_pool_that_grew_and_a_reserve_that_ran_out(
     job: Any, tmp_path: Path, sampler: str
 ) -> None:
