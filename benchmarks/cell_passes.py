@@ -162,7 +162,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
 
     from evalsampling.pipelines.running import parse_options, run
     from evalsampling.preparation.stratification import Stratification
-    from evalsampling.transforms import AssignCells, SumCells
+    from evalsampling.transforms import FindCells, SumCells
 
     spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
     given = Stratification.given(spec)
@@ -173,7 +173,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
             found = Path(directory) / "sums.json"
             root = beam.Pipeline(options=parse_options([]))
             stratification = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
-            cells = _fetch(root, spec) | "AssignCells" >> AssignCells(spec, stratification)
+            cells = _fetch(root, spec) | "FindCells" >> FindCells(spec, stratification)
             sums = cells | "SumCells" >> SumCells()
             _ = sums | "Write" >> beam.Map(_write, found)
             run(root)

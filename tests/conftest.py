@@ -18,6 +18,9 @@ from tests.spark import started_session
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
 
+OF_WORKSPACES = {"bit_flips", "clean_up", "full_disk", "kills", "permissions"}
+"""Tests of faults that are about what is prepared."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need the emulator: they ask for it, or for a bucket of it."""
@@ -60,7 +63,8 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
-    in_process = request.path.parent.name not in OF_BEAM
+    room, name = request.path.parent.name, request.path.stem.removeprefix("test_")
+    in_process = room not in OF_BEAM or (room == "faults" and name in OF_WORKSPACES)
 
     def make(
         rows: Pool | None = None, files: int = 1, group_rows: int = 1 << 20, **keys: Any

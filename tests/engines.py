@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +133,12 @@ ENGINES = [
     pytest.param(Case(_by_spark, _kept_by_spark), id="PySpark", marks=SPARK),
 ]
 """The engines; `shares` is what PySpark adds nothing to but a cluster."""
+
+
+def on_engines(cases: Sequence[tuple[Any, ...]], some: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """All cases with the engines of this process, some with those that start jobs."""
+    return [
+        pytest.param(*engine.values, *case, id=f"{engine.id}-{case[0]}", marks=engine.marks)
+        for engine in ENGINES
+        for case in (some if engine.id in ("Beam", "PySpark") else cases)
+    ]

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
 
@@ -147,22 +145,16 @@ def test_every_module_has_its_tests() -> None:
     assert not {told for told in ELSEWHERE.values() if not (TESTS / told).exists()}
 
 
-def name(path: Path) -> str:
-    return str(path.relative_to(TESTS))
+def test_files_are_small() -> None:
+    assert not [path for path in FILES if len(path.read_text().splitlines()) > 600]
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_files_are_small(path: Path) -> None:
-    count = len(path.read_text().splitlines())
-    assert count <= 600
-
-
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_no_file_imports_from_tests_of_another(path: Path) -> None:
+def test_no_file_imports_from_tests_of_another() -> None:
     """What several of them need is in a module of its own, or a `conftest.py`."""
-    modules = {
-        node.module or ""
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom)
-    }
-    assert not {module for module in modules if module.split(".")[-1].startswith("test_")}
+    for path in FILES:
+        modules = {
+            node.module or ""
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom)
+        }
+        assert not {name for name in modules if name.split(".")[-1].startswith("test_")}, path

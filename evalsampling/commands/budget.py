@@ -8,7 +8,7 @@ from evalsampling.commands.options import WorkspaceOptions, amount, argument, op
 from evalsampling.commands.result import Result
 from evalsampling.commands.top_up import short_cells
 from evalsampling.errors import InputError
-from evalsampling.workspace.manifest import HERE, ExecutionContext
+from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import BUDGETS, Workspace
@@ -43,12 +43,11 @@ class BudgetResult(Result):
     short: int
 
 
-def raise_budget(options: BudgetOptions, context: ExecutionContext = HERE) -> BudgetResult:
+def raise_budget(options: BudgetOptions) -> BudgetResult:
     """Raise the budget; the same again changes nothing. Waits for other commands.
 
     Args:
         options: what is asked for.
-        context: what the work runs on, for the record.
 
     Raises:
         InputError: if the workspace is not prepared, or its budget is larger already.
@@ -67,7 +66,7 @@ def raise_budget(options: BudgetOptions, context: ExecutionContext = HERE) -> Bu
         change = {"budget": wanted.to_mapping(), "before": before.to_mapping()}
         if wanted != before:
             number = workspace.next_number(BUDGETS)
-            manifest = context.manifest(
+            manifest = HERE.manifest(
                 f"budget-{number:04d}",
                 pool.spec,
                 pool.marker["pool"],

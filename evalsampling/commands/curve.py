@@ -7,9 +7,7 @@ from evalsampling.commands.options import WorkspaceOptions, numbers
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.inference.precision_curve import Bounded, Guarantee
-from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +70,12 @@ def curve(options: CurveOptions) -> CurveResult:
         InputError: if the workspace is not prepared, its sampler gives no curve, or there are not
             labels enough for one; or if a file of it cannot be read.
     """
-    pool = PreparedPool.read(Workspace(options.workspace))
-    curve = Snapshot.read(pool).analysis.curve
+    snapshot = Snapshot.at(options.workspace)
+    curve = snapshot.analysis.curve
     if curve is None:
         raise InputError(
             f"{options.workspace}: no curve: that takes the sampler adastrat or logstrat (here: "
-            f"{pool.spec.sampler.name}), and labels of its first round"
+            f"{snapshot.pool.spec.sampler.name}), and labels of its first round"
         )
     measures = curve.measures
     wanted = options.at or curve.ranked.rank.tolist()

@@ -80,15 +80,11 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         return dict(zip(classes, shares, strict=True))
 
     analysis = Snapshot.read(pool).analysis
-    parts = {
-        f"{name}={value}": (column, code)
-        for column, (name, values) in enumerate(
-            zip(pool.slices.names, pool.slices.values, strict=True)
-        )
-        for code, value in enumerate(values)
-    }
+    slices = [domain for domain in analysis.scope.domains if domain.count is not None]
     partition = pool.stratification.partition
-    likelihood, *of_parts = analysis.label_likelihoods([None, *parts.values()])
+    likelihood, *of_slices = analysis.label_likelihoods(
+        [None, *((domain.column, domain.value) for domain in slices)]
+    )
     return DiagnoseResult(
         positive=classes[pool.spec.labels.positive],
         leaves=tuple(
@@ -104,7 +100,9 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         ),
         label_likelihood=likelihood,
         label_likelihood_of={
-            name: text for name, text in zip(parts, of_parts, strict=True) if text is not None
+            str(domain.title): value
+            for domain, value in zip(slices, of_slices, strict=True)
+            if value is not None
         },
         paths=() if partition is None else partition.paths,
         by_score=pool.spec.strata.by_score,

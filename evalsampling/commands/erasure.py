@@ -176,15 +176,8 @@ class Erasure:
     ) -> Iterator[tuple[str, bytes]]:
         """Yield a Parquet file and its new content; nothing if it holds nothing.
 
-        Args:
-            place: of the file.
-            name: of the file.
-            key: column that says which row is meant.
-            columns: to clear.
-            compression: of the file.
-            group_rows: rows of its groups, None for the default.
-            keys: of the row in that column, its id if they are not given.
-            table: what `_read` returned of the file, if it was read.
+        The columns are cleared where the column ``key`` has one of the keys, by default the id. If
+        the file was read, ``table`` is what `_read` returned.
         """
         table = self._read(place + name) if table is None else table
         is_row = is_among(table, key, {self._id} if keys is None else keys)

@@ -57,39 +57,23 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     pool = PreparedPool.read(workspace)
     measures, intervals = _chosen_measures(pool, options.measure), check_names(options.interval)
     # Before others are locked out: a file may be slow to come.
-    id = pool.spec.pool.id
     sink = reader_of(pool.spec) if options.labels or options.replace else None
-    labels, replace = look_in(options.labels, sink), look_in(options.replace, sink)
-    without = (*labels.without, *replace.without)
-    if without and options.close:
-        raise InputError(f"{without[0]}: nothing is closed")
+    listing = look_in(options.labels, options.replace, sink)
+    if listing.without and options.close:
+        raise InputError(f"{listing.without[0]}: nothing is closed")
     files = [
-        LabelFile.read(path, replaces, id, follow=path not in listing.listed, sink=sink)
-        for listing, replaces in ((labels, False), (replace, True))
-        for path in listing.files
+        LabelFile.read(each.path, each.replace, pool.spec.pool.id, each.follow, sink)
+        for each in listing.files
     ]
-    with workspace.in_use():
-        snapshot, messages = _take_and_close(files, Snapshot.read(pool.reread()), options)
-        result = dataclasses.replace(
-            result_of(snapshot, measures, intervals),
-            messages=(*without, *labels.links, *replace.links, *messages),
-        )
+    with Snapshot.held(pool) as snapshot:
+        messages = [*listing.without, *listing.links, *take(files, snapshot, options.strict)]
+        snapshot = snapshot.reread() if files else snapshot
+        snapshot = snapshot.with_open_closed("estimate --close") if options.close else snapshot
+        result = result_of(snapshot, measures, intervals)
+        result = dataclasses.replace(result, messages=tuple(messages))
         _keep(result, snapshot, files, options, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     return result
-
-
-def _take_and_close(
-    files: Sequence[LabelFile], snapshot: Snapshot, options: EstimateOptions
-) -> tuple[Snapshot, list[str]]:
-    """Take deliveries, close the open rounds if that is asked; return what is there then."""
-    messages = take(files, snapshot, options.strict)
-    snapshot = snapshot.reread() if files else snapshot
-    if options.close and snapshot.open_questions:
-        for number in snapshot.open_questions:
-            snapshot.pool.workspace.close_round(number, "estimate --close")
-        snapshot = snapshot.reread()
-    return snapshot, messages
 
 
 def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> Sequence[Requested]:
@@ -120,13 +104,13 @@ def _keep(
 ) -> None:
     """Keep an estimate that is new, with its manifest."""
     workspace = snapshot.pool.workspace
+    asked = {"measures": options.measure, "intervals": options.interval}
     state = {
+        **asked,
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
         "rounds": len(snapshot.rounds),
         "closed": snapshot.closed,
         "budget": snapshot.pool.spec.limits.to_mapping(),
-        "measures": options.measure,
-        "intervals": options.interval,
         "version": __version__,
     }
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
@@ -137,12 +121,7 @@ def _keep(
         snapshot.pool.spec,
         snapshot.pool.marker["pool"],
         started=started,
-        options={
-            "measures": options.measure,
-            "intervals": options.interval,
-            "close": options.close,
-            "strict": options.strict,
-        },
+        options={**asked, "close": options.close, "strict": options.strict},
         counts={key: getattr(result, key) for key in _COUNTS},
         deliveries=[{**file.details, "bytes": file.bytes, "sha256": file.sha256} for file in files],
     )

@@ -184,43 +184,52 @@ def result_of(
         intervals: names of the interval methods that are to stand beside the default.
     """
     spec, history, analysis = snapshot.pool.spec, snapshot.history, snapshot.analysis
-    estimates = analysis.estimate(measures, intervals)
-    labels = len(history.labelled)
+    if measures is not None:
+        analysis = dataclasses.replace(analysis, measures=measures)
+    estimates = analysis.estimate(intervals=intervals)
     still_open = sum(snapshot.open_questions.values())
     rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
-    wrong = label_error(snapshot, measures, estimates)
+    wrong = label_error(snapshot, analysis, estimates)
     warnings = cautions(analysis, estimates, still_open, label_warnings(wrong))
     curve = analysis.curve
-    exhausted = analysis.exhausted and not still_open
-    # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
-    is_spent = analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open)
-    if spec.money is not None and not still_open:
-        is_spent |= not analysis.affords(spec.money - history.money)
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
-    enough = not still_open and reason_to_stop(spec, estimates) is not None
     return EstimateResult(
         round=len(history.rounds),
-        labels=labels,
+        labels=len(history.labelled),
         open=still_open,
         rejects=snapshot.rejects,
         warnings=(*(rejection.words for rejection in rejected), *warnings),
-        done=is_spent or exhausted or enough,
+        done=_is_done(analysis, spec, estimates, still_open),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=assumed(each.kind for estimate in estimates for each in estimate.intervals),
         hidden=_hidden(spec, analysis),
-        missing=missing_labels(snapshot, measures),
+        missing=missing_labels(snapshot, analysis),
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
-        contests=tuple(analysis.contests()),
+        contests=tuple(snapshot.analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=analysis.label_likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=rejected,
     )
+
+
+def _is_done(
+    analysis: Analysis, spec: EvaluationSpec, estimates: Sequence[Estimate], still_open: int
+) -> bool:
+    """Return whether nothing is left to ask: see `EstimateResult`."""
+    history, labels = analysis.history, len(analysis.history.labelled)
+    # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
+    if analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open):
+        return True
+    if still_open:
+        return False
+    no_money = spec.money is not None and not analysis.affords(spec.money - history.money)
+    return no_money or analysis.exhausted or reason_to_stop(spec, estimates) is not None
 
 
 def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, ...]:

@@ -3,13 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
-from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.extremes import Extreme
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -79,10 +80,13 @@ class LabelError:
     reason: str | None
 
 
-def missing_labels(
-    snapshot: Snapshot, measures: Sequence[Requested] | None
-) -> MissingLabels | None:
-    """Return which rows drawn have no label and what that may do, None if there are none."""
+def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
+    """Return which rows drawn have no label and what that may do, None if there are none.
+
+    Args:
+        snapshot: of the workspace.
+        analysis: of its labels, with the measures that are reported.
+    """
     counts = {state: sum(other is state for other in snapshot.states) for state in State}
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
@@ -99,20 +103,18 @@ def missing_labels(
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
         late=snapshot.late,
-        bounds=tuple(missing_bounds(snapshot.analysis, measures)),
+        bounds=tuple(missing_bounds(analysis)),
     )
 
 
 def label_error(
-    snapshot: Snapshot,
-    measures: Sequence[Requested] | None,
-    estimates: Sequence[Estimate],
+    snapshot: Snapshot, analysis: Analysis, estimates: Sequence[Estimate]
 ) -> LabelError | None:
     """Return what wrong labels do to the measures, None without gold rows.
 
     Args:
         snapshot: of the workspace.
-        measures: those that were estimated, by default the spec's.
+        analysis: of its labels, with the measures that are reported.
         estimates: of them; where an interval is by the model of the labels, so is the band.
     """
     spec, gold = snapshot.pool.spec, snapshot.gold
@@ -123,7 +125,6 @@ def label_error(
     if none or not snapshot.answers:
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
-    analysis = snapshot.analysis
     inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
     of_pool = {
         (estimate.target.measure, estimate.target.system, estimate.target.against): estimate
@@ -131,7 +132,7 @@ def label_error(
         if estimate.target.slice is None
     }
     corrected = []
-    for requested in measures or analysis.measures:
+    for requested in analysis.measures:
         measure = measure_of(requested)
         if isinstance(measure, Joint | Extreme) or not analysis.sampler.can_estimate(
             analysis.table, measure
@@ -148,13 +149,9 @@ def label_error(
                 CorrectedEstimate(
                     measure.components[0].name,
                     system,
-                    band.value,
-                    band.low,
-                    band.high,
-                    band.sampling_error,
-                    band.label_error,
-                    band.dominates,
-                    against,
+                    **vars(band),
+                    dominates=band.dominates,
+                    against=against,
                 )
             )
     return LabelError(table, tuple(corrected), None)

@@ -67,7 +67,7 @@ def report_facts(
         ],
         "prevalence": share,
         "thresholds": _thresholds(curves, share),
-        "slices": _slices(snapshot),
+        "slices": _slices(analysis),
         "annotators": _annotators(snapshot, anonymous),
         "quality": _quality(snapshot, estimated),
         "provenance": _provenance(snapshot),
@@ -127,18 +127,16 @@ def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[
     ]
 
 
-def _slices(snapshot: Snapshot) -> list[dict[str, Any]]:
+def _slices(analysis: Analysis) -> list[dict[str, Any]]:
     """Return rows and labels of every value of every slice column."""
-    slices, history = snapshot.pool.slices, snapshot.history
-    labelled = history.slice[history.labelled]
     return [
         {
-            "slice": f"{name}={value}",
-            "rows": int(slices.counts[column][code].sum()),
-            "labels": int(np.sum(labelled[:, column] == code)),
+            "slice": domain.title,
+            "rows": int(domain.rows(analysis.table).sum()),
+            "labels": len(domain.labelled(analysis.history)),
         }
-        for column, name in enumerate(slices.names)
-        for code, value in enumerate(slices.values[column])
+        for domain in analysis.scope.domains
+        if domain.count is not None
     ]
 
 

@@ -283,13 +283,9 @@ def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: Hist
 def _draws_to_store(
     snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History
 ) -> pa.Table:
-    """Return the contents of draws.parquet: the draws of the last round, with what is known.
+    """Return the contents of draws.parquet: the draws of the last round of a history.
 
-    Args:
-        snapshot: without that round.
-        rows: of its new questions.
-        code: cell code of each question.
-        history: with that round.
+    Rows are those of its new questions, and codes the cell codes of all questions.
     """
     drawn, number = history.rounds[-1], len(snapshot.rounds) + 1
     draws = pa.table(

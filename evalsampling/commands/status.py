@@ -10,9 +10,7 @@ from evalsampling.labels.tally import State
 from evalsampling.labels.vote_rules import voted_labels
 from evalsampling.spec.labels import MODEL
 from evalsampling.workspace.manifest import JobRecord, read_jobs
-from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,9 +64,8 @@ def status(options: WorkspaceOptions) -> StatusResult:
     Raises:
         InputError: if the workspace is not prepared, or a file of it cannot be read.
     """
-    workspace = Workspace(options.workspace)
-    pool = PreparedPool.read(workspace)
-    snapshot = Snapshot.read(pool)
+    snapshot = Snapshot.at(options.workspace)
+    pool = snapshot.pool
     if pool.spec.labels.rule == MODEL:  # Labels are counted, and their classes are not asked for.
         snapshot = dataclasses.replace(snapshot, decide=voted_labels)
     marker = pool.marker
@@ -81,7 +78,7 @@ def status(options: WorkspaceOptions) -> StatusResult:
         prepared=PreparedStatus(
             marker["rows"], marker["seconds"], marker["runner"], marker["versions"]
         ),
-        jobs=tuple(read_jobs(workspace)),
+        jobs=tuple(read_jobs(pool.workspace)),
         disputed=sum(state is State.DISPUTED for state in snapshot.states),
         withdrawn=tuple(sorted(snapshot.withdrawn)),
         cost=None if pool.spec.pool.cost is None else snapshot.history.money,

@@ -112,7 +112,7 @@ def check_draws_by_row(sampler: Sampler) -> None:
     Raises:
         ValueError: if not.
     """
-    if sampler.with_replacement or sampler.queries_ranks:
+    if sampler.with_replacement or sampler.queries_ranks or sampler.draws_again:
         raise ValueError(
             f"sampler {sampler.name} does not draw row by row; take calibrated, or poisson, or "
             "draw its rounds by the command sample"
@@ -127,6 +127,8 @@ def next_chances(
 ) -> RoundChances:
     """Return the chances of the next round, as `sample` would draw it now.
 
+    The order of questions decides nothing, so those of `sample` may differ in their last digit.
+
     Args:
         analysis: of the pool with all rounds and labels so far.
         new_rows: rows wanted.
@@ -134,10 +136,12 @@ def next_chances(
         begin: see `RoundChances.begin`.
     """
     table = analysis.table
-    drawn = dataclasses.replace(analysis, numbers=None).with_round(new_rows, budget).history
+    ordered = dataclasses.replace(analysis, numbers=None, history=analysis.history.ordered)
+    asked = new_rows if budget is None else min(new_rows, budget)
+    drawn = ordered.with_round(asked).history
     last = drawn.rounds[-1]
     assert last.cell_probability is not None
-    wanted = new_rows if last.wanted is None else last.wanted
+    wanted = asked if last.wanted is None else last.wanted
     return RoundChances.of_pool(
         table.code, table.count, last.cell_probability, wanted, last.posterior, begin
     )
@@ -156,8 +160,9 @@ def estimated(
     estimates, history = analysis.estimate(), analysis.history
     changes: list[Change] = []
     if before is not None and len(before.history.labelled) and len(history.labelled):
-        pairs = zip(before.estimate(), estimates, strict=True)
-        changes = [change for pair in pairs if (change := change_of(*pair)) is not None]
+        earlier = {estimate.target: estimate for estimate in before.estimate()}
+        pairs = [(earlier.get(estimate.target), estimate) for estimate in estimates]
+        changes = [one for was, now in pairs if was is not None and (one := change_of(was, now))]
     drawn, labels = len(history), len(history.labelled)
     return CountedEstimates(
         rows=analysis.table.rows,

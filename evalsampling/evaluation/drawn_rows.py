@@ -25,8 +25,8 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.extremes import Extreme
-from evalsampling.pool.columns import read_slices, required_columns
-from evalsampling.pool.frames import Frame, Table, to_array
+from evalsampling.pool.columns import read_slices
+from evalsampling.pool.frames import Frame
 from evalsampling.preparation.row_laws import Design
 from evalsampling.preparation.with_replacement import WEIGHT
 from evalsampling.spec import EvaluationSpec
@@ -297,16 +297,13 @@ def _checked(spec: EvaluationSpec, rows: Frame, number: int) -> pa.Table:
         InputError: naming the round, and the column or row that is wrong.
     """
     try:
-        table = Table.of(rows, "the rows")
-        names = [*required_columns(spec, payload=False), WEIGHT]
-        columns = {name: to_array(table.column(name), name) for name in names}
-        sampled = SampledRows.read(spec, columns, WEIGHT)
-        weight = sampled.batch.numbers(WEIGHT).astype(np.float64)
-        sampled.batch.refuse(
+        batch = SampledRows.read(spec, rows, WEIGHT).batch
+        weight = batch.numbers(WEIGHT).astype(np.float64)
+        batch.refuse(
             WEIGHT,
             ~((weight > 0) & np.isfinite(weight)),
             lambda row: f"a weight is above 0 and finite, got {weight[row]:g}",
         )
     except InputError as error:
         raise InputError(f"round {number}: {error}") from error
-    return pa.table(columns)
+    return pa.Table.from_batches([batch.rows])

@@ -1,14 +1,12 @@
 """Bounds of estimates, if all missing labels were of the same class."""
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.nonresponse import share_answered
-from evalsampling.measures.calibrated import Requested
 from evalsampling.stats.history import NO_LABEL, History
 
 
@@ -37,9 +35,7 @@ class MissingBounds:
     against: str | None = None
 
 
-def missing_bounds(
-    analysis: Analysis, measures: Sequence[Requested] | None = None
-) -> list[MissingBounds]:
+def missing_bounds(analysis: Analysis) -> list[MissingBounds]:
     """Return bounds for each number on the whole pool; an empty list if no label is missing.
 
     The list is empty too if labels are no classes of rows. Rounds without any label are left out,
@@ -47,7 +43,6 @@ def missing_bounds(
 
     Args:
         analysis: analysis of the labels so far.
-        measures: by default the analysis's own.
     """
     history = analysis.history
     missing = _missing(history)
@@ -59,7 +54,7 @@ def missing_bounds(
         label = history.label.copy()
         label[missing] = code
         filled = analysis.with_history(history.with_labels(label))
-        by_class.append(filled.estimate(measures, scope=whole))
+        by_class.append(filled.estimate(scope=whole))
     bounds = []
     for estimates in zip(*by_class, strict=True):
         target = estimates[0].target

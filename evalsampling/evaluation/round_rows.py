@@ -6,7 +6,7 @@ needs the reserve of a workspace.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,11 +125,11 @@ class LabelJoin:
         distinct = None if rows is None else _distinct(rows)
         tasks = [] if distinct is None else distinct[TASK].to_pylist()
         ids = [] if distinct is None else [str(id) for id in distinct[ID].to_pylist()]
-        ordered = [
-            dataclasses.replace(vote, line=0) for vote in sorted(set(votes), key=_order_of_vote)
-        ]
-        taken, rejects = check_votes(ordered, self._register(tasks, ids))
-        register, _ = self._register(tasks, ids).with_votes(taken, replace=False, rounds=1)
+        distinct_votes = {_facts_of(vote): vote for vote in votes}
+        ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
+        register = self._register(tasks, ids)
+        taken, rejects = check_votes(ordered, register)
+        register, _ = register.with_votes(taken, replace=False, rounds=1)
         counts = LabelledCounts.none()
         if distinct is not None:
             counts = self._counts(distinct, register.labels)
@@ -176,6 +176,8 @@ def _distinct(rows: pa.Table) -> pa.Table:
     return rows.take(order.filter(pa.array(first)))
 
 
-def _order_of_vote(vote: Vote) -> tuple[str, ...]:
-    parts: Mapping[str, Any] = {name: getattr(vote, name) for name in vote.__slots__}
-    return tuple(repr(part) for part in parts.values())
+def _facts_of(vote: Vote) -> tuple[Any, ...]:
+    """Return all that a vote says, so that votes can be ordered."""
+    texts = (vote.task, vote.id, vote.label, vote.annotator, vote.time, vote.comment, vote.problem)
+    flags = (vote.skipped, vote.unsure, vote.has_number, vote.labels is None)
+    return (*(text or "" for text in texts), *flags, vote.labels or (), vote.flags)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.round_rows import LabelJoin
 from evalsampling.labels.formats import vote_of
-from evalsampling.labels.vote import Vote, in_unicode
+from evalsampling.labels.vote import field_text, in_unicode
 from evalsampling.labels.votes import Reject
 from evalsampling.pool.row_batches import mapping_of
 from evalsampling.stats.labelled_counts import LabelledCounts
@@ -23,7 +23,7 @@ from evalsampling.stats.labelled_counts import LabelledCounts
 SHARES = 64
 """Shares of the tasks, each joined by one worker."""
 
-ROWS, VOTES = "rows", "votes"
+ROWS, ANSWERS = "rows", "answers"
 
 Packed = tuple[str, int, bytes]
 """Rows or answers in transit: which they are, how many, and their bytes."""
@@ -55,16 +55,16 @@ def rows_by_share(rows: Any, by: str) -> Iterator[tuple[int, pa.Table]]:
         yield share, table.take(pa.array(of_share))
 
 
-def votes_by_share(label: Any, by: str) -> Iterator[tuple[int, Vote]]:
+def answers_by_share(label: Any, by: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield an answer with its share; of answers that do not name their row it is 0.
 
     Args:
         label: an answer as a mapping: the columns of a delivery of labels.
         by: the column by which it names its row: task or id.
     """
-    vote = in_unicode(vote_of(0, mapping_of(label)))
-    name = getattr(vote, by)
-    yield 0 if name is None else share_of(name), vote
+    answer = mapping_of(label)
+    name = field_text(answer.get(by))
+    yield 0 if name is None else share_of(name), answer
 
 
 def packed_rows(share: int, tables: Sequence[pa.Table]) -> Iterator[tuple[int, Packed]]:
@@ -73,9 +73,12 @@ def packed_rows(share: int, tables: Sequence[pa.Table]) -> Iterator[tuple[int, P
     yield share, (ROWS, len(table), pickle.dumps(table, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def packed_votes(share: int, votes: Sequence[Vote]) -> Iterator[tuple[int, Packed]]:
+def packed_answers(
+    share: int, answers: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[int, Packed]]:
     """Yield the answers of a share in transit."""
-    yield share, (VOTES, len(votes), pickle.dumps(votes, protocol=pickle.HIGHEST_PROTOCOL))
+    content = pickle.dumps([*map(dict, answers)], protocol=pickle.HIGHEST_PROTOCOL)
+    yield share, (ANSWERS, len(answers), content)
 
 
 def joined(
@@ -93,11 +96,12 @@ def joined(
         answers that do not count.
     """
     tables: list[pa.Table] = []
-    votes: list[Vote] = []
+    answers: list[Mapping[str, Any]] = []
     size = 0
     for kind, number, content in gathered:
-        (tables.append if kind == ROWS else votes.extend)(pickle.loads(content))
+        (tables.append if kind == ROWS else answers.extend)(pickle.loads(content))
         size += number
+    votes = [in_unicode(vote_of(0, answer)) for answer in answers]
     rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
     counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])
     reason = f"no {by} is given, by which labels are joined"

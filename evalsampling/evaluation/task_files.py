@@ -2,13 +2,14 @@
 
 import tempfile
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import TASK
+from evalsampling.pool.row_batches import batches_of
 from evalsampling.spec import EvaluationSpec
 
 
@@ -19,18 +20,25 @@ def task_files(
 
     Args:
         spec: with the sink.
-        tasks: as annotators get them, in any order; the same one may come repeatedly.
+        tasks: as annotators get them, at least one, in any order; the same one may come repeatedly.
         name: of the file, without its extension, or of the folder of files.
 
     Raises:
-        InputError: if the sink is not installed, or cannot write them.
+        InputError: if the sink is not installed, or cannot write them; or if a column of theirs
+            has values of several types.
     """
     distinct = {task[TASK]: dict(task) for task in tasks}
-    table = pa.Table.from_pylist([distinct[key] for key in sorted(distinct)])
-    batch = PurePosixPath(task_file(spec))
-    own = f"{name}{batch.suffix}"
+    ordered = [distinct[key] for key in sorted(distinct)]
+    table = pa.Table.from_batches([b.rows for b in batches_of(ordered, [*ordered[0]], "tasks")])
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / own
+        path = Path(folder, task_file(spec))
         write_tasks(table, path, spec, name)
-        written = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
-        return {str(file.relative_to(folder)): file.read_bytes() for file in written}
+        home = path if path.is_dir() else path.parent
+        files = {
+            file.relative_to(home).as_posix(): file.read_bytes()
+            for file in sorted(home.rglob("*"))
+            if file.is_file()
+        }
+    if [*files] == [path.name]:
+        return {f"{name}{path.suffix}": files[path.name]}
+    return {f"{name}/{own}": content for own, content in files.items()}

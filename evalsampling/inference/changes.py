@@ -21,6 +21,7 @@ class Change:
         system: name of the system, None for a single one without a name.
         against: second system of a comparison, None for no comparison.
         threshold: of the score, for a point of a curve; else None.
+        slice: ``column=value`` of its rows, None for the whole pool.
         value: the later estimate less the earlier one.
         low: lower end of the interval of the difference.
         high: upper end.
@@ -32,6 +33,7 @@ class Change:
     system: str | None
     against: str | None
     threshold: float | None
+    slice: str | None
     value: float
     low: float
     high: float
@@ -47,22 +49,24 @@ def change_of(before: Estimate, after: Estimate) -> Change | None:
     eq. 3). The rows of the two samples must be others, drawn independently.
 
     Returns:
-        None where a value is undefined or one of the two intervals claims nothing.
+        None where they are of different numbers, a value is undefined, or one of the two intervals
+        claims nothing.
     """
-    if before.value is None or after.value is None or not (before.claims and after.claims):
+    if before.target != after.target or before.value is None or after.value is None:
+        return None
+    if not (before.claims and after.claims):
         return None
     difference = after.value - before.value
     down = math.hypot(after.value - after.low, before.high - before.value)
     up = math.hypot(after.high - after.value, before.value - before.low)
     low, high = difference - down, difference + up
-    least, most = after.target.bounds
-    low, high = max(low, least - most), min(high, most - least)
     target = after.target
     return Change(
         measure=target.measure,
         system=target.system,
         against=target.against,
         threshold=target.threshold,
+        slice=target.slice,
         value=difference,
         low=low,
         high=high,

@@ -60,10 +60,7 @@ def estimate_measure(
 def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) -> list[Estimate]:
     """Return the estimates of one measure on one domain; undefined ones give the reason.
 
-    Args:
-        estimand: the measure on the domain.
-        scope: what to report.
-        adding: shape (cells,): whether a cell may add to the measure.
+    Cells that may add to the measure are marked in ``adding``, shape (cells,).
     """
     inputs, domain, confidence = estimand.inputs, estimand.domain, estimand.inputs.confidence
     measure, table = estimand.measure, estimand.inputs.table

@@ -14,23 +14,36 @@ from evalsampling.storage.filesystems import is_url, locate, unreadable
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class LabelPath:
+    """A file of labels that is to be read.
+
+    Attributes:
+        path: path or URL of the file.
+        replace: whether its labels replace earlier ones.
+        follow: whether the path may be a link; a file that was seen in a folder must be none.
+    """
+
+    path: str
+    replace: bool = False
+    follow: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
     """Files of labels at some paths, and messages about what was left out.
 
     Attributes:
         files: files of labels, those of a folder in its place and ordered by name.
         without: a message for each folder without files of labels.
         links: a message for each symbolic link in a folder; links are not followed.
-        listed: the files that are in folders; when read, they still must not be links.
     """
 
-    files: tuple[str, ...]
-    without: tuple[str, ...]
-    links: tuple[str, ...] = ()
-    listed: frozenset[str] = frozenset()
+    files: list[LabelPath] = dataclasses.field(default_factory=list)
+    without: list[str] = dataclasses.field(default_factory=list)
+    links: list[str] = dataclasses.field(default_factory=list)
 
 
-def look_in(paths: Sequence[str], sink: Sink | None = None) -> Found:
+def look_in(paths: Sequence[str], replace: Sequence[str] = (), sink: Sink | None = None) -> Listing:
     """Return the files of labels at some paths, and which folders hold none.
 
     In a folder, names that begin with ``.`` or ``~`` (unfinished files, locks of open workbooks)
@@ -39,28 +52,30 @@ def look_in(paths: Sequence[str], sink: Sink | None = None) -> Found:
 
     Args:
         paths: paths of files or folders; a folder of a store ends in ``/``.
+        replace: the same, of files whose labels replace earlier ones.
         sink: a sink of another package, which reads files with its endings itself.
 
     Raises:
         InputError: if a folder cannot be read.
     """
     extensions = endings(sink)
-    files, without, links = [], [], []
-    of_folders: set[str] = set()
-    for path in paths:
+    listing = Listing()
+    for path, replaces in [*((path, False) for path in paths), *((path, True) for path in replace)]:
         if not _is_folder(path):
-            files.append(path)
+            listing.files.append(LabelPath(path, replaces))
             continue
         listed = _listed(path)
         candidates = sorted(file for file in listed if _is_wanted(PurePath(file).name, extensions))
         wanted = [file for file in candidates if not _is_link(file)]
-        files += wanted
-        of_folders |= {*wanted}
-        links += [f"{file}: a symbolic link, passed over" for file in candidates if _is_link(file)]
+        links = sorted({*candidates} - {*wanted})
+        listing.files.extend(LabelPath(file, replaces, follow=False) for file in wanted)
+        listing.links.extend(f"{file}: a symbolic link, passed over" for file in links)
         if not wanted:
             others = f"{len(listed)} other file{'s' * (len(listed) != 1)} passed over"
-            without.append(f"{path}: no deliveries ({', '.join(sorted(extensions))}), {others}")
-    return Found(tuple(files), tuple(without), tuple(links), frozenset(of_folders))
+            listing.without.append(
+                f"{path}: no deliveries ({', '.join(sorted(extensions))}), {others}"
+            )
+    return listing
 
 
 def _is_folder(path: str) -> bool:

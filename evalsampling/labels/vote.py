@@ -58,6 +58,12 @@ class Vote:
     unended: str | None = None
 
 
+def with_values(vote: Vote, **values: Any) -> Vote:
+    """Return a vote with other values; itself if it has them, as most votes of a delivery do."""
+    same = all(getattr(vote, name) == value for name, value in values.items())
+    return vote if same else dataclasses.replace(vote, **values)
+
+
 def is_number(value: Any) -> bool:
     """Tell whether a field came as a number, not as text."""
     return isinstance(value, int | float) and not isinstance(value, bool)

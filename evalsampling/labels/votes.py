@@ -13,7 +13,7 @@ from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import Pair, Vote
+from evalsampling.labels.vote import Pair, Vote, with_values
 from evalsampling.stats.arrays import IntArray
 
 
@@ -130,9 +130,7 @@ def check_votes(
     """
     if register.folds_names:
         people = People(register.annotators)
-        votes = [
-            dataclasses.replace(vote, annotator=people.spelled(vote.annotator)) for vote in votes
-        ]
+        votes = [with_values(vote, annotator=people.spelled(vote.annotator)) for vote in votes]
     by_name = any(vote.task is None for vote in votes)
     drawn = Lookalikes([*register.questions_of_id, *register.pairs] if by_name else [], votes)
     rejects: list[Reject] = []
@@ -150,7 +148,7 @@ def check_votes(
             rejects.append(Reject.of(given_vote, reason, subject, register))
             continue
         label = label_meant.get(given_vote.label or "", given_vote.label)
-        vote, reason = _with_label(dataclasses.replace(given_vote, label=label), register)
+        vote, reason = _with_label(with_values(given_vote, label=label), register)
         if given_vote.unended is not None and not reason:
             reason = _continuations(votes, register).problem(given_vote)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
@@ -216,7 +214,7 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         return vote, space.problem(label)
     if label is not None:
         label = space.text(space.codes[label])  # 5 and 5.0 are the same number
-    return dataclasses.replace(vote, label=label, labels=None, unsure=False), ""
+    return with_values(vote, label=label, labels=None, unsure=False), ""
 
 
 FirstLines = Mapping[int, Mapping[str | None, Mapping[str, int]]]

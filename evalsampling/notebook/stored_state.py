@@ -84,8 +84,8 @@ class StoredState:
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
         """Add labels to the workspace, as the command `estimate` adds a delivery."""
         file = delivery(self.snapshot, codes, replace)
-        with self.pool.workspace.in_use():
-            take([file], self.snapshot.reread(), strict=True)
+        with Snapshot.held(self.pool) as snapshot:
+            take([file], snapshot, strict=True)
         self.reread()
 
     def grade(self, id: Any, grades: Any) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
-from evalsampling.storage import open_gcs
+from evalsampling.storage import open_store
 from evalsampling.storage.filesystems import locate, one_line, unreadable
 
 _FLAT = "s3://"
@@ -137,9 +137,10 @@ def _objects(pattern: str) -> list[StoredFile]:
 def _below(url: str) -> list[StoredFile]:
     """Return the objects of Google Cloud Storage whose addresses begin with a URL."""
     bucket, _, path = url.removeprefix("gs://").partition("/")
+    store: Any = open_store(f"gs://{bucket}")  # a `GcsStore`, which knows generations
     return [
         StoredFile(f"gs://{bucket}/{name}", size, generation=generation)
-        for name, size, generation in open_gcs(f"gs://{bucket}").objects(path)
+        for name, size, generation in store.objects(path)
         if not name.endswith("/")
     ]
 

@@ -6,7 +6,9 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import first_unreadable
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.storage.filesystems import one_line
 
 BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
 """Types of rows that are batches already."""
@@ -69,12 +71,16 @@ def _record_batch(
             if name not in row:
                 raise InputError(
                     f"{source}: column {name!r} is missing in row {place}; there are: "
-                    f"{', '.join(map(str, row))}"
+                    f"{', '.join(map(str, row)) or 'none'}"
                 )
-        values = [row[name] for row in rows]
-        try:
-            arrays[name] = pa.array(values)
-        except (pa.ArrowException, OverflowError) as error:
-            problem = " ".join(str(error).split())
-            raise InputError(f"{source}: column {name!r}: {problem}") from error
+        arrays[name] = _column([row[name] for row in rows], f"{source}: column {name!r}")
     return pa.record_batch(arrays)
+
+
+def _column(values: Sequence[Any], name: str) -> pa.Array:
+    errors = pa.ArrowException, OverflowError
+    try:
+        return pa.array(values)
+    except errors as error:
+        row = first_unreadable(lambda end: pa.array(values[:end]), len(values), errors)
+        raise InputError(f"{name}, row {row}: {one_line(error)}") from error

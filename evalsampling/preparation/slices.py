@@ -68,5 +68,4 @@ def check_named(table: CellTable) -> None:
                 )
 
 
-NO_SLICES = Slices()
 """The slices of a pool without slice columns."""

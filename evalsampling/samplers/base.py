@@ -67,6 +67,8 @@ class Sampler(abc.ABC):
     takes_tags = False
     draws_by_number = False
     """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
+    draws_again = False
+    """Whether a round without replacement may draw rows of earlier rounds again."""
     measure: Measure
     oracle: str = "deterministic"
 

@@ -90,6 +90,11 @@ class Poisson(Sampler):
     trusts_prior = True
     draws_by_number = True
 
+    @property
+    def draws_again(self) -> bool:  # type: ignore[override]
+        """See the attribute of `Sampler`."""
+        return self.online == "include"
+
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()

@@ -199,7 +199,8 @@ class History:
         numbers in the same order, so they are equal to the last digit (`stats.labelled_counts`).
         """
         order = np.lexsort(self._facts()[::-1])
-        if np.array_equal(order, np.arange(len(self))):
+        in_order = np.array_equal(order, np.arange(len(self)))
+        if in_order and all(np.all(np.diff(past.question) >= 0) for past in self.rounds):
             return self
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))

@@ -113,18 +113,38 @@ class RoundChances:
 
     @classmethod
     def from_mapping(cls, content: dict[str, Any]) -> "RoundChances":
-        """Return the chances that `to_mapping` made plain values of."""
-        numbers = [
-            None if content[key] is None else np.array(content[key], dtype=np.float64)
-            for key in ("chance", "posterior", "begin")
-        ]
-        chance, posterior, begin = numbers
+        """Return the chances that `to_mapping` made plain values of.
+
+        Raises:
+            KeyError: if a key is missing.
+            TypeError: if a value is of another kind.
+            ValueError: likewise; or if a number is out of its range, or there are too few.
+        """
         code = np.array(content["cells"], dtype=np.int64)
-        if chance is None or not len(code) == len(chance) == len(
-            chance if begin is None else begin
-        ):
-            raise ValueError("cells and chances differ in number")
-        return cls(code, chance, float(content["elsewhere"]), content["wanted"], posterior, begin)
+        begin, posterior, wanted = (content[key] for key in ("begin", "posterior", "wanted"))
+        if np.any(code[1:] <= code[:-1]):
+            raise ValueError("cells do not ascend")
+        if wanted is not None and (not isinstance(wanted, int) or wanted < 0):
+            raise ValueError(f"wanted is {wanted!r}, no number of rows")
+        return cls(
+            code,
+            _shares("chance", content["chance"], (len(code),)),
+            float(_shares("elsewhere", content["elsewhere"], ())),
+            wanted,
+            None if posterior is None else _shares("posterior", posterior, (-1, -1)),
+            None if begin is None else _shares("begin", begin, (len(code),)),
+        )
+
+
+def _shares(name: str, values: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Return values as an array, each in [0, 1]; -1 in its shape is any number."""
+    array = np.array(values, dtype=np.float64)
+    fits = [wanted in (-1, size) for wanted, size in zip(shape, array.shape, strict=False)]
+    if array.ndim != len(shape) or not all(fits):
+        raise ValueError(f"{name} has an array of shape {array.shape}, which does not fit")
+    if not np.all((array >= 0) & (array <= 1)):
+        raise ValueError(f"{name} has a number that is not in [0, 1]")
+    return array
 
 
 def taken_by_last(

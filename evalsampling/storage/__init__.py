@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import Draft as Draft
@@ -19,9 +18,6 @@ from evalsampling.storage.filesystems import read_file as read_file
 from evalsampling.storage.local import LocalStore
 from evalsampling.storage.objects import ObjectStore as ObjectStore
 
-if TYPE_CHECKING:
-    from evalsampling.storage.gcs import GcsStore
-
 
 def open_store(root: str | Path) -> Store:
     """Return the store of the files below a directory or a ``scheme://bucket/prefix``.
@@ -33,29 +29,18 @@ def open_store(root: str | Path) -> Store:
     if not is_url(root):
         return LocalStore(Path(root))
     scheme, _, place = str(root).partition("://")
-    if scheme == "gs":
-        return open_gcs(str(root))
     if scheme not in STORES:
         schemes = ", ".join(f"{name}://" for name in STORES)
         raise InputError(
             f"{root}: no package that is installed here has a store for {scheme}://; there are "
             f"{schemes} and paths of this machine"
         )
-    store: Store = STORES[scheme].at(f"{scheme}://{place.rstrip('/')}")
-    return store
-
-
-def open_gcs(root: str) -> "GcsStore":
-    """Return the store of a ``gs://bucket/prefix``.
-
-    Raises:
-        InputError: as `open_store` says.
-    """
     try:
-        from evalsampling.storage.gcs import GcsStore
+        kind = STORES[scheme]
     except ImportError as error:
         raise InputError(f"{root}: needs google-cloud-storage: {error}") from error
-    return GcsStore.at(root)
+    store: Store = kind.at(f"{scheme}://{place.rstrip('/')}")
+    return store
 
 
 def replace_json(path: str, content: object) -> None:

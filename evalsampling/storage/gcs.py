@@ -48,11 +48,10 @@ class GcsStore(ObjectStore):
         """Return the store of ``gs://bucket/prefix``.
 
         Raises:
-            InputError: for another scheme, or without a bucket.
+            InputError: without a bucket.
         """
-        scheme, _, location = root.partition("://")
-        bucket, _, prefix = location.partition("/")
-        if scheme != "gs" or not bucket:
+        bucket, _, prefix = root.removeprefix("gs://").partition("/")
+        if not bucket:
             raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
         prefix = prefix.strip("/")
         return cls(bucket, within(prefix))

@@ -12,7 +12,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.counted import (
     CountedEstimates,
     CountedPool,
@@ -23,19 +23,19 @@ from evalsampling.evaluation.counted import (
 from evalsampling.evaluation.round_rows import LabelJoin
 from evalsampling.evaluation.shares import (
     Packed,
+    answers_by_share,
     as_mapping,
     joined,
+    packed_answers,
     packed_rows,
-    packed_votes,
     rows_by_share,
-    votes_by_share,
 )
 from evalsampling.labels.tasks import ID, TASK
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.transforms.rounds import Round
+from evalsampling.transforms.rounds import check_budget, check_windows
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
 from evalsampling.transforms.windows import (
@@ -47,7 +47,7 @@ from evalsampling.transforms.windows import (
     is_fixed,
     like,
 )
-from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
+from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 
 COUNTS, POOL, CHANCES = "counts", "pool", "chances"
 """Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
@@ -80,20 +80,12 @@ class JoinLabels(beam.PTransform):
         self._facts, self._by = PoolFacts.read(workspace), by
 
     def expand(self, given: Any) -> Any:
-        labels = given if isinstance(given, beam.PCollection) else given["labels"]
-        check_accumulates(labels, "labels")
-        if isinstance(given, beam.PCollection):
-            path = labels.pipeline | "Workspace" >> beam.Create([self._facts.path])
-            check_same_windows(path, "rows of a workspace", labels, "labels")
-            rows = path | "DrawnRows" >> beam.Map(drawn_rows) | "WindowRows" >> like(labels)
-        else:
-            rows = given["rows"]
-            check_same_windows(rows, "rows", labels, "labels")
+        labels, rows = _labels_and_rows(given, self._facts.path)
         by = self._by
         shares = (  # Those of labels first: they say when groups fire.
             labels
             | "ShareLabels"
-            >> beam.ParDo(Gather(functools.partial(votes_by_share, by=by), packed_votes)),
+            >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by), packed_answers)),
             rows
             | "ShareRows"
             >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
@@ -106,6 +98,26 @@ class JoinLabels(beam.PTransform):
             | "JoinShares" >> join.with_outputs("rejects", main="counts")
         )
         return {"counts": done.counts, "rejects": done.rejects}
+
+
+def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam.PCollection[Any]]:
+    """Return answers, and the rows of rounds: as they are given, or those of a workspace.
+
+    Raises:
+        InputError: if one of them is missing, or their windows differ.
+    """
+    if isinstance(given, beam.PCollection):
+        check_accumulates(given, "labels")
+        created = given.pipeline | "Workspace" >> beam.Create([path])
+        check_same_windows(created, "rows of a workspace", given, "labels")
+        return given, created | "DrawnRows" >> beam.Map(drawn_rows) | "WindowRows" >> like(given)
+    missing = [name for name in ("labels", "rows") if name not in given]
+    if missing:
+        raise InputError(f"give labels and rows; there are: {', '.join(given)}")
+    labels, rows = given["labels"], given["rows"]
+    check_accumulates(labels, "labels")
+    check_same_windows(rows, "rows", labels, "labels")
+    return labels, rows
 
 
 class _Join(beam.DoFn):
@@ -130,7 +142,8 @@ class _Together(beam.PTransform):
 
     def expand(self, given: Any) -> beam.PCollection[Latest]:
         named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
-        counts, parts = named[COUNTS], [named[COUNTS]]
+        counts = _counts_of(given)
+        parts = [counts]
         if POOL in named:
             check_same_windows(named[POOL], POOL, counts, COUNTS)
             states = named[POOL] | DropNothing() | "NamePool" >> beam.Map(_pool_state)
@@ -144,6 +157,19 @@ class _Together(beam.PTransform):
             states = (states, earlier) | "WithBefore" >> beam.Flatten()
         latest = states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
         return latest | "DropEmpty" >> DropNothing()
+
+
+def _counts_of(given: Any) -> beam.PCollection[Latest]:
+    """Return the counts among what an estimate is made of.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if isinstance(given, beam.PCollection):
+        return given
+    if COUNTS not in given:
+        raise InputError(f"give counts, those of JoinLabels; there are: {', '.join(given)}")
+    return given[COUNTS]
 
 
 def _pool_state(sums: CellSums) -> Latest:
@@ -175,7 +201,7 @@ class EstimateMeasures(beam.PTransform):
     def __init__(
         self,
         workspace: str | Path | PoolFacts,
-        round: Round | None = None,
+        round: Rounds | None = None,
         budget: float | None = None,
     ) -> None:
         """Choose what rows were picked by: `SampleRound`'s arguments.
@@ -191,6 +217,7 @@ class EstimateMeasures(beam.PTransform):
         super().__init__()
         facts = PoolFacts.read(workspace)
         rounds = facts.rounds if round is None else facts.rounds_until(round)
+        check_budget(budget)
         if budget is not None and not rounds:
             raise InputError(f"{facts.path}: a budget needs a round, whose chances windows keep")
         self._make = _Maker(facts, rounds, budget)
@@ -202,6 +229,7 @@ class EstimateMeasures(beam.PTransform):
                 "windows with a budget need the rows of each: give pool, by SumCells, and chances, "
                 "by SampleRound"
             )
+        check_windows(_counts_of(given), self._make.budget)
         states = given | "Gather" >> _Together()
         return states | "Estimate" >> beam.FlatMap(self._make.estimates, own)
 
@@ -213,10 +241,15 @@ class DesignRound(beam.PTransform):
     """
 
     def __init__(
-        self, workspace: str | Path | PoolFacts, size: int, round: Round | None = None
+        self, workspace: str | Path | PoolFacts, size: int, round: Rounds | None = None
     ) -> None:
-        """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`."""
+        """Choose how many new rows are wanted, at least 1; see `EstimateMeasures`.
+
+        Raises:
+            InputError: if there is no such round, or its sampler does not draw row by row.
+        """
         super().__init__()
+        check_new_rows(size)
         facts = PoolFacts.read(workspace)
         facts.check_draws_by_row()
         rounds = facts.rounds if round is None else facts.rounds_until(round)
@@ -257,7 +290,8 @@ class _Maker:
         """Yield the chances of the next round."""
         now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
-            yield next_chances(now[0], size)
+            begin = self._facts.begin_after(self._rounds, now[0].table.code)
+            yield next_chances(now[0], size, begin=begin)
 
     def _analysis(
         self, states: Latest, own: bool, kinds: Mapping[str, str]

@@ -4,6 +4,7 @@ In windows each is a pool of its own, with its own rows, budget and estimate.
 """
 
 import functools
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,11 +38,7 @@ from evalsampling.transforms.windows import (
     is_fixed,
     start_of,
 )
-from evalsampling.workspace.pool_facts import PoolFacts
-
-Round = int | RoundChances | str | Path
-"""A round: its number, if it was drawn; else its chances, or the path of their file."""
-
+from evalsampling.workspace.pool_facts import PoolFacts, Rounds
 
 _BEFORE = "before"
 
@@ -96,14 +93,15 @@ class SampleRound(beam.PTransform):
     """
 
     def __init__(
-        self, workspace: str | Path | PoolFacts, round: Round, budget: float | None = None
+        self, workspace: str | Path | PoolFacts, round: Rounds, budget: float | None = None
     ) -> None:
         """Choose the round.
 
         Args:
             workspace: whose strata, sampler and rounds are used.
             round: number of a round that was drawn; or the chances of the next one
-                (`workspace.design_round`), or the path of their file.
+                (`workspace.design_round`), or the path of their file; or a list of these, of all
+                rounds that are not in the workspace.
             budget: rows expected of a fixed window, above 0, for streams. Chances keep their
                 proportions: those of a window give that many rows in a pool as large as the window
                 before, of the first one in a pool as large as the workspace's.
@@ -115,22 +113,43 @@ class SampleRound(beam.PTransform):
         self._facts = PoolFacts.read(workspace)
         self._rounds = self._facts.rounds_until(round)
         self._budget = budget
-        if budget is not None and not budget > 0:
-            raise InputError(f"the budget of a window must be above 0, got {budget!r}")
+        check_budget(budget)
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> Any:
+        check_windows(cells, self._budget)
         facts, rounds, budget = self._facts, self._rounds, self._budget
         if budget is None:
             pick = beam.ParDo(_Pick(facts, rounds, None))
             chances = cells.pipeline | "NoChances" >> beam.Create([])
-        elif is_fixed(cells):
+        else:
             before = cells | "CountBefore" >> CountBefore()
             chances = before | "ScaleChances" >> beam.Map(_scaled, facts, rounds[-1], budget)
             pick = beam.ParDo(_Pick(facts, rounds, budget), pvalue.AsList(before))
-        else:
-            raise InputError("a budget is that of a window: put the rows into FixedWindows first")
         picked = cells | "PickRows" >> pick.with_outputs("tasks", main="rows")
         return {"rows": picked.rows, "tasks": picked.tasks, "chances": chances}
+
+
+def check_budget(budget: float | None) -> None:
+    """Check the rows expected of a window, if they are given.
+
+    Raises:
+        InputError: if they are no finite number above 0.
+    """
+    if budget is None:
+        return
+    is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
+    if not is_number or not 0 < budget < math.inf:
+        raise InputError(f"the budget of a window must be a number above 0, got {budget!r}")
+
+
+def check_windows(elements: beam.PCollection[Any], budget: float | None) -> None:
+    """Check that elements are in windows where a budget is that of a window.
+
+    Raises:
+        InputError: if they are not.
+    """
+    if budget is not None and not is_fixed(elements):
+        raise InputError("a budget is that of a window: put the rows into FixedWindows first")
 
 
 class CountBefore(beam.PTransform):

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +17,18 @@ from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
-from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.cells import CellSums
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.history import Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
 from evalsampling.workspace.snapshot import Snapshot
+
+_LaterRound = RoundChances | str | Path
+
+Rounds = int | _LaterRound | Sequence[_LaterRound]
+"""Rounds up to one: its number, if the workspace has it; else the chances, or the path of their
+file, of the one after those of the workspace, or of several in order."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +42,7 @@ class PoolFacts:
         check: whether names of tasks have a check character.
         folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
+        begin: `RoundChances.begin` of the round after these.
     """
 
     path: str
@@ -43,6 +51,7 @@ class PoolFacts:
     check: bool
     folds_names: bool
     rounds: tuple[RoundChances, ...]
+    begin: FloatArray | None = None
 
     @classmethod
     def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
@@ -71,27 +80,22 @@ class PoolFacts:
             problem = "its oracle is stochastic"
         elif labels.rule not in BY_ROW:
             problem = f"its rule {labels.rule} looks at the votes on all rows together"
+        elif any(past.cell_probability is None for past in snapshot.history.rounds):
+            problem = "it has rounds of an older version, which kept no chances"
         if problem is not None:
             raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
-        table, history = pool.table, snapshot.history
+        *begins, begin = _beginnings(snapshot)
         rounds = tuple(
-            RoundChances.of_pool(
-                table.code,
-                table.count,
-                np.zeros(len(table)) if past.cell_probability is None else past.cell_probability,
-                past.wanted,
-                past.posterior,
-                _begin(snapshot, place),
-            )
-            for place, past in enumerate(history.rounds)
+            map(functools.partial(_chances, pool.table), snapshot.history.rounds, begins)
         )
         return cls(
             path,
-            CountedPool(spec, pool.stratification, table, pool.slices),
+            CountedPool(spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
             sink_of(spec).checks_tasks,
             pool.folds_names,
             rounds,
+            begin,
         )
 
     @functools.cached_property
@@ -137,21 +141,20 @@ class PoolFacts:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def rounds_until(self, round: "int | RoundChances | str | Path") -> tuple[RoundChances, ...]:
+    def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
         """Return the chances of the rounds up to one that the workspace has, or that comes next.
 
         Args:
             round: number of a round that was drawn; or the chances of the next one, or the path of
-                their file.
+                their file; or a list of these, of all rounds that are not in the workspace.
 
         Raises:
             InputError: if there is no such round, or its sampler draws with replacement or by rank.
         """
         self.check_draws_by_row()
-        if isinstance(round, RoundChances):
-            return (*self.rounds, round)
-        if isinstance(round, str | Path):
-            return (*self.rounds, read_chances(round))
+        if not isinstance(round, int):
+            later = round if isinstance(round, list | tuple) else [round]
+            return (*self.rounds, *map(_chances_of, later))
         if not 1 <= round <= len(self.rounds):
             raise InputError(
                 f"{self.path}: round {round} was not drawn, there are {len(self.rounds)}; give the "
@@ -159,14 +162,41 @@ class PoolFacts:
             )
         return self.rounds[:round]
 
+    def begin_after(self, rounds: Sequence[RoundChances], code: IntArray) -> FloatArray | None:
+        """Return `RoundChances.begin` of the round after some, of cells with given codes.
 
-def _begin(snapshot: Snapshot, rounds: int) -> FloatArray | None:
-    """Return `RoundChances.begin` of the round after some of a workspace."""
-    sampler = snapshot.analysis.sampler
+        Args:
+            rounds: as `rounds_until` returns them.
+            code: shape (cells,): codes of the cells.
+        """
+        after = len(rounds)
+        if after < len(self.rounds):
+            return self.rounds[after].beginnings(code)
+        if after > len(self.rounds) or self.begin is None:
+            return None
+        return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
+
+
+def _chances_of(round: _LaterRound) -> RoundChances:
+    return round if isinstance(round, RoundChances) else read_chances(round)
+
+
+def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
+    """Return what is known of a round beside its rows."""
+    chance = past.cell_probability
+    assert chance is not None  # `PoolFacts.of` refuses older rounds
+    return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
+
+
+def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
+    """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
+    sampler, history = snapshot.analysis.sampler, snapshot.history
+    rounds, cells = len(history.rounds), len(snapshot.pool.table)
     if not rounds or sampler.draws_by_number or sampler.with_replacement or sampler.queries_ranks:
-        return None
-    drawn = snapshot.history.first(rounds).drawn_by_cell(len(snapshot.pool.table))
-    return snapshot.pool.numbers().after(drawn)
+        return [None] * (rounds + 1)
+    numbers = snapshot.pool.numbers()
+    drawn = [history.first(place).drawn_by_cell(cells) for place in range(1, rounds + 1)]
+    return [None, *map(numbers.after, drawn)]
 
 
 def design_round(workspace: str | Path, size: int | None = None) -> RoundChances:
@@ -187,8 +217,8 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
-    begin = _begin(snapshot, len(snapshot.history.rounds))
-    return next_chances(analysis, size or snapshot.next_round_size, left, begin)
+    wanted = snapshot.next_round_size if size is None else size
+    return next_chances(analysis, wanted, left, facts.begin)
 
 
 def drawn_rows(workspace: str | Path) -> pa.Table:

@@ -1,9 +1,10 @@
 """Rounds, deliveries and labels of a workspace at one moment."""
 
+import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ import numpy as np
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.items import graded_outputs
 from evalsampling.labels.tally import EACH, State, Subjects, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
@@ -78,6 +78,19 @@ class Snapshot:
             InputError: if it is not prepared, or as `read` says.
         """
         return cls.read(PreparedPool.read(Workspace(path)))
+
+    @classmethod
+    @contextlib.contextmanager
+    def held(cls, pool: PreparedPool) -> Iterator["Snapshot"]:
+        """Hold the workspace of a pool to add labels to it, and yield its snapshot.
+
+        Other commands wait.
+
+        Raises:
+            InputError: as `read` says.
+        """
+        with pool.workspace.in_use():
+            yield cls.read(pool.reread())
 
     def reread(self) -> "Snapshot":
         """Return a new snapshot, after files were added to the workspace."""
@@ -270,6 +283,12 @@ class Snapshot:
         by_hand = {files.number for files in self.rounds if files.closed}
         return sorted(by_hand.union(*(files.closes for files in self.rounds)))
 
+    def with_open_closed(self, reason: str) -> "Snapshot":
+        """Close all open rounds in the workspace; return the snapshot after that."""
+        for number in self.open_questions:
+            self.pool.workspace.close_round(number, reason)
+        return self.reread() if self.open_questions else self
+
     @property
     def half_closed(self) -> list[int]:
         """Rounds closed by the last one whose closed.json is missing, as `sample` was killed."""
@@ -375,14 +394,11 @@ class Snapshot:
 
     def _history_of_queries(self) -> History:
         """Return the history of a pool of queries, with the grades of all graded queries."""
-        from evalsampling.evaluation.graded import empty_history
-        from evalsampling.measures.build import build_gains
+        from evalsampling.evaluation.graded import empty_history, graded_rows
 
         spec, table = self.pool.spec, self.pool.table
-        systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
-        depth = max(gain.cut for gain in build_gains(spec))
         graded = [
-            graded_outputs(files.asked, label, systems, moments, depth)
+            graded_rows(files.asked, label, spec, table)
             for files, label in zip(self.standing, np.split(self.labels, self._ends), strict=False)
         ]
         history = self._drawn(empty_history(spec, table), [outputs for outputs, _ in graded])

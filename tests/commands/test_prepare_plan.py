@@ -16,13 +16,16 @@ from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.engines import ENGINES, Case, StartSpark
+from tests.engines import ENGINES, Case, StartSpark, on_engines
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.kept_rows import pairs
 from tests.many_labels import Tagged
 from tests.reference import assert_same, reference
 
 MORE = "engine", ENGINES
+SOME = "slices", "pooled signatures", "kd with its own tree", "hierarchy of columns", "systems"
+"""Cases of which Beam and PySpark make what shares make of all; and Beam of all in
+`tests/pipelines/test_prepare.py`."""
 
 SCORER = """\
 import pathlib, numpy as np, pyarrow as pa
@@ -39,8 +42,9 @@ def start_spark(request: pytest.FixtureRequest) -> StartSpark:
     return lambda: request.getfixturevalue("session")
 
 
-@pytest.mark.parametrize(*MORE)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("engine", "case"), on_engines([(case,) for case in CASES], [(case,) for case in SOME])
+)
 def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, case: str) -> None:
     shape, keys = CASES[case]
     one = job(make_rich_pool(**shape), files=3, group_rows=150, budget=300, **keys)
@@ -48,8 +52,7 @@ def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, cas
     assert_same(one.workspace, reference(one), budget=300)
 
 
-@pytest.mark.parametrize(*MORE)
-@pytest.mark.parametrize("score", [None, "score"])
+@pytest.mark.parametrize(("engine", "score"), on_engines([(None,), ("score",)], [("score",)]))
 def test_many_labels(job: Any, start_spark: StartSpark, engine: Case, score: str | None) -> None:
     """With strata cut from a score, or from the numbers of labels expected right and wrong."""
     tagged = Tagged.make(600, 20)
@@ -68,8 +71,7 @@ def test_many_labels(job: Any, start_spark: StartSpark, engine: Case, score: str
     assert kept == pairs(poisson_sample(spec, False))
 
 
-@pytest.mark.parametrize(*MORE)
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(("engine", "suffix"), on_engines([("csv",), ("jsonl",)], [("csv",)]))
 def test_rows_of_text(job: Any, start_spark: StartSpark, engine: Case, suffix: str) -> None:
     pool = make_pool().with_text_ids() if suffix == "csv" else make_pool()
     one = job(pool, budget=30)
@@ -79,8 +81,12 @@ def test_rows_of_text(job: Any, start_spark: StartSpark, engine: Case, suffix: s
     assert_same(one.workspace, reference(one), budget=30)
 
 
-@pytest.mark.parametrize(*MORE)
-@pytest.mark.parametrize("strata", [{"leaves": 16}, {"edges": [0.02, 0.1, 0.5]}])
+@pytest.mark.parametrize(
+    ("engine", "strata"),
+    on_engines(
+        [({"leaves": 16},), ({"edges": [0.02, 0.1, 0.5]},)], [({"edges": [0.02, 0.1, 0.5]},)]
+    ),
+)
 def test_scored_once_and_read_from_there(
     job: Any, start_spark: StartSpark, engine: Case, strata: dict[str, Any]
 ) -> None:
@@ -111,8 +117,13 @@ def test_all_ids_are_checked_on_request(job: Any, start_spark: StartSpark, engin
     engine.prepare(EvaluationSpec.load(job(rows, **keys).spec), start_spark, True)
 
 
-@pytest.mark.parametrize(*MORE)
-@pytest.mark.parametrize("name", ["missing column", "nan score", "duplicate id", "empty pool"])
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    on_engines(
+        [("missing column",), ("nan score",), ("duplicate id",), ("empty pool",)],
+        [("duplicate id",), ("empty pool",)],
+    ),
+)
 def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) -> None:
     make, words = BAD[name]
     one: Job = job(make(), files=2)
@@ -123,18 +134,19 @@ def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) 
     assert not one.workspace.exists()
 
 
-@pytest.mark.parametrize(*MORE)
+BAD_PARTITIONS = [
+    ("id", "partition.column: id: more than 16 leaves; coarser clusters, or a greater"),
+    (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
+    (
+        "score",
+        "column 'score', row 0: clusters are whole numbers, booleans or text, got double: -0.4",
+    ),
+    ("absent", "column 'absent' is missing"),
+]
+
+
 @pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ("id", "partition.column: id: more than 16 leaves; coarser clusters, or a greater"),
-        (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
-        (
-            "score",
-            "column 'score', row 0: clusters are whole numbers, booleans or text, got double: -0.4",
-        ),
-        ("absent", "column 'absent' is missing"),
-    ],
+    ("engine", "columns", "message"), on_engines(BAD_PARTITIONS, BAD_PARTITIONS[1:3])
 )
 def test_a_bad_partition(
     job: Any, start_spark: StartSpark, engine: Case, columns: Any, message: str
@@ -151,9 +163,16 @@ def test_a_bad_partition(
     assert not one.workspace.exists()
 
 
-@pytest.mark.parametrize(*MORE)
-@pytest.mark.parametrize("by_cell", [False, True])
-@pytest.mark.parametrize("strata", [{"leaves": 16}, {"edges": [-1.0, 0.0, 1.0]}])
+SAMPLED = [
+    (by_cell, strata)
+    for by_cell in (False, True)
+    for strata in ({"leaves": 16}, {"edges": [-1.0, 0.0, 1.0]})
+]
+
+
+@pytest.mark.parametrize(
+    ("engine", "by_cell", "strata"), on_engines(SAMPLED, [SAMPLED[0], SAMPLED[3]])
+)
 def test_the_same_rows_of_a_poisson_sample(
     tmp_path: Path, start_spark: StartSpark, engine: Case, by_cell: bool, strata: dict[str, Any]
 ) -> None:

@@ -43,7 +43,13 @@ def test_rounds_are_one_sample_and_a_row_is_labelled_once(tmp_path: Path) -> Non
     assert estimate_drawn_rows(spec, table, labels)[0].value == pytest.approx(value)
 
 
-@pytest.mark.parametrize("sampler", ["active_risk", "importance", "optimal_importance"])
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        "importance",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("active_risk", "optimal_importance")),
+    ],
+)
 def test_intervals_hold_the_truth(tmp_path: Path, sampler: str) -> None:
     """Of 60 evaluations at 90 %, at least 46 hold it: fewer have a chance of .001 (binomial)."""
     pool = write_pool(tmp_path)

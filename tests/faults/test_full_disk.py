@@ -15,6 +15,7 @@ from tests.faults.operations import CHANGES, WRITES, faults, full
 from tests.jobs import Job, call, files_below, make_pool
 
 COMMANDS = ["sample", "estimate", "next"]
+BEAM = "--direct_num_workers=2"
 
 
 def commands(one: Job) -> dict[str, Sequence[Any]]:
@@ -68,7 +69,7 @@ def check(one: Job, command: str, numbers: Callable[[int], Sequence[int]]) -> No
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_full_from_some_write_on(prepared: Job, command: str) -> None:
-    check(prepared, command, lambda count: [*range(1, count, count // 6), count])
+    check(prepared, command, lambda count: [*range(1, count, count // 4), count])
 
 
 @pytest.mark.slow
@@ -79,19 +80,19 @@ def test_full_from_every_write_on(prepared: Job, command: str) -> None:
 
 def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:
     with faults(WRITES, None) as counted:
-        assert one.prepare().status == 0
+        assert one.prepare(BEAM).status == 0
     names = set(files_below(one.workspace))
     for number in numbers(counted.done):
         shutil.rmtree(one.workspace)
         with faults(WRITES, number, full):
-            result = one.prepare()
+            result = one.prepare(BEAM)
         assert (result.status, result.err.count("\n")) == (1, 1), (number, result.err)
         assert os.strerror(errno.ENOSPC) in result.err
         if (one.workspace / "evaluation.json").exists():
             assert verify(WorkspaceOptions(str(one.workspace))).bad == (), number
         else:
             assert not one.workspace.exists(), number
-        assert one.prepare().status == 0
+        assert one.prepare(BEAM).status == 0
         missing = names - set(files_below(one.workspace))
         assert missing <= {"steps/prepare.json"}, number
 

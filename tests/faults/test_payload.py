@@ -64,7 +64,7 @@ def test_sample_writes_what_prepare_took(job: Callable[..., Job], sink: str) -> 
     for name, values in ODD.items():
         pool = Pool(pool.table.append_column(name, values), pool.truth)
     one = job(pool, pool={"payload": list(ODD)}, sink={"format": sink})
-    assert one.prepare().status == 0
+    assert one.prepare(*([] if sink == "csv" else ["--in-process"])).status == 0
     sampled = one.sample()
     assert sampled.status == 0, sampled.err
     path = Path(sampled.json["batch"])
@@ -86,7 +86,7 @@ def test_ordinary_dates_are_shown_as_ever(job: Callable[..., Job]) -> None:
     ids = make_pool().table["id"].to_pylist()
     text = {id: str(at) for id, at in zip(ids, moments.to_pylist(), strict=True)}
     one = job(with_column("at", moments), pool={"payload": ["at"]})
-    one.prepare()
+    one.prepare("--in-process")
     one.sample()
     batch = one.batch(1)
     assert batch["payload.at"] == [text[id] for id in batch["id"]]
@@ -122,7 +122,7 @@ def test_text_that_is_not_utf8_is_named(
     keys = {"labels": {"classes": ["no", "yes"]}} if role == "prediction" else {}
     # Every row is kept, so that the broken one is among them.
     one = job(with_column(name, values), files=2, budget=ROWS, pool=pool, **keys)
-    result = one.prepare()
+    result = one.prepare(*([] if role == "payload" else ["--in-process"]))
     assert result.status == 1
     assert result.err.count("\n") == 1, result.err
     for words in ("part-1", f"column '{name}', row {BROKEN - 1000}: ", "UTF"):

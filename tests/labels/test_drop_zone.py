@@ -77,7 +77,7 @@ def test_files_and_folders_side_by_side(tmp_path: Path) -> None:
     for name in ("b.csv", "a.JSON", "c.manifest", "d.xls", ".e.csv", "~$f.xlsx"):
         (tmp_path / name).write_text("")
     found = look_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"]).files
-    names = [Path(path).name for path in found]
+    names = [Path(each.path).name for each in found]
     assert names == ["a.JSON", "b.csv", "c.manifest", "x.csv", "y.csv"]
 
 
@@ -114,11 +114,10 @@ def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
     zone.mkdir()
     mine = drawn.deliver([("t_x", "1")], "zone/a.csv")
 
-    def late(paths: Any, sink: Any) -> Any:
-        found = look_in(paths, sink)
-        if paths:
-            mine.unlink()
-            mine.symlink_to(secret)
+    def late(*asked: Any) -> Any:
+        found = look_in(*asked)
+        mine.unlink()
+        mine.symlink_to(secret)
         return found
 
     monkeypatch.setattr(estimate, "look_in", late)

@@ -21,24 +21,28 @@ from tests.reference import (
 )
 
 SHARDINGS = [
-    pytest.param(1, 1 << 20, 1, id="one-group"),
-    pytest.param(1, 100, 2, id="one-file-20-groups"),
-    pytest.param(2, 333, 2, id="two-files"),
-    pytest.param(7, 50, 4, id="seven-files-four-threads"),
+    pytest.param(1, 1 << 20, 1, False, id="one-group"),
+    pytest.param(1, 100, 2, True, id="one-file-20-groups-text"),
+    pytest.param(2, 333, 2, False, id="two-files"),
+    pytest.param(7, 50, 4, True, id="seven-files-four-threads-text"),
 ]
 
+FIRST = "slices", "classes", "kd", "hierarchy of columns"
+"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
-COVERED_BY_OTHERS = (
-    "geometric", "equal width", "equal count", "classes of systems",
-    "systems and a score of their own", "kd beside a score",
-)  # fmt: skip
-"""Cases that differ from another in their strata alone, or are two others together."""
+WHOLE = [
+    *(pytest.param(case, 7, 50, marks=() if case in FIRST else pytest.mark.slow) for case in CASES),
+    *(
+        pytest.param(case, *[(1, 1 << 20), (2, 333)][place % 2], marks=pytest.mark.slow)
+        for place, case in enumerate(CASES)
+    ),
+]
+"""Every kind of spec in many row groups of seven files, and in one file or two, in turn."""
 
 THREADS = "--direct_running_mode=multi_threading"
 
 
-@pytest.mark.parametrize("text_ids", [False, True], ids=["integers", "text"])
-@pytest.mark.parametrize(("files", "group_rows", "workers"), SHARDINGS)
+@pytest.mark.parametrize(("files", "group_rows", "workers", "text_ids"), SHARDINGS)
 def test_prepare_equals_memory(
     job: Any, files: int, group_rows: int, workers: int, text_ids: bool
 ) -> None:
@@ -56,21 +60,7 @@ def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> N
     assert_same(one.workspace, reference(one), budget=30)
 
 
-@pytest.mark.parametrize(
-    ("files", "group_rows"),
-    [
-        pytest.param(1, 1 << 20, marks=pytest.mark.slow),
-        pytest.param(2, 333, marks=pytest.mark.slow),
-        (7, 50),
-    ],
-)
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name in COVERED_BY_OTHERS else name
-        for name in CASES
-    ],
-)
+@pytest.mark.parametrize(("case", "files", "group_rows"), WHOLE)
 def test_whole_evaluations_equal_memory(
     job: Any, merged: list[int], case: str, files: int, group_rows: int
 ) -> None:

@@ -8,8 +8,13 @@ import pytest
 
 from tests.bad_pools import BAD, assert_clean_failure
 
+FIRST = "null id", "prediction outside the classes", "score of a wrong type"
+"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
-@pytest.mark.parametrize("name", list(BAD))
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in BAD]
+)
 def test_bad_pool(job: Any, name: str) -> None:
     make, words = BAD[name]
     assert_clean_failure(job(make(), files=2), words)

@@ -51,12 +51,12 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
     ("owner", "name"),
     [
         (CellBatch, "sums"),
-        (ReserveBuilder, "add"),
         (ReserveBuilder, "build"),
         (Preparation, "write_reserve"),
-        (Preparation, "plan"),
-        (Preparation, "commit"),
         (Workspace, "commit"),
+        pytest.param(ReserveBuilder, "add", marks=pytest.mark.slow),
+        pytest.param(Preparation, "plan", marks=pytest.mark.slow),
+        pytest.param(Preparation, "commit", marks=pytest.mark.slow),
     ],
 )
 def test_a_step_fails(

@@ -16,7 +16,7 @@ from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Pool, make_pool
 from tests.reference import assert_same, reference
 
-SHARDS = [1, 2, 7]
+SHARDS = [pytest.param(1, marks=pytest.mark.slow), 7]
 
 
 @pytest.mark.parametrize("files", SHARDS)

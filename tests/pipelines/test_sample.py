@@ -43,7 +43,7 @@ def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> 
     (one.directory / "own_weights.py").write_text(
         "def by_leaf(table, history):\n    return 1.0 + table.leaf + len(history.rounds)\n"
     )
-    assert one.prepare().status == 0
+    assert one.prepare("--in-process").status == 0
     estimates = assert_same_evaluation(one, rounds=3)
     design = json.loads((one.round_directory(3) / "design.json").read_text())
     assert design["sampler"]["name"] == sampler
@@ -74,7 +74,7 @@ def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
         strata={"leaves": 16},
         sampler={"name": sampler, **keys},
     )
-    assert one.prepare().status == 0
+    assert one.prepare("--in-process").status == 0
     estimates = assert_same_evaluation(one, rounds=2)
     assert {told["measure"] for told in estimates} == {"f1", "accuracy"}
 
@@ -83,9 +83,10 @@ def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
 def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
     pool = make_pool(seed=3)
     batches = []
-    for files, group_rows in [(1, 1 << 20), (4, 100), (7, 33)]:
+    in_process = ["--in-process"]
+    for files, group_rows, options in [(1, 1 << 20, in_process), (4, 100, in_process), (7, 33, [])]:
         one = job(pool, files, group_rows)
-        assert one.prepare().status == 0
+        assert one.prepare(*options).status == 0
         for number in (1, 2):
             assert one.sample().json["round"] == number
             assert one.estimate("--labels", one.deliver(one.answers(number))).status == 0
@@ -98,7 +99,7 @@ def test_another_seed_another_batch(job: Any) -> None:
     chosen = []
     for seed in (1, 2):
         one = job(seed=seed)
-        one.prepare()
+        one.prepare("--in-process")
         one.sample()
         chosen.append(set(one.batch(1)["id"]))
     assert chosen[0] != chosen[1]
@@ -111,7 +112,7 @@ def test_sample_and_estimate_as_pipelines_give_the_same(job: Any) -> None:
         one = job(measure=["f1", "recall", "accuracy"])
         one.prepare()
         seen = []
-        for number in (1, 2, 3):
+        for number in (1, 2):
             sampled = one.sample(*runner).json
             delivery = one.deliver(one.answers(number)[: 20 - number], f"{number}.csv")
             estimated = one.estimate("--labels", delivery, "--close", *runner)

@@ -58,7 +58,6 @@ def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
 
 SHARDINGS = [
     pytest.param(1, 1 << 20, 8, id="one-share"),
-    pytest.param(2, 333, 3, id="few-shares"),
     pytest.param(7, 50, 12, id="many-shares"),
 ]
 

@@ -17,9 +17,12 @@ from tests.jobs import Job, make_rich_pool
 from tests.reference import assert_same, reference
 
 
-@pytest.mark.parametrize("most", [1, 100])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "most"),
+    [("slices", 1), ("slices", 100), ("systems", 100), ("hierarchy of columns", 100), ("kd", 100)],
+)
 def test_however_many_shares(job: Any, case: str, most: int) -> None:
+    """All cases, in four shares: tests/commands/test_prepare_plan.py."""
     shape, keys = CASES[case]
     one = job(make_rich_pool(**shape), files=3, group_rows=100, budget=300, **keys)
     merged: list[int] = []

@@ -83,6 +83,12 @@ RUNNERS = {
 }
 
 
+by_prism = pytest.mark.parametrize(
+    "runner", [pytest.param("prism", marks=pytest.mark.prism)], indirect=True, scope="module"
+)
+"""For a test of what is the same on all runners: on the one that starts at once."""
+
+
 @dataclasses.dataclass
 class Server:
     """A running server of a runner."""

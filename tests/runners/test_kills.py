@@ -13,7 +13,7 @@ import pytest
 
 from tests.jobs import Job
 from tests.reference import assert_same_evaluation
-from tests.runners.portable import Runner, serving, until, workers
+from tests.runners.portable import Runner, by_prism, serving, until, workers
 
 pytestmark = [
     pytest.mark.runners,
@@ -75,6 +75,7 @@ def test_worker_killed(slow: Job, runner: Runner, tmp_path: Path) -> None:
         assert_same_when_run_again(slow, server.options)
 
 
+@by_prism
 def test_server_killed(slow: Job, runner: Runner, tmp_path: Path) -> None:
     with (
         serving(runner, tmp_path / "server") as server,
@@ -87,6 +88,7 @@ def test_server_killed(slow: Job, runner: Runner, tmp_path: Path) -> None:
         assert_same_when_run_again(slow, server.options)
 
 
+@by_prism
 def test_launcher_killed(slow: Job, runner: Runner, tmp_path: Path) -> None:
     """What it left in the workspace goes when the job is run again, on the same server."""
     with serving(runner, tmp_path / "server") as server:

@@ -23,7 +23,7 @@ from tests.changing_pools import (
 from tests.jobs import Job, make_pool
 from tests.kept_rows import kept_by_beam, pairs
 from tests.reference import assert_same, reference
-from tests.runners.portable import Server
+from tests.runners.portable import Server, by_prism
 
 pytestmark = [
     pytest.mark.runners,
@@ -49,12 +49,8 @@ def evaluate(one: Job, options: list[str]) -> list[Any]:
 
 
 @pytest.mark.usefixtures("one_key")
-@pytest.mark.parametrize(
-    ("files", "group_rows"),
-    [pytest.param(1, 100, id="one-file-20-groups"), pytest.param(7, 1 << 20, id="seven-files")],
-)
-def test_same_as_in_process(job: Any, server: Server, files: int, group_rows: int) -> None:
-    here, there = (job(files=files, group_rows=group_rows, budget=60) for _ in range(2))
+def test_same_as_in_process(job: Any, server: Server) -> None:
+    here, there = (job(files=3, group_rows=100, budget=60) for _ in range(2))
     assert evaluate(there, server.options) == evaluate(here, [])
     assert_same(there.workspace, reference(there), budget=60)
 
@@ -67,10 +63,16 @@ def test_metrics_arrive(job: Any, server: Server) -> None:
     assert steps["FetchCells/ReadCells"]["rows"] == 2000
 
 
-@pytest.mark.parametrize("by_cell", [False, True])
-def test_poisson_sample_is_that_of_one_process(
-    tmp_path: Path, server: Server, by_cell: bool
-) -> None:
+def test_poisson_sample_is_that_of_one_process(tmp_path: Path, server: Server) -> None:
+    assert_same_sample(tmp_path, server, by_cell=False)
+
+
+@by_prism
+def test_poisson_sample_by_cell_is_that_of_one_process(tmp_path: Path, server: Server) -> None:
+    assert_same_sample(tmp_path, server, by_cell=True)
+
+
+def assert_same_sample(tmp_path: Path, server: Server, by_cell: bool) -> None:
     table = make_pool().table
     pq.write_table(table, tmp_path / "pool.parquet")
     content = {"pool": {"path": "pool.parquet"}, "strata": {"leaves": 16}, "budget": 200, "seed": 4}
@@ -101,6 +103,7 @@ def test_a_pool_that_changes_between_the_passes(job: Any, server: Server) -> Non
     assert_whole_when_run_again(one, before, lambda: one.prepare(*server.options))
 
 
+@by_prism
 def test_a_pool_that_changes_in_the_second_pass(job: Any, server: Server) -> None:
     one, path = small(job)
     with changed("in the second pass", lambda: longer(path)):

@@ -56,9 +56,16 @@ def slow_proposal(
     return model.posterior(), q
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+SHAPES = [(2, 2, 8), (3, 2, 5), (2, 8, 8), (3, 3, 9), (2, 2, 6)]
+
+
 @pytest.mark.parametrize(
-    ("classes", "branching", "leaves"), [(2, 2, 8), (2, 8, 8), (2, 2, 6), (3, 2, 5), (3, 3, 9)]
+    ("measure", "classes", "branching", "leaves"),
+    [
+        pytest.param(measure, *shape, id=f"{measure.name}-{shape}")
+        for place, measure in enumerate(MEASURES)
+        for shape in (SHAPES[place], SHAPES[place - 1])
+    ],
 )
 def test_proposals_follow_the_formulas(
     measure: Measure, classes: int, branching: int, leaves: int

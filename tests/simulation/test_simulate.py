@@ -41,7 +41,7 @@ from tests.samplers.pools import (
 )
 
 POOL = make_pool(4000, 32, seed=11, positive=0.001, strength=3)
-PLAN = Plan(budgets=(60, 150), round_size=RoundSize(30), repeats=24, seed=1, confidence=0.95)
+PLAN = Plan(budgets=(60, 150), round_size=RoundSize(30), repeats=16, seed=1, confidence=0.95)
 
 
 def without_time(result: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def test_result_does_not_depend_on_workers_and_ais_beats_passive() -> None:
     measures = [FBeta(), Recall()]
     one = simulate(known, tried, measures, PLAN, workers=1, report=reported.append)
     assert sum(reported) == 2 * PLAN.repeats
-    plan = dataclasses.replace(PLAN, repeats=6)
+    plan = dataclasses.replace(PLAN, repeats=3)
     few = [without_time(simulate(known, tried[:1], measures, plan, workers)) for workers in (1, 3)]
     assert few[0] == few[1]
     assert one["truth"] == {m.name: pytest.approx(POOL.value(m)) for m in measures}
@@ -312,6 +312,7 @@ def test_urns_answer_by_rates(votes: int) -> None:
         assert np.allclose(history.shares.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("votes", "tried"), [(3, Poisson), (1, Importance)])
 def test_standard_errors_of_a_stochastic_oracle_are_right(votes: int, tried: type[Sampler]) -> None:
     """At a small and at a large share of the pool; 160 runs give an error to 6 %, taken thrice.

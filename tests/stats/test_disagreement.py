@@ -38,7 +38,7 @@ def test_the_root_is_of_the_expected_square_under_the_mixture(systems: int) -> N
 
             def square(y: float, i: int = i, j: int = j, row: int = row) -> float:
                 f = position[row]
-                density = np.mean(stats.norm(f, np.sqrt(variance[row])).pdf(y))
+                density = np.mean(stats.norm.pdf(y, f, np.sqrt(variance[row])))
                 return float(((f[i] - y) ** 2 - (f[j] - y) ** 2) ** 2 * density)
 
             expected, _ = integrate.quad(square, -12, 13, points=f.tolist(), limit=400)

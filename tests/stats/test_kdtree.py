@@ -102,7 +102,7 @@ TABLES = arrays.arrays(
 )
 
 
-@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
 @hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
 def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, seed: int) -> None:
     """Every leaf holds rows; they are as many as wanted or as there are distinct rows."""

@@ -67,7 +67,9 @@ def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
     assert str(error) == "none.parquet: cannot be read: No such file or directory"
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    "suffix", ["parquet", "csv", *(pytest.param(n, marks=pytest.mark.slow) for n in FORMATS[2:])]
+)
 def test_an_evaluation(
     store: pyarrow.fs.S3FileSystem, job: Callable[..., Job], suffix: str
 ) -> None:

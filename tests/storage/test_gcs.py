@@ -1,5 +1,6 @@
 """What can go wrong between a program and Google Cloud Storage."""
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -156,6 +157,13 @@ def test_no_such_store(root: str) -> None:
     with pytest.raises(InputError) as error:
         open_store(root)
     assert root in str(error.value)
+
+
+def test_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "evalsampling.storage.gcs", None)
+    with pytest.raises(InputError) as error:
+        open_store("gs://bucket/run")
+    assert str(error.value).startswith("gs://bucket/run: needs google-cloud-storage: ")
 
 
 def test_an_object_is_replaced_only_as_it_was_read(store: Store) -> None:

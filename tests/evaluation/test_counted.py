@@ -1,0 +1,134 @@
+"""Estimates and next rounds from counts of labelled rows are those of the rows one by one."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation, InputError
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.counted import (
+    CountedEstimates,
+    CountedPool,
+    analysis_of,
+    check_draws_by_row,
+    estimated,
+    next_chances,
+    nothing_drawn,
+)
+from evalsampling.stats.finite import finite
+from evalsampling.stats.labelled_counts import LabelledCounts
+from tests.counted_histories import assert_same_history, chances_of, shuffled
+from tests.golden.cases import CASES, Case
+from tests.golden.pools import pool_of
+
+FAST = [
+    "rows without labels by calibrated",
+    "rows without labels by ais",
+    "costs by poisson",
+    "slices by passive",
+    "label sets by stratified",
+    "numbers by importance",
+    "poisson online include",
+    "the least of slices by calibrated",
+    "three systems by compare",
+]
+"""Cases of every kind of columns; the others are slow together."""
+
+
+def has_counts(case: Case) -> bool:
+    """Whether rows of a case can be counted: not one answer of many, tags or rankings."""
+    one_answer = case.keys.get("labels", {}).get("oracle") != "stochastic"
+    return one_answer and case.pool not in ("tags", "queries")
+
+
+OTHERS = [name for name in CASES if name not in FAST and has_counts(CASES[name])]
+
+
+def labelled(case: Case) -> Analysis:
+    """The analysis of a case with its rounds, as far as they go."""
+    pool, truth = pool_of(case.pool), pool_of(case.pool).truth
+    evaluation = Evaluation.from_frame(pool.table, **case.keys)
+    for size in case.rounds:
+        if not evaluation.exhausted:
+            ids = evaluation.sample(size)
+            taken = [p for p in range(len(ids)) if not case.skips or p % case.skips]
+            if taken:
+                evaluation.label(ids[taken], [truth[ids[p]] for p in taken])
+    return evaluation.analysis
+
+
+def said(analysis: Analysis) -> str:
+    return json.dumps(finite(estimated(analysis).to_json()))
+
+
+def check(name: str) -> None:
+    """Check that counts say to the digit what a case says, and draw what it would draw."""
+    analysis = labelled(CASES[name])
+    history, table = analysis.history, analysis.table
+    counts = LabelledCounts.of_history(history, table)
+    none = analysis.with_history(nothing_drawn(analysis))
+    again = analysis_of(none, counts, chances_of(history, table))
+    assert_same_history(again.history, history.ordered)
+    assert said(again) == said(analysis)
+    permuted = analysis.with_history(shuffled(history, 5))
+    assert said(permuted) == said(analysis)
+    if not analysis.exhausted and not analysis.sampler.queries_ranks:
+        one, other = next_chances(analysis, 30, 30), next_chances(again, 30, 30)
+        np.testing.assert_array_equal(one.chance, other.chance)
+        assert (one.wanted, one.elsewhere) == (other.wanted, other.elsewhere)
+        sampled = analysis.with_round(30).history.rounds[-1].cell_probability
+        np.testing.assert_allclose(one.chance, sampled, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_counts_say_what_rows_say(name: str) -> None:
+    check(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_counts_say_what_rows_say_of_every_kind(name: str) -> None:
+    check(name)
+
+
+def test_changes_are_since_the_pool_before() -> None:
+    """The same labels twice: nothing changed, with as many changes as numbers that claim much."""
+    analysis = labelled(CASES["measures of two classes by calibrated"])
+    now = estimated(analysis, 3, analysis)
+    assert now.rejects == 3
+    assert now.labels == len(analysis.history.labelled)
+    claimed = [one for one in analysis.estimate() if one.value is not None and one.claims]
+    assert [one.measure for one in now.changes] == [one.measure for one in claimed]
+    assert {one.value for one in now.changes} == {0.0}
+    for change, estimate in zip(now.changes, claimed, strict=True):
+        half = np.hypot(estimate.high - estimate.value, estimate.value - estimate.low)
+        assert (-change.low, change.high) == pytest.approx((half, half))
+    none = analysis.with_history(nothing_drawn(analysis))
+    assert estimated(analysis, 0, none).changes == ()
+    assert estimated(none, 0, analysis).changes == ()
+    assert isinstance(now, CountedEstimates)
+
+
+def test_a_pool_of_sums_knows_no_numbers_of_rows() -> None:
+    analysis = labelled(CASES["calibrated"])
+    assert analysis.spec is not None
+    numbers = CountedPool(analysis.spec, None, analysis.table).numbers()  # type: ignore[arg-type]
+    assert len(numbers.number) == 0
+    assert numbers.count.tolist() == analysis.table.count.tolist()
+
+
+@pytest.mark.parametrize("name", ["ais", "oasis", "importance", "passive", "adastrat"])
+def test_samplers_that_draw_from_all_rows_draw_no_row_alone(name: str) -> None:
+    sampler = labelled(dataclasses.replace(CASES[name], rounds=())).sampler
+    with pytest.raises(ValueError, match=f"sampler {name} does not draw row by row"):
+        check_draws_by_row(sampler)
+
+
+def test_rows_of_another_pool_are_refused() -> None:
+    analysis = labelled(CASES["calibrated"])
+    counts = LabelledCounts.of_history(analysis.history, analysis.table)
+    with pytest.raises(ValueError, match="a row is of round 2, 1 are given"):
+        analysis_of(analysis, counts, chances_of(analysis.history, analysis.table)[:1])
+    assert issubclass(InputError, Exception)

@@ -1,0 +1,189 @@
+"""Labels of any PCollection come to the estimates of the command, to the digit."""
+
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.transforms import DesignRound, EstimateMeasures, JoinLabels, SumFn, estimates
+from evalsampling.workspace.pool_facts import PoolFacts, design_round
+from tests.drawn_by_row import picked
+from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
+from tests.golden.pools import pool_of
+from tests.in_pipelines import (
+    TWO_WORKERS,
+    created,
+    keep,
+    kept,
+    pipeline,
+    shuffled,
+    two_rounds,
+)
+from tests.jobs import make_pool
+from tests.retries import RETRYING, failing_now_and_then
+
+SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
+NO_PAYLOAD: dict[str, Any] = {"payload": []}
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "calibrated": (
+        "pairs",
+        {
+            "pool": {**TWO, **NO_PAYLOAD, "slices": ["city", "new"]},
+            "measure": ["f1", {"difference": "f1"}, *ON_SLICES],
+        },
+    ),
+    "poisson": (
+        "pairs",
+        {"pool": {**SCORED, "cost": "size"}, "measure": ["f1", "recall"], "budget": {"cost": 900}},
+    ),
+    "ais": ("sets", {**SETS, "sampler": SURE, "measure": ["micro_f1"]}),
+    "importance": ("numbers", NUMBERS),
+    "stratified": ("four", {**FOUR, "measure": ["macro_f1", "accuracy"]}),
+    "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
+}
+"""By the sampler: pool and keys of a workspace; together every kind of column.
+
+All answers are by one annotator, and in the last nearly all rows are of one cell.
+"""
+
+
+def workspaces(job: Any) -> dict[str, Any]:
+    """Workspaces with two rounds, with the answers and estimates of each."""
+    made = {}
+    for name, (pool, keys) in KINDS.items():
+        of_pool = {**keys.get("pool", {}), **NO_PAYLOAD}
+        one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
+        made[name] = one, *two_rounds(one)
+    return made
+
+
+def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
+    """Six samplers with all kinds of rows, in one pipeline; answers in another order."""
+    made = workspaces(job)
+    with pipeline() as root:
+        for name, (one, answers, _) in made.items():
+            labels = created(root, name, shuffled(answers, 1), pieces=3)
+            joined = labels | f"Join {name}" >> JoinLabels(one.workspace)
+            said = joined["counts"] | f"Estimate {name}" >> EstimateMeasures(one.workspace)
+            keep(said, tmp_path / name)
+            keep(joined["rejects"], tmp_path / f"rejects of {name}")
+    for name, (_, answers, said) in made.items():
+        (estimated,) = kept(tmp_path / name)
+        assert estimated["measures"] == said["measures"], name
+        assert estimated["warnings"] == said["warnings"], name
+        assert (estimated["labels"], estimated["drawn"]) == (len(answers), len(answers) + 7)
+        assert (estimated["rejects"], kept(tmp_path / f"rejects of {name}")) == (0, [])
+        assert (estimated["changes"], estimated["window_start"]) == ([], None)
+
+
+@pytest.mark.parametrize("sampler", ["calibrated", "poisson"])
+def test_the_next_round_is_that_of_the_workspace(job: Any, tmp_path: Path, sampler: str) -> None:
+    """Chances by cell to the digit, and where a round after rounds of a fixed size begins."""
+    one = job(make_pool(900), measure=["f1", "recall"], sampler=sampler)
+    answers, _ = two_rounds(one, (30, 30))
+    with pipeline() as root:
+        joined = created(root, "labels", shuffled(answers, 2), 3) | JoinLabels(one.workspace)
+        designed = joined["counts"] | DesignRound(one.workspace, 25)
+        keep(designed | beam.Map(RoundChances.to_mapping), tmp_path / "designed")
+    (said,) = kept(tmp_path / "designed")
+    assert said == design_round(one.workspace, 25).to_mapping()
+    assert (said["begin"] is None) == (sampler == "poisson")
+    facts, chances = PoolFacts.read(one.workspace), RoundChances.from_mapping(said)
+    rows = picked(facts, one.pool.table, facts.rounds_until(chances))
+    drawn = {id for number in (1, 2) for _, id in one.asked(number)}
+    assert not {*rows["id"].to_pylist()} & drawn
+    assert 5 < len(rows) < 60
+
+
+@pytest.fixture
+def labelled(job: Any) -> Any:
+    """A small workspace with two rounds, its answers, and its estimates."""
+    one = job(make_pool(900), measure=["f1", "recall"], sampler="calibrated")
+    return one, *two_rounds(one, (30, 30))
+
+
+PIECES = {"task": (1, 3, 7), "id": (3,)}
+
+
+@pytest.mark.parametrize("by", PIECES)
+def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
+    one, answers, said = labelled
+    if by == "id":
+        ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
+        answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
+    with pipeline() as root:
+        for pieces in PIECES[by]:
+            given = shuffled(answers + answers[:20] * 2, pieces)
+            labels = created(root, "labels", given, pieces)
+            joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
+            of_pieces = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
+            keep(of_pieces, tmp_path / str(pieces))
+    for pieces in PIECES[by]:
+        (estimated,) = kept(tmp_path / str(pieces))
+        assert estimated["measures"] == said["measures"]
+
+
+def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """On two workers each sums its shares, and states come to both in part."""
+    one, answers, said = labelled
+    sizes: list[int] = []
+    merge = SumFn.merge_accumulators
+
+    def counting(self: SumFn, accumulators: Any) -> Any:
+        held = list(accumulators)
+        sizes.append(len([one for one in held if one is not None]))
+        return merge(self, held)
+
+    monkeypatch.setattr(SumFn, "merge_accumulators", counting)
+    with pipeline(*TWO_WORKERS) as root:
+        joined = created(root, "labels", answers, 7) | JoinLabels(one.workspace)
+        spread = joined["counts"] | beam.Reshuffle()
+        keep(spread | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    assert max(sizes) > 1, "nothing was merged"
+    assert [estimated["measures"] for estimated in kept(tmp_path / "estimates")] == [
+        said["measures"]
+    ]
+
+
+@pytest.mark.parametrize("step", ["joined", "estimated", "answers_by_share", "drawn_rows"])
+def test_a_worker_that_fails_changes_nothing(
+    labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
+) -> None:
+    one, answers, said = labelled
+    log = tmp_path / "log"
+    monkeypatch.setattr(estimates, step, failing_now_and_then(getattr(estimates, step), log))
+    with pipeline(RETRYING) as root:
+        joined = created(root, "labels", answers, 3) | JoinLabels(one.workspace)
+        keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    assert len(log.read_text()) > 1, "nothing failed"
+    assert [estimated["measures"] for estimated in kept(tmp_path / "estimates")] == [
+        said["measures"]
+    ]
+
+
+def test_no_label_yet(labelled: Any, tmp_path: Path) -> None:
+    """Rows are drawn, no answer comes: the command says the same without a delivery."""
+    one, _, _ = labelled
+    with pipeline() as root:
+        joined = root | beam.Create([]) | JoinLabels(one.workspace)
+        keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    (estimated,) = kept(tmp_path / "estimates")
+    assert (estimated["labels"], estimated["drawn"]) == (0, 60)
+    assert {measure["value"] for measure in estimated["measures"]} == {None}
+
+
+def test_answers_that_do_not_count_are_listed(labelled: Any, tmp_path: Path) -> None:
+    one, answers, said = labelled
+    wrong = [{"task": "nobody", "label": "1"}, {"task": None, "label": "1"}]
+    with pipeline() as root:
+        joined = created(root, "labels", answers + wrong, 2) | JoinLabels(one.workspace)
+        keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+        keep(joined["rejects"], tmp_path / "rejects")
+    (estimated,) = kept(tmp_path / "estimates")
+    assert (estimated["measures"], estimated["rejects"]) == (said["measures"], 2)
+    rejects = sorted(kept(tmp_path / "rejects"), key=lambda reject: str(reject["task"]))
+    assert [reject["task"] for reject in rejects] == [None, "nobody"]
+    assert all("task" in reject["reason"] for reject in rejects)

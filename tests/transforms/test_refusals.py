@@ -1,0 +1,176 @@
+"""What transforms cannot do is refused in one sentence, most of it while the job is built."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+from apache_beam.transforms import trigger, window
+
+from evalsampling.errors import InputError
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.transforms import (
+    AssignCells,
+    DesignRound,
+    EstimateMeasures,
+    JoinLabels,
+    SampleRound,
+    WriteTasks,
+)
+from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
+from tests.in_pipelines import answers_to, pipeline
+from tests.jobs import Job
+
+ACCUMULATING = trigger.AccumulationMode.ACCUMULATING
+DISCARDING = trigger.AccumulationMode.DISCARDING
+
+
+PARTS = ("counts", "pool", "chances")
+
+
+@pytest.fixture
+def one(job: Any) -> Job:
+    """A workspace with one round by a sampler that draws row by row."""
+    made: Job = job(sampler="poisson")
+    made.in_process = True
+    assert made.prepare().status == made.sample().status == 0
+    return made
+
+
+def late(mode: Any) -> beam.WindowInto:
+    """Windows of a day that wait for what is late."""
+    return beam.WindowInto(
+        window.FixedWindows(86_400),
+        trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
+        accumulation_mode=mode,
+        allowed_lateness=86_400,
+    )
+
+
+@pytest.mark.parametrize("budget", [0, -3, float("nan"), float("inf"), "150", True])
+def test_budgets_that_are_none(one: Job, budget: Any) -> None:
+    for make in (SampleRound, EstimateMeasures):
+        with pytest.raises(InputError, match=r"^the budget of a window must be a number above 0"):
+            make(one.workspace, 1, budget=budget)
+
+
+def test_rounds_that_are_none(one: Job, tmp_path: Path) -> None:
+    for make in (
+        lambda round: SampleRound(one.workspace, round),
+        lambda round: EstimateMeasures(one.workspace, round),
+        lambda round: DesignRound(one.workspace, 10, round),
+    ):
+        with pytest.raises(InputError, match="round 2 was not drawn, there are 1; give the"):
+            make(2)
+        with pytest.raises(InputError, match=r"missing\.json"):
+            make(tmp_path / "missing.json")
+        with pytest.raises(InputError, match=r"evaluation\.yaml: no chances of a round"):
+            make(one.spec)
+    with pytest.raises(InputError, match="new rows must be a whole number of at least 1, got 0"):
+        DesignRound(one.workspace, 0)
+
+
+def test_a_budget_of_a_workspace_without_a_round(job: Any) -> None:
+    none = job()
+    none.in_process = True
+    assert none.prepare().status == 0
+    with pytest.raises(InputError, match="a budget needs a round, whose chances windows keep"):
+        EstimateMeasures(none.workspace, budget=10)
+
+
+@pytest.mark.parametrize(
+    "make", [AssignCells, JoinLabels, EstimateMeasures, lambda path: WriteTasks(path, "tasks")]
+)
+def test_workspaces_that_are_none(make: Callable[[Path], Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        make(tmp_path / "nowhere")
+
+
+def test_columns_that_name_no_row(one: Job) -> None:
+    with pytest.raises(InputError, match=r"^labels are joined by task or id, not by 'label'$"):
+        JoinLabels(one.workspace, by="label")
+
+
+def test_windows_that_do_not_go_together(one: Job) -> None:
+    """All while the job is built: nothing runs."""
+    root = beam.Pipeline()
+    cells = root | "cells" >> beam.Create([])
+    with pytest.raises(InputError, match=r"^a budget is that of a window: put the rows into"):
+        _ = cells | "sample" >> SampleRound(one.workspace, 1, budget=5)
+    with pytest.raises(InputError, match=r"^windows with a budget need the rows of each"):
+        _ = cells | "estimate" >> EstimateMeasures(one.workspace, 1, budget=5)
+    with pytest.raises(InputError, match=r"^a budget is that of a window: put the rows into"):
+        _ = dict.fromkeys(PARTS, cells) | EstimateMeasures(one.workspace, 1, budget=5)
+    labels = root | "labels" >> beam.Create([]) | "late" >> late(DISCARDING)
+    words = "^labels: windows that wait for what is late must keep what came before"
+    with pytest.raises(InputError, match=words):
+        _ = labels | "join" >> JoinLabels(one.workspace)
+    with pytest.raises(InputError, match=r"^tasks: windows that wait for what is late must keep"):
+        _ = labels | "write" >> WriteTasks(one.workspace, "tasks")
+    daily = root | "daily" >> beam.Create([]) | "days" >> late(ACCUMULATING)
+    with pytest.raises(InputError, match=r"^rows of a workspace and labels are in different"):
+        _ = daily | "join daily" >> JoinLabels(one.workspace)
+    with pytest.raises(InputError, match=r"^rows and labels are in different windows"):
+        _ = {"rows": daily, "labels": cells} | "join all" >> JoinLabels(one.workspace)
+
+
+def test_inputs_that_lack_something(one: Job) -> None:
+    root = beam.Pipeline()
+    some = root | "some" >> beam.Create([])
+    with pytest.raises(InputError, match=r"^give labels and rows; there are: labels$"):
+        _ = {"labels": some} | "join" >> JoinLabels(one.workspace)
+    with pytest.raises(InputError, match=r"^give counts, those of JoinLabels; there are: pool$"):
+        _ = {"pool": some} | "estimate" >> EstimateMeasures(one.workspace)
+
+
+def message(one: Job, add: Callable[[beam.Pipeline], Any]) -> str:
+    """What a pipeline ends with."""
+    try:
+        with pipeline() as root:
+            add(root)
+    except Exception as error:
+        return str(error)
+    return "it does not end"
+
+
+def test_rows_that_are_none_end_the_job_with_their_column_and_row(one: Job) -> None:
+    good = one.pool.table.slice(0, 3).to_pylist()
+    bad = {**good[0], "score": None}
+    for rows, words in [
+        ([*good, {"id": 1}], "column 'score' is missing in row 3; there are: id"),
+        ([*good, {**good[0], "id": "text"}], "column 'id', row 3: "),
+        ([*good, bad], "column 'score', row 3: null"),
+        ([7], "a row is a mapping or a named tuple, got int"),
+    ]:
+        assert words in message(one, lambda root, rows=rows: root | beam.Create(rows)
+                                | AssignCells(one.workspace))  # fmt: skip
+
+
+def test_a_row_of_a_cell_that_the_pool_does_not_have(one: Job) -> None:
+    """Rows of another workspace, joined by hand."""
+    rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
+    place = rows.schema.get_field_index("cell")
+    other = rows.set_column(place, "cell", pa.array([10**6] * len(rows)))
+    words = f"{one.workspace}: a row is of a cell that the pool does not have"
+    assert words in message(one, lambda root: _estimated(one, root, other, answers))
+
+
+def test_a_row_of_a_round_that_is_not_given(one: Job) -> None:
+    facts = PoolFacts.read(one.workspace)
+    rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
+    place = rows.schema.get_field_index("round")
+    later = rows.set_column(place, "round", pa.array([2] * len(rows)))
+    assert isinstance(facts.rounds[0], RoundChances)
+    words = f"{one.workspace}: a row is of round 2, 1 are given"
+    assert words in message(one, lambda root: _estimated(one, root, later, answers))
+
+
+def _estimated(one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any]) -> Any:
+    given = {
+        "rows": root | "rows" >> beam.Create([rows]),
+        "labels": root | "labels" >> beam.Create(answers),
+    }
+    joined = given | JoinLabels(one.workspace)
+    return joined["counts"] | EstimateMeasures(one.workspace)

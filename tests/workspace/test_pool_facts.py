@@ -1,0 +1,182 @@
+"""What transforms are to know of a workspace, and what is refused in one sentence."""
+
+import dataclasses
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling.errors import InputError
+from evalsampling.stats.round_chances import RoundChances
+from evalsampling.workspace.pool_facts import (
+    PoolFacts,
+    design_round,
+    drawn_rows,
+    read_chances,
+    write_chances,
+)
+from evalsampling.workspace.snapshot import Snapshot
+from tests.golden.cases import QUERIES, TAGS
+from tests.golden.pools import pool_of
+from tests.jobs import Job
+
+
+def prepared(job: Any, **keys: Any) -> Job:
+    one: Job = job(**keys)
+    assert (made := one.prepare()).status == 0, made.err
+    return one
+
+
+def test_facts_are_those_of_the_rounds_that_stand(job: Any) -> None:
+    one = prepared(job, sampler="calibrated")
+    facts = PoolFacts.read(one.workspace)
+    assert (facts.rounds, facts.begin) == ((), None)
+    assert PoolFacts.read(facts) is facts
+    assert one.sample("--size", 30).status == 0
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    assert one.sample("--size", 20).status == 0
+    facts = PoolFacts.read(one.workspace)
+    assert [past.begin is None for past in facts.rounds] == [True, False]
+    assert facts.begin is not None
+    second = facts.rounds[1].begin
+    assert second is not None
+    assert np.all(facts.begin >= second)
+    assert (facts.begin > second).any()
+    code, rounds = facts.pool.table.code, facts.rounds
+    np.testing.assert_array_equal(facts.begin_after(rounds[:1], code), second)
+    np.testing.assert_array_equal(facts.begin_after(rounds, code), facts.begin)
+    np.testing.assert_array_equal(facts.begin_after(rounds, code[::2]), facts.begin[::2])
+    assert facts.begin_after(rounds, np.array([10**6])) == [0]
+    assert facts.begin_after([*rounds, rounds[0]], code) is None
+    assert facts.begin_after([], code) is None
+    assert facts.rounds_until([rounds[0], rounds[1]]) == (*rounds, *rounds)
+    rows = drawn_rows(one.workspace)
+    assert rows["round"].to_pylist() == [1] * 30 + [2] * 20
+    assert "payload.name" not in rows.column_names
+
+
+def test_the_next_round_is_as_large_as_it_is_to_be(job: Any) -> None:
+    one = prepared(job, sampler="poisson", budget=60)
+    table = PoolFacts.read(one.workspace).pool.table
+    for size, wanted in [(None, 20), (35, 35), (500, 60)]:
+        chances = design_round(one.workspace, size)
+        assert chances.wanted == wanted
+        assert table.count @ chances.of_cells(table.code) == pytest.approx(wanted)
+
+
+KINDS: dict[str, tuple[dict[str, Any], str]] = {
+    "rankings": ({**QUERIES, "rows": "queries"}, "its rows are queries"),
+    "tags": ({**TAGS, "rows": "tags", "sampler": "poisson"}, "its rows have any number of many"),
+    "stochastic": (
+        {"labels": {"oracle": "stochastic"}, "sampler": "poisson"},
+        "its oracle is stochastic",
+    ),
+    "all votes": (
+        {"labels": {"votes": 3, "rule": "dawid-skene"}},
+        "its rule dawid-skene looks at the votes on all rows together",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_kinds_that_take_the_commands_are_refused(
+    job: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = types.ModuleType("crowdkit.aggregation")
+    stand_in.DawidSkene = None  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
+    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", stand_in)
+    keys, problem = KINDS[name]
+    keys = {**keys}
+    rows = pool_of(keys.pop("rows")) if "rows" in keys else None
+    payload: dict[str, Any] = {"pool": {**keys.pop("pool"), "payload": []}} if rows else {}
+    one = prepared(job, rows=rows, **keys, **payload)
+    wanted = rf"^{one.workspace}: {problem}.*, which takes the commands, not transforms$"
+    for reading in (PoolFacts.read, drawn_rows, design_round):
+        with pytest.raises(InputError, match=wanted):
+            reading(one.workspace)
+
+
+@pytest.mark.parametrize("sampler", ["ais", "importance", {"name": "poisson", "online": "include"}])
+def test_rounds_that_draw_rows_again_are_not_picked_row_by_row(job: Any, sampler: Any) -> None:
+    one = prepared(job, sampler=sampler)
+    name = sampler if isinstance(sampler, str) else sampler["name"]
+    wanted = rf"^{one.workspace}: sampler {name} does not draw row by row; take calibrated"
+    with pytest.raises(InputError, match=wanted):
+        PoolFacts.read(one.workspace).rounds_until(1)
+    with pytest.raises(InputError, match=wanted):
+        design_round(one.workspace)
+
+
+def test_rounds_of_older_versions_are_refused(job: Any) -> None:
+    """Their files have no chances of cells."""
+    one = prepared(job)
+    assert one.sample().status == 0
+    snapshot = Snapshot.at(one.workspace)
+    (first,) = snapshot.history.rounds
+    older = dataclasses.replace(first, cell_probability=None)
+    snapshot.__dict__["history"] = dataclasses.replace(snapshot.history, rounds=(older,))
+    with pytest.raises(InputError, match="rounds of an older version, which kept no chances"):
+        PoolFacts.of(snapshot)
+
+
+def test_what_is_not_there_is_refused(job: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        PoolFacts.read(tmp_path / "nowhere")
+    one = job()
+    with pytest.raises(InputError, match="workspace"):
+        PoolFacts.read(one.workspace)
+    assert one.prepare().status == 0
+    with pytest.raises(InputError, match=f"^{one.workspace}: no round was drawn$"):
+        drawn_rows(one.workspace)
+    facts = PoolFacts.read(one.workspace)
+    for number in (0, 1, -1):
+        with pytest.raises(InputError, match=f"round {number} was not drawn, there are 0; give"):
+            facts.rounds_until(number)
+    with pytest.raises(InputError, match="new rows must be a whole number of at least 1, got 0"):
+        design_round(one.workspace, 0)
+
+
+def test_a_budget_that_is_spent_is_said(job: Any) -> None:
+    one = prepared(job, budget=20)
+    assert one.sample().status == 0
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    with pytest.raises(InputError, match=f"^{one.workspace}: the budget is spent$"):
+        design_round(one.workspace, 5)
+
+
+def test_chances_are_the_same_from_their_file(job: Any, tmp_path: Path) -> None:
+    chances = design_round(prepared(job).workspace, 40)
+    write_chances(chances, tmp_path / "chances.json")
+    again = read_chances(tmp_path / "chances.json")
+    assert again.to_mapping() == chances.to_mapping()
+    assert isinstance(again, RoundChances)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "no chances of a round: JSONDecodeError"),
+        ("[1, 2]", "it holds no object"),
+        ("{}", "KeyError"),
+        ('{"cells": [1], "chance": [2], "elsewhere": 0}', "KeyError"),
+        (
+            '{"cells": [1], "chance": [2], "elsewhere": 0, "wanted": 1, "posterior": null, '
+            '"begin": null}',
+            "chance has a number that is not in",
+        ),
+        ("\udc80", "no chances of a round"),
+    ],
+)
+def test_files_of_another_kind_are_refused(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "chances.json"
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError, match=problem) as caught:
+        read_chances(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="missing"):
+        read_chances(tmp_path / "missing")
