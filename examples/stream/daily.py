@@ -1,8 +1,8 @@
 """Recall and F1 of a classifier by day, from some 300 labels a day, over a stream of payments.
 
-On one of thirty days a column is missing, and the classifier misses more than half of the frauds. The first
-job picks payments of each day and writes them to files for investigators. The second one joins
-their answers, which come days later, and estimates. Run it with ``python daily.py``.
+On one of thirty days a column is missing, and the classifier misses more than half of the frauds.
+The first job picks payments of each day and writes them to files for investigators. The second one
+joins their answers, which come days later, and estimates. Run it with ``python daily.py``.
 """
 
 import argparse
