@@ -2,8 +2,8 @@
 
 References:
     G. Y. Zou and A. Donner, *Construction of confidence limits about effect measures: a general
-    approach*, Statistics in Medicine 27, 2008, section 2 (limits of a difference from those of its
-    two terms, which may be skew).
+    approach*, Statistics in Medicine 27, 2008 (limits of a difference from those of its two terms,
+    which may be skew).
 """
 
 import dataclasses
@@ -45,8 +45,8 @@ def change_of(before: Estimate, after: Estimate) -> Change | None:
     """Return the change from an estimate to one of the same number of another pool.
 
     Its interval has the level of theirs: with the ends l and u of the default intervals of both, it
-    is d - sqrt((v2 - l2)^2 + (u1 - v1)^2) to d + sqrt((u2 - v2)^2 + (v1 - l1)^2) (Zou and Donner,
-    eq. 3). The rows of the two samples must be others, drawn independently.
+    is d - sqrt((v2 - l2)^2 + (u1 - v1)^2) to d + sqrt((u2 - v2)^2 + (v1 - l1)^2) (Zou and Donner).
+    The rows of the two samples must be others, drawn independently.
 
     Returns:
         None where they are of different numbers, a value is undefined, or one of the two intervals
