@@ -176,6 +176,17 @@ class Analysis:
         """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
         return self.sampler.sample_size(self.table, self.history)
 
+    @property
+    def _settled(self) -> History:
+        """The history that estimates are made from: in the order of what is known of rows.
+
+        Of rows drawn with replacement, by rank, or asked about repeatedly, the order counts: they
+        stay as they were drawn.
+        """
+        sampler = self.sampler
+        counts = sampler.with_replacement or sampler.queries_ranks or sampler.stochastic
+        return self.history if counts else self.history.ordered
+
     def spent(self, answers: int) -> int:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""
         return self.sampler.spent(self.table, self.history, answers)
@@ -192,7 +203,7 @@ class Analysis:
             scope = dataclasses.replace(scope, methods=check_names(intervals))
         estimates = self.sampler.estimate(
             self.table,
-            self.history.ordered,
+            self._settled,
             self.measures if measures is None else self.chosen(measures),
             self.confidence,
             scope,
@@ -245,7 +256,7 @@ class Analysis:
         """
         if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
             return None
-        stochastic, history = self.sampler.stochastic, self.history.ordered
+        stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:
             history = one_answer_a_row(history, self.table.classes)
         return LabelModel.fit(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
@@ -265,7 +276,7 @@ class Analysis:
                 continue
             scope = ReportedDomains(systems=self.scope.systems)
             estimates = self.sampler.estimate(
-                self.table, self.history.ordered, pairs, self.confidence, scope
+                self.table, self._settled, pairs, self.confidence, scope
             )
             weighted = self.sampler.weigh(self.table, self.history)
             for part in dict.fromkeys(estimate.target.measure for estimate in estimates):
@@ -299,7 +310,7 @@ class Analysis:
 
     def _default_region(self, measure: Measure, estimates: Sequence[Estimate]) -> Ellipsoid:
         """Return the region that fits the default intervals of a measure on the whole pool."""
-        sampler, now = self.sampler, (self.table, self.history.ordered)
+        sampler, now = self.sampler, (self.table, self._settled)
         scope = dataclasses.replace(self.scope, domains=WHOLE_POOL.domains, bands_seed=None)
         model, made = self.label_model, {estimate.target: estimate for estimate in estimates}
         targets = scope.targets(measure, *scope.domains)

@@ -84,18 +84,24 @@ class CountedEstimates:
 
 
 def analysis_of(
-    analysis: Analysis, counts: LabelledCounts, rounds: Sequence[RoundChances]
+    analysis: Analysis,
+    counts: LabelledCounts,
+    rounds: Sequence[RoundChances],
+    drawn: History | None = None,
 ) -> Analysis:
     """Return the analysis of a pool, none of whose rounds it knows yet, with those of counts.
 
     Args:
         analysis: of the pool before the first round.
-        counts: of the rows of the rounds.
+        counts: of the rows of the rounds; beside ``drawn``, each with the number of its question.
         rounds: what is known of each round beside its rows.
+        drawn: the rounds without labels, where the order of draws counts, as with replacement.
 
     Raises:
         ValueError: as `LabelledCounts.history` says.
     """
+    if drawn is not None:
+        return analysis.with_history(counts.labels_of(drawn))
     return analysis.with_history(counts.history(analysis.table, rounds, nothing_drawn(analysis)))
 
 

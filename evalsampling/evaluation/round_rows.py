@@ -35,7 +35,8 @@ from evalsampling.stats.round_chances import RoundChances, taken_by_last
 
 ROUND, CHANCE, DRAWN_IN = "round", "chance", "drawn_in"
 """Columns of rows of rounds: the round that drew a row first, from 1; the chance that it had; and
-`History.drawn_in`, where rows are drawn with replacement."""
+`History.drawn_in` of rows drawn again, or the number of the question of one drawn with
+replacement."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import History, Round
+from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.round_chances import RoundChances
 
@@ -30,7 +30,8 @@ class LabelledCounts:
     Attributes:
         facts: shape (kinds, columns), distinct rows: the round that drew it first, from 0; the
             code of its cell; its label, `NO_LABEL` without one; `Outputs.columns`; codes of slices;
-            `History.drawn_in`. Of pools without a row yet it has no columns.
+            `History.drawn_in`, or the number of its question where the order of draws counts. Of
+            pools without a row yet it has no columns.
         count: shape (kinds,), int64: rows of each kind.
     """
 
@@ -60,7 +61,8 @@ class LabelledCounts:
             label: shape (n,): class codes, `NO_LABEL` without a label.
             outputs: outputs for the rows.
             slice: shape (n, slice columns): codes of their values.
-            drawn_in: shape (n, columns): see `History.drawn_in`.
+            drawn_in: shape (n, columns): see `History.drawn_in`; or shape (n, 1): the number of the
+                question about each, where the order of draws counts.
         """
         columns = [round, code, label, *outputs.columns, *slice.T, *drawn_in.T]
         facts = np.stack(columns, axis=1).astype(np.float64)
@@ -110,6 +112,17 @@ class LabelledCounts:
     def labelled(self) -> int:
         """Number of rows with a label."""
         return int(self.count[self.facts[:, 2] >= 0].sum()) if len(self.count) else 0
+
+    def labels_of(self, drawn: History) -> History:
+        """Return a history with the labels of rows that come with the numbers of their questions.
+
+        Args:
+            drawn: without labels.
+        """
+        label = np.full(len(drawn), NO_LABEL)
+        if len(self.count):
+            label[self.facts[:, -1].astype(np.int64)] = self.facts[:, 2]
+        return drawn.with_labels(label)
 
     def history(self, table: CellTable, rounds: Sequence[RoundChances], empty: History) -> History:
         """Return the history of the rows, ordered as `History.ordered` orders it.

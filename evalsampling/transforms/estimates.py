@@ -304,6 +304,7 @@ class _Maker:
         facts, rounds = self._facts, self._rounds
         analysis = facts.analysis
         if pools:
+            facts.check_draws_by_row()
             pool = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, pools[0])
             analysis = Analysis.of_pool(pool)
         if self.budget is not None:
@@ -312,6 +313,7 @@ class _Maker:
                 return None
         counts = LabelledCounts.sum([counts for counts, _ in shares])
         try:
-            return analysis_of(analysis, counts, rounds), sum(rejects for _, rejects in shares)
+            made = analysis_of(analysis, counts, rounds, facts.drawn)
+            return made, sum(rejects for _, rejects in shares)
         except ValueError as error:
             raise InputError(f"{facts.path}: {error}") from error

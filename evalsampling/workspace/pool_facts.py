@@ -19,7 +19,7 @@ from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
-from evalsampling.stats.history import Round
+from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
 from evalsampling.workspace.snapshot import Snapshot
@@ -43,6 +43,8 @@ class PoolFacts:
         folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
         begin: `RoundChances.begin` of the round after these.
+        drawn: the rounds without labels, where rows are drawn with replacement: the order of their
+            draws counts. Else None.
     """
 
     path: str
@@ -52,6 +54,7 @@ class PoolFacts:
     folds_names: bool
     rounds: tuple[RoundChances, ...]
     begin: FloatArray | None = None
+    drawn: History | None = None
 
     @classmethod
     def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
@@ -96,6 +99,7 @@ class PoolFacts:
             pool.folds_names,
             rounds,
             begin,
+            _unlabelled(snapshot.history) if snapshot.analysis.sampler.with_replacement else None,
         )
 
     @functools.cached_property
@@ -188,6 +192,11 @@ def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundCh
     return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
 
 
+def _unlabelled(history: History) -> History:
+    label = np.full(len(history), NO_LABEL)
+    return dataclasses.replace(history, label=label, corrected={}, taken=())
+
+
 def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
     """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
     sampler, history = snapshot.analysis.sampler, snapshot.history
@@ -230,8 +239,10 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
         InputError: as `PoolFacts.read` says.
     """
     snapshot = Snapshot.at(workspace)
-    PoolFacts.of(snapshot)
+    drawn = PoolFacts.of(snapshot).drawn
     drawn_in, begin, tables = snapshot.history.drawn_in, 0, []
+    if drawn is not None:
+        drawn_in = np.arange(len(drawn), dtype=np.float64)[:, None]
     for place, files in enumerate(snapshot.standing):
         asked = files.asked
         kept = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]

@@ -17,7 +17,9 @@ from evalsampling.evaluation.counted import (
     next_chances,
     nothing_drawn,
 )
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.finite import finite
+from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.labelled_counts import LabelledCounts
 from tests.counted_histories import assert_same_history, chances_of, shuffled
 from tests.golden.cases import CASES, Case
@@ -67,19 +69,46 @@ def check(name: str) -> None:
     """Check that counts say to the digit what a case says, and draw what it would draw."""
     analysis = labelled(CASES[name])
     history, table = analysis.history, analysis.table
-    counts = LabelledCounts.of_history(history, table)
     none = analysis.with_history(nothing_drawn(analysis))
+    if analysis.sampler.with_replacement:
+        again = by_question(none, history, table)
+        assert_same_history(again.history, history)
+        assert said(again) == said(analysis)
+        return
+    counts = LabelledCounts.of_history(history, table)
     again = analysis_of(none, counts, chances_of(history, table))
     assert_same_history(again.history, history.ordered)
     assert said(again) == said(analysis)
+    if analysis.sampler.queries_ranks:
+        return
     permuted = analysis.with_history(shuffled(history, 5))
     assert said(permuted) == said(analysis)
-    if not analysis.exhausted and not analysis.sampler.queries_ranks:
+    if not analysis.exhausted:
         one, other = next_chances(analysis, 30, 30), next_chances(again, 30, 30)
         np.testing.assert_array_equal(one.chance, other.chance)
         assert (one.wanted, one.elsewhere) == (other.wanted, other.elsewhere)
         sampled = analysis.with_round(30).history.rounds[-1].cell_probability
         np.testing.assert_allclose(one.chance, sampled, rtol=1e-12)
+
+
+def by_question(none: Analysis, history: History, table: CellTable) -> Analysis:
+    """The analysis of draws with replacement: labels come with the numbers of their questions."""
+    parts = [
+        LabelledCounts.of_rows(
+            history.met[part],
+            table.code[history.cell[part]],
+            history.label[part],
+            history.outputs.take(part),
+            history.slice[part],
+            part[:, None].astype(float),
+        )
+        for part in np.array_split(np.random.default_rng(3).permutation(len(history)), 4)
+    ]
+    drawn = dataclasses.replace(
+        history, label=np.full(len(history), NO_LABEL), corrected={}, taken=()
+    )
+    rounds = chances_of(history, table)
+    return analysis_of(none, LabelledCounts.sum(parts), rounds, drawn)
 
 
 @pytest.mark.parametrize("name", FAST)
