@@ -66,6 +66,7 @@ class JoinLabels(beam.PTransform):
     The outputs are a dict: ``counts``, which `EstimateMeasures` and `DesignRound` take; and
     ``rejects``, a PCollection of dicts: answers that do not count, each with its reason. The rules
     are those of the command ``estimate`` for one delivery, so the order of answers decides nothing.
+    Flatten labels and rows before it: counts of two such joins do not add up.
     """
 
     def __init__(self, workspace: str | Path | PoolFacts, by: str = TASK) -> None:
