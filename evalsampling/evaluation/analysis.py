@@ -178,14 +178,8 @@ class Analysis:
 
     @property
     def _settled(self) -> History:
-        """The history that estimates are made from: in the order of what is known of rows.
-
-        Of rows drawn with replacement, by rank, or asked about repeatedly, the order counts: they
-        stay as they were drawn.
-        """
-        sampler = self.sampler
-        counts = sampler.with_replacement or sampler.queries_ranks or sampler.stochastic
-        return self.history if counts else self.history.ordered
+        """The history that estimates are made from: ordered, unless the order of draws counts."""
+        return self.history if self.sampler.keeps_order else self.history.ordered
 
     def spent(self, answers: int) -> int:
         """Return how much of the budget is spent, given the number of answers: see `Sampler`."""

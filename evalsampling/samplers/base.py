@@ -83,6 +83,14 @@ class Sampler(abc.ABC):
         return self.oracle == "stochastic"
 
     @property
+    def keeps_order(self) -> bool:
+        """Whether the order of draws counts in estimates.
+
+        It does with replacement, by rank, and where answers about a row may differ.
+        """
+        return self.with_replacement or self.queries_ranks or self.stochastic
+
+    @property
     def needs_classes(self) -> bool:
         """Whether it models labels as classes, which numbers are not; not unless overridden."""
         return False

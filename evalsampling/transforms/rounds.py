@@ -245,19 +245,23 @@ class WriteTasks(beam.PTransform):
             tasks
             | "Together" >> beam.WithKeys(None)
             | "GroupTasks" >> beam.GroupByKey()
-            | "WriteFiles" >> beam.FlatMap(_write, self._facts, self._folder)
+            | "WriteFiles" >> beam.FlatMap(write_files, self._facts, self._folder)
         )
 
 
-def _write(
+def write_files(
     group: tuple[None, Iterable[Mapping[str, Any]]],
     facts: PoolFacts,
     folder: str,
     of: Any = beam.DoFn.WindowParam,
 ) -> Iterator[str]:
+    """Yield the paths of the files written of the tasks of a window; see `WriteTasks`."""
+    tasks = list(group[1])
+    if not tasks:  # Some runners fire a window once more with nothing new.
+        return
     start = start_of(of)
     name = "tasks" if start is None else f"tasks-{bounds_of(of)['window_start']}".replace(":", "")
-    files = task_files(facts.pool.spec, group[1], name)
+    files = task_files(facts.pool.spec, tasks, name)
     for path, content in files.items():
         if not is_url(folder):
             Path(folder, path).parent.mkdir(parents=True, exist_ok=True)

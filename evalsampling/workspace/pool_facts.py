@@ -43,8 +43,7 @@ class PoolFacts:
         folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
         begin: `RoundChances.begin` of the round after these.
-        drawn: the rounds without labels, where rows are drawn with replacement: the order of their
-            draws counts. Else None.
+        drawn: the rounds without labels, where the order of draws counts; else None.
     """
 
     path: str
@@ -99,7 +98,7 @@ class PoolFacts:
             pool.folds_names,
             rounds,
             begin,
-            _unlabelled(snapshot.history) if snapshot.analysis.sampler.with_replacement else None,
+            _unlabelled(snapshot.history) if snapshot.analysis.sampler.keeps_order else None,
         )
 
     @functools.cached_property

@@ -70,7 +70,7 @@ def check(name: str) -> None:
     analysis = labelled(CASES[name])
     history, table = analysis.history, analysis.table
     none = analysis.with_history(nothing_drawn(analysis))
-    if analysis.sampler.with_replacement:
+    if analysis.sampler.keeps_order:
         again = by_question(none, history, table)
         assert_same_history(again.history, history)
         assert said(again) == said(analysis)
@@ -79,8 +79,6 @@ def check(name: str) -> None:
     again = analysis_of(none, counts, chances_of(history, table))
     assert_same_history(again.history, history.ordered)
     assert said(again) == said(analysis)
-    if analysis.sampler.queries_ranks:
-        return
     permuted = analysis.with_history(shuffled(history, 5))
     assert said(permuted) == said(analysis)
     if not analysis.exhausted:
@@ -92,7 +90,7 @@ def check(name: str) -> None:
 
 
 def by_question(none: Analysis, history: History, table: CellTable) -> Analysis:
-    """The analysis of draws with replacement: labels come with the numbers of their questions."""
+    """The analysis of draws whose order counts: labels come with the numbers of their questions."""
     parts = [
         LabelledCounts.of_rows(
             history.met[part],

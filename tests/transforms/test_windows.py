@@ -26,6 +26,7 @@ from evalsampling.transforms import (
     SumCells,
     WriteTasks,
 )
+from evalsampling.transforms.rounds import write_files
 from evalsampling.workspace.pool_facts import PoolFacts
 from tests.jobs import make_pool
 
@@ -263,3 +264,8 @@ def test_rows_without_a_time_are_refused(facts: PoolFacts) -> None:
     rows | AssignCells(facts) | SampleRound(facts, 1, budget=BUDGET)
     with pytest.raises(Exception, match="rows in windows need their time"):
         job.run()
+
+
+def test_a_window_that_fires_with_nothing_writes_nothing(facts: PoolFacts, tmp_path: Path) -> None:
+    assert [*write_files((None, []), facts, str(tmp_path / "tasks"))] == []
+    assert not (tmp_path / "tasks").exists()
