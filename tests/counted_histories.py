@@ -86,23 +86,7 @@ def chances_of(history: History, table: CellTable) -> list[RoundChances]:
 def shuffled(history: History, seed: int) -> History:
     """The same history, the questions of each round in another order."""
     rng = np.random.default_rng([seed, 2])
-    met = history.met
-    order = np.lexsort([rng.random(len(history)), met])
-    place = np.empty(len(history), dtype=np.int64)
-    place[order] = np.arange(len(history))
-    return dataclasses.replace(
-        history,
-        cell=history.cell[order],
-        rank=history.rank[order],
-        label=history.label[order],
-        outputs=history.outputs.take(order),
-        slice=history.slice[order],
-        rounds=tuple(past.renumbered(place) for past in history.rounds),
-        corrected={int(place[key]): at for key, at in history.corrected.items()},
-        shares=None if history.shares is None else history.shares[order],
-        answers=None if history.answers is None else history.answers[order],
-        taken=tuple(arrival.renumbered(place) for arrival in history.taken),
-    )
+    return history.permuted(np.lexsort([rng.random(len(history)), history.met]))
 
 
 def same_counts(first: LabelledCounts, second: LabelledCounts) -> bool:

@@ -8,6 +8,19 @@ import numpy.typing as npt
 from evalsampling.stats.arrays import IntArray
 
 
+def numbered_within(group: IntArray) -> IntArray:
+    """Return the number of each element within its group, from 0, in their order: shape (n,).
+
+    Args:
+        group: shape (n,).
+    """
+    order = np.argsort(group, kind="stable")
+    ordered = group[order]
+    number = np.empty(len(group), dtype=np.int64)
+    number[order] = np.arange(len(group)) - np.searchsorted(ordered, ordered)
+    return number
+
+
 def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     """Return indices of the distinct rows, in sorted order, and for each row which one it equals.
 

@@ -204,10 +204,19 @@ class History:
         Whoever asked first, or answered first, decides nothing then: estimates add up the same
         numbers in the same order, so they are equal to the last digit (`stats.labelled_counts`).
         """
-        order = np.lexsort(self._facts()[::-1])
+        ordered = self.permuted(np.lexsort(self._facts()[::-1]))
+        ordered.__dict__["ordered"] = ordered
+        return ordered
+
+    def permuted(self, order: IntArray) -> "History":
+        """Return the same history, its questions in another order.
+
+        Args:
+            order: shape (questions,): the present number of each question, round by round.
+        """
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
-        ordered = dataclasses.replace(
+        return dataclasses.replace(
             self,
             cell=self.cell[order],
             rank=self.rank[order],
@@ -220,8 +229,6 @@ class History:
             answers=None if self.answers is None else self.answers[order],
             taken=tuple(arrival.renumbered(place) for arrival in self.taken),
         )
-        ordered.__dict__["ordered"] = ordered
-        return ordered
 
     def _facts(self) -> list[npt.NDArray[Any]]:
         """Return what is known of each question, columns of shape (questions,), its round first."""

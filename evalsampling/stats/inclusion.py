@@ -12,6 +12,7 @@ import scipy
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.pivotal import round_sizes
 
@@ -162,10 +163,7 @@ def draw_next(
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)
     cells = cells[np.argsort(rng.random(len(cells)))]  # a task's place must not reveal its cell
-    by_cell = np.argsort(cells, kind="stable")
-    ordered = cells[by_cell]
-    ranks = np.zeros(len(cells), dtype=np.int64)
-    ranks[by_cell] = rank[ordered] + np.arange(len(cells)) - np.searchsorted(ordered, ordered)
+    ranks = rank[cells] + numbered_within(cells)
     drawn = Round(
         question=len(history) + np.arange(len(cells)),
         probability=chance[cells],

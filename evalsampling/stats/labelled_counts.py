@@ -14,7 +14,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.distinct import distinct_rows, numbered_within
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.round_chances import RoundChances
@@ -86,10 +86,7 @@ class LabelledCounts:
 
     def __add__(self, other: "LabelledCounts") -> "LabelledCounts":
         """Return the counts of the rows of both."""
-        if not len(self.count) or not len(other.count):
-            return other if len(other.count) else self
-        facts = np.concatenate([self.facts, other.facts])
-        return self._merged(facts, np.concatenate([self.count, other.count]))
+        return self.sum([self, other])
 
     @classmethod
     def sum(cls, parts: Sequence["LabelledCounts"]) -> "LabelledCounts":
@@ -141,8 +138,7 @@ class LabelledCounts:
         if not len(self.count):
             rows = np.zeros((0, _PLACES + len(empty.outputs.columns) + empty.slice.shape[1]))
         else:
-            order = np.lexsort(self.facts.T[::-1])
-            rows = np.repeat(self.facts[order], self.count[order], axis=0)
+            rows = np.repeat(self.facts, self.count, axis=0)
         met, code, label = (rows[:, place].astype(np.int64) for place in range(_PLACES))
         cell = np.minimum(np.searchsorted(table.code, code), len(table) - 1)
         if np.any(table.code[cell] != code):
@@ -155,7 +151,7 @@ class LabelledCounts:
         history = dataclasses.replace(
             empty,
             cell=cell,
-            rank=_numbered(cell, len(table)),
+            rank=numbered_within(cell),
             label=label,
             outputs=outputs,
             slice=rows[:, end : end + slices].astype(np.int64),
@@ -165,15 +161,6 @@ class LabelledCounts:
             ),
         )
         return history.ordered
-
-
-def _numbered(cell: IntArray, cells: int) -> IntArray:
-    """Return a number of each row within its cell, from 0."""
-    order = np.argsort(cell, kind="stable")
-    begin = np.searchsorted(cell[order], np.arange(cells))
-    rank = np.empty(len(cell), dtype=np.int64)
-    rank[order] = np.arange(len(cell)) - begin[cell[order]]
-    return rank
 
 
 def _round(

@@ -70,31 +70,17 @@ class PoolFacts:
     @classmethod
     def of(cls, snapshot: Snapshot) -> "PoolFacts":
         """Return the facts of a snapshot; see `read`."""
+        check_counted(snapshot)
         pool = snapshot.pool
-        spec, path = pool.spec, str(pool.workspace.path)
-        labels = spec.labels
-        problem = None
-        if labels.space.has_items:
-            problem = "its rows are queries"
-        elif labels.space.tagged:
-            problem = "its rows have any number of many labels"
-        elif labels.oracle == "stochastic":
-            problem = "its oracle is stochastic"
-        elif labels.rule not in BY_ROW:
-            problem = f"its rule {labels.rule} looks at the votes on all rows together"
-        elif any(past.cell_probability is None for past in snapshot.history.rounds):
-            problem = "it has rounds of an older version, which kept no chances"
-        if problem is not None:
-            raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
         *begins, begin = _beginnings(snapshot)
         rounds = tuple(
             map(functools.partial(_chances, pool.table), snapshot.history.rounds, begins)
         )
         return cls(
-            path,
-            CountedPool(spec, pool.stratification, pool.table, pool.slices),
+            str(pool.workspace.path),
+            CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
-            sink_of(spec).checks_tasks,
+            sink_of(pool.spec).checks_tasks,
             pool.folds_names,
             rounds,
             begin,
@@ -180,6 +166,28 @@ class PoolFacts:
         return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
 
 
+def check_counted(snapshot: Snapshot) -> None:
+    """Check that rows and labels of a workspace can be counted in a pipeline.
+
+    Raises:
+        InputError: as `PoolFacts.read` says.
+    """
+    labels, problem = snapshot.pool.spec.labels, None
+    if labels.space.has_items:
+        problem = "its rows are queries"
+    elif labels.space.tagged:
+        problem = "its rows have any number of many labels"
+    elif labels.oracle == "stochastic":
+        problem = "its oracle is stochastic"
+    elif labels.rule not in BY_ROW:
+        problem = f"its rule {labels.rule} looks at the votes on all rows together"
+    elif any(past.cell_probability is None for past in snapshot.history.rounds):
+        problem = "it has rounds of an older version, which kept no chances"
+    if problem is not None:
+        path = snapshot.pool.workspace.path
+        raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
+
+
 def _chances_of(round: _LaterRound) -> RoundChances:
     return round if isinstance(round, RoundChances) else read_chances(round)
 
@@ -238,10 +246,11 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
         InputError: as `PoolFacts.read` says.
     """
     snapshot = Snapshot.at(workspace)
-    drawn = PoolFacts.of(snapshot).drawn
-    drawn_in, begin, tables = snapshot.history.drawn_in, 0, []
-    if drawn is not None:
-        drawn_in = np.arange(len(drawn), dtype=np.float64)[:, None]
+    check_counted(snapshot)
+    history, begin, tables = snapshot.history, 0, []
+    drawn_in = history.drawn_in
+    if snapshot.analysis.sampler.keeps_order:
+        drawn_in = np.arange(len(history), dtype=np.float64)[:, None]
     for place, files in enumerate(snapshot.standing):
         asked = files.asked
         kept = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]
