@@ -28,6 +28,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.portability.fn_api_runner import worker_handlers
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.counted import CountedPool
@@ -180,6 +181,8 @@ def _by_transforms(
 ) -> dict[str, Any]:
     facts, out = PoolFacts.read(workspace), folder / "estimates.json"
     mode = "multi_processing" if workers > 1 else "in_memory"
+    # What Beam's runner sends to workers a timer would empty while it is written (docs/runners.md).
+    worker_handlers.DATA_BUFFER_TIME_LIMIT_MS = 0
     options = PipelineOptions(
         ["--runner=FnApiRunner", f"--direct_num_workers={workers}", f"--direct_running_mode={mode}"]
     )

@@ -39,8 +39,6 @@ WHOLE = [
 ]
 """Every kind of spec in many row groups of seven files, and in one file or two, in turn."""
 
-THREADS = "--direct_running_mode=multi_threading"
-
 
 @pytest.mark.parametrize(("files", "group_rows", "workers", "text_ids"), SHARDINGS)
 def test_prepare_equals_memory(
@@ -54,7 +52,7 @@ def test_prepare_equals_memory(
 def test_merging_is_forced_and_changes_nothing(job: Any, merged: list[int]) -> None:
     one = job(files=5, group_rows=40, budget=30)
     spec = EvaluationSpec.load(one.spec)
-    options = parse_options(["--runner=FnApiRunner", "--direct_num_workers=4", THREADS])
+    options = parse_options(["--runner=FnApiRunner", "--direct_num_workers=4"])
     prepare_pipeline.prepare(spec, options)
     assert max(merged) > 1, "no accumulators met: the test would prove nothing"
     assert_same(one.workspace, reference(one), budget=30)
@@ -68,7 +66,7 @@ def test_whole_evaluations_equal_memory(
     shape, keys = CASES[case]
     one = job(make_rich_pool(**shape), files, group_rows, budget=300, **keys)
     several = files > 2
-    options = ["--direct_num_workers=4", THREADS] if several else ["--direct_num_workers=2"]
+    options = [f"--direct_num_workers={4 if several else 2}"]
     assert one.prepare("--runner=FnApiRunner", *options).status == 0
     assert not several or max(merged) > 1, "no accumulators met: the test would prove nothing"
     assert_same_evaluation(one)

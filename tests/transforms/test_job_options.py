@@ -12,6 +12,7 @@ from apache_beam.options.pipeline_options import (
     TypeOptions,
 )
 
+from evalsampling.errors import UsageError
 from evalsampling.pipelines.running import parse_options
 
 
@@ -44,3 +45,11 @@ def test_a_class_of_options_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(made) == 2
     assert len({id(view) for view in views}) == 2
     assert isinstance(views[0], PipelineOptions)
+
+
+@pytest.mark.parametrize("mode", ["multi_threading", "multi_processing"])
+@pytest.mark.parametrize("runner", [[], ["--runner=FnApiRunner"], ["--runner=DirectRunner"]])
+def test_modes_in_which_beam_loses_data_are_refused(mode: str, runner: list[str]) -> None:
+    with pytest.raises(UsageError, match=f"direct_running_mode={mode}: .* can lose data"):
+        parse_options([*runner, f"--direct_running_mode={mode}"])
+    parse_options(["--runner=FlinkRunner", f"--direct_running_mode={mode}"])
