@@ -140,7 +140,12 @@ class Preparation:
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         shared = detached or Workspace(spec.workspace).store.shared
-        return cls(pinned(spec) if detached else spec, context, uuid.uuid4().hex if shared else "", check_ids)
+        return cls(
+            pinned(spec) if detached else spec,
+            context,
+            uuid.uuid4().hex if shared else "",
+            check_ids,
+        )
 
     @classmethod
     def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":

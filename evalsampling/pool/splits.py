@@ -10,7 +10,6 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.layout import Layout
 from evalsampling.pool.ranges import Range
 
-
 PLACE = "evalsampling.row"
 """Column of scored rows, where some were left out: numbers of the rows in the pool's file."""
 

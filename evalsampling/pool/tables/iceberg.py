@@ -77,7 +77,10 @@ class Iceberg:
         files = stored_files([location(task.file.file_path, what) for task in tasks], what)
         return [
             PlannedFile(
-                stored, _identities(task.file, specs[task.file.spec_id], columns), columns, looked_at
+                stored,
+                _identities(task.file, specs[task.file.spec_id], columns),
+                columns,
+                looked_at,
             )
             for stored, task in zip(files, tasks, strict=True)
         ]
