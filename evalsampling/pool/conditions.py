@@ -110,8 +110,9 @@ class Filter:
                 return functools.reduce(pc.or_kleene, masks)
             case Comparison(column, operator, Column(other)):
                 return _of_columns(batch, column, operator, other)
-            case Comparison(column, operator, value):
+            case Comparison(column, operator, value) if not isinstance(value, Column):
                 return _compared(batch, column, operator, value)
+        raise AssertionError(condition)
 
 
 def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Array:

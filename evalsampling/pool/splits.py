@@ -47,13 +47,11 @@ class Contents:
 
 
 class Selection(Protocol):
-    """Which rows of a pool there are: a `pool.conditions.Filter`.
+    """Which rows of a pool there are: a `pool.conditions.Filter`."""
 
-    Attributes:
-        types: of the columns that tell, by name.
-    """
-
-    types: Mapping[str, pa.DataType]
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """Types of the columns that tell, by name."""
 
     def kept(self, batch: Any) -> Any:
         """Return the rows of a `pool.batch.PoolBatch` that there are."""
