@@ -107,7 +107,7 @@ class TopUp:
             preparation.spec,
             self.pool.fingerprint,
             options={"top_up": self.wanted},
-            counts={"rows": self.pool.rows, "reserve_rows": held},
+            counts={"rows": int(self.held.count.sum()), "reserve_rows": held},
             started=started,
         )
 
@@ -147,7 +147,7 @@ def _number(part: tuple[int, Reserve]) -> int:
 
 
 def _check_unchanged(top_up: TopUp, *_: Any) -> None:
-    top_up.pool.check_unchanged(top_up.preparation.spec.pool.path)
+    top_up.pool.check_unchanged(top_up.preparation.spec.pool)
 
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -14,7 +15,7 @@ from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.splits import PLACE, WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
@@ -52,8 +53,8 @@ class Scorer:
         Raises:
             InputError: if the function fails or returns other than the rows it was given.
         """
-        last_row = batch.first_row + len(batch.rows) - 1
-        where = f"{batch.path}: rows {batch.first_row} to {last_row}: scorer {self.reference}"
+        first, last = batch.row_number(0), batch.row_number(len(batch) - 1)
+        where = f"{batch.path}: rows {first} to {last}: scorer {self.reference}"
         try:
             rows: Any = self.function(batch.rows)
         except InputError:
@@ -91,6 +92,8 @@ def score_item(
         draft = open_files.enter_context(open_store(directory).new_file(_scored_name(item)))
         writer = None
         for batch in read_batches(item, columns=None):
+            if not len(batch):
+                continue
             result = scorer.score(batch)
             for name in columns:
                 if name not in result.rows.schema.names:
@@ -100,24 +103,35 @@ def score_item(
                         f"there are: {names}"
                     )
             rows = result.rows.select(columns)
+            stored = rows if item.where is None else _with_places(batch, rows)
             if writer is None:
                 writer = pq.ParquetWriter(
-                    draft, rows.schema, compression="zstd", write_page_checksum=True
+                    draft, stored.schema, compression="zstd", write_page_checksum=True
                 )
                 open_files.enter_context(writer)
-            for field, kept in zip(rows.schema, writer.schema, strict=True):
+            for field, kept in zip(stored.schema, writer.schema, strict=True):
                 if field.type != kept.type:
                     raise batch.error(
                         field.name, 0, f"scored as {field.type}, but as {kept.type} before"
                     )
-            writer.write_batch(rows)
+            writer.write_batch(stored)
             yield dataclasses.replace(result, rows=rows)
+        if writer is None:
+            pq.write_table(pa.table({}), draft)
+
+
+def _with_places(batch: PoolBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return scored rows with their numbers in the pool's file, as some were left out."""
+    return rows.append_column(PLACE, pa.array(batch.row_numbers(np.arange(len(batch)))))
 
 
 def scored_item(item: WorkItem, directory: str) -> WorkItem:
     """Return the work item that reads the scored rows of another."""
     path = open_store(directory).url(_scored_name(item))
-    return dataclasses.replace(item, path=path, begin=0, end=_ALL_GROUPS)
+    return dataclasses.replace(
+        item, path=path, begin=0, end=_ALL_GROUPS, layout=None, where=None,
+        has_places=item.where is not None,
+    )  # fmt: skip
 
 
 def _scored_name(item: WorkItem) -> str:

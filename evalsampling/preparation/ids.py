@@ -6,6 +6,7 @@ more: either their ids are equal, or two ids share a hash of 64 bits by chance, 
 """
 
 import errno
+import itertools
 import os
 import struct
 from collections.abc import Iterable, Iterator
@@ -39,7 +40,8 @@ def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
     ordered = np.sort(hash_ids(cells.ids, seed))
     shares = (ordered >> np.uint64(64 - _SHARE_BITS)).astype(np.int64)
     numbers, first = np.unique(shares, return_index=True)
-    for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(ordered)], strict=True):
+    bounds = itertools.pairwise([*first, len(ordered)])
+    for number, (begin, end) in zip(numbers.tolist(), bounds, strict=True):
         yield number, ordered[begin:end].tobytes()
 
 
@@ -97,7 +99,7 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
                         HASH: pa.array(keys[row : row + 1]),
                         ID: ids.slice(row, 1),
                         FILE: [batch.path],
-                        ROW: [batch.first_row + row],
+                        ROW: [batch.row_number(row)],
                     }
                 )
                 earlier = first.setdefault(ids[row].as_py(), place)
@@ -119,7 +121,7 @@ def check_unique_ids(batches: Iterable[PoolBatch], name: str, seed: int = 0) -> 
     places = []
     for batch in batches:
         ids = batch.ids(name)
-        rows = np.arange(batch.first_row, batch.first_row + len(ids))
+        rows = batch.row_numbers(np.arange(len(ids)))
         file = pa.repeat(batch.path, len(ids))
         places.append(pa.table({HASH: hash_ids(ids, seed), ID: ids, FILE: file, ROW: rows}))
     if places:
