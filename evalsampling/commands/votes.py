@@ -111,7 +111,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
         raise UsageError(f"--to: {path}: a table of Splink is written as .csv")
     labels = []
     for files in snapshot.standing:
-        pairs = splink.records_of(files.batch, spec.sink.records)
+        pairs = splink.records_of(files.batch, spec.sink.records, spec.pool.id)
         for task, pair in zip(files.batch[TASK].to_pylist(), pairs, strict=True):
             answers = snapshot.tally.labels(snapshot.question_of_task[task])
             if pair is not None and answers:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,9 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable, is_text, plain
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.rendering import rendered
+from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import WorkItem
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.storage.filesystems import one_line
 
@@ -166,16 +168,29 @@ class PoolBatch:
             shown = reprlib.repr(text[row].as_py())
             raise self.error(name, row, f"must be a number, got {shown}") from error
 
-    def ids(self, name: str) -> pa.Array:
-        """Return the id column, checked to be integers or strings without nulls.
+    def ids(self, name: IdColumns) -> pa.Array:
+        """Return the ids, checked to be integers or strings without nulls.
+
+        Args:
+            name: of their column; of several, ids are text as `row_ids.joined` makes it.
 
         Raises:
             InputError: for any other type, or a null.
         """
+        if not isinstance(name, str):
+            return joined([self.ids(column) for column in name])
         column = self.column(name)
         if pa.types.is_integer(column.type) or is_text(column.type):
             return column
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+
+    def id_texts(self, names: Sequence[str]) -> pa.Array:
+        """Return ids of several columns as if all of these were text, as a file without types has.
+
+        Raises:
+            InputError: as `ids` says.
+        """
+        return joined([self.ids(name).cast(pa.large_string()) for name in names])
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:

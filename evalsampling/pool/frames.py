@@ -47,6 +47,11 @@ def has_index(values: Any) -> bool:
     return hasattr(values, "reindex") and hasattr(values, "index")
 
 
+def is_table(values: Any) -> bool:
+    """Tell whether values are columns under names, not those of a single column."""
+    return isinstance(values, Mapping) or hasattr(values, "columns")
+
+
 def index_of(values: Any) -> list[Any] | None:
     """Return the names of rows, in order; None where only their place distinguishes rows."""
     return list(values.index.tolist()) if has_index(values) else None

@@ -59,7 +59,7 @@ class JoinLabels(beam.PTransform):
     """Joins answers to the rows of rounds: labels of any PCollection to ``counts``, ``rejects``.
 
     From a PCollection of answers, each a mapping with the columns of a delivery of labels
-    (``task`` or ``id``, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
+    (``task`` or ``id``, or the pool's columns of ids if these are several, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
     of all rounds of the workspace. Or from a dict of ``labels`` and ``rows``, those that
     `SampleRound` picked, however they were kept meanwhile; both in the same windows.
 
@@ -82,14 +82,14 @@ class JoinLabels(beam.PTransform):
 
     def expand(self, given: Any) -> Any:
         labels, rows = _labels_and_rows(given, self._facts.path)
-        by = self._by
+        by, id = self._by, self._facts.pool.spec.pool.id
         shares = (  # Those of labels first: they say when groups fire.
             labels
             | "ShareLabels"
-            >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by), packed_answers)),
+            >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)),
             rows
             | "ShareRows"
-            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
+            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)),
         )
         join = beam.ParDo(_Join(self._facts.label_join, by))
         done = (
@@ -130,7 +130,7 @@ class _Join(beam.DoFn):
         size, counts, rejects = joined(gathered, self._join, self._by)
         yield Latest.of((COUNTS, share), size, (counts, len(rejects)))
         for reject in rejects:
-            yield pvalue.TaggedOutput("rejects", as_mapping(reject))
+            yield pvalue.TaggedOutput("rejects", as_mapping(reject, self._join.spec.pool.id))
 
 
 class _Together(beam.PTransform):
