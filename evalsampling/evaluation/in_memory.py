@@ -68,7 +68,7 @@ class MemoryPool:
         cls,
         score: Column | None,
         prediction: Any,
-        id: Column | None,
+        id: Column | Frame | None,
         probability: Any,
         columns: Frame | None,
         spec: dict[str, Any],

@@ -19,7 +19,7 @@ from evalsampling.labels.formats import vote_of
 from evalsampling.labels.vote import field_text, in_unicode
 from evalsampling.labels.votes import Reject
 from evalsampling.pool.row_batches import mapping_of
-from evalsampling.pool.row_ids import as_columns, as_text
+from evalsampling.pool.row_ids import as_text
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.labelled_counts import LabelledCounts
 
@@ -119,10 +119,9 @@ def joined(
 
 def as_mapping(reject: Reject, id: IdColumns = ID) -> Mapping[str, Any]:
     """Return an answer that does not count as plain values; ``id`` has the columns of ids."""
-    names = as_columns(pa.array([reject.id], pa.string()), ID if isinstance(id, str) else id)
     return {
         "task": reject.task,
-        **{name: column[0].as_py() for name, column in names.items()},
+        **DeliveredIds(id).values(reject.id),
         "label": reject.label,
         "reason": reject.reason,
     }

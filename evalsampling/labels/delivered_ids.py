@@ -1,11 +1,12 @@
 """Ids of rows in deliveries: a column, or several whose values are one id together."""
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from evalsampling.labels.vote import Vote, field_text, is_number, with_values
-from evalsampling.pool.row_ids import text_of
+from evalsampling.pool.row_ids import parts_of, text_of
 from evalsampling.spec.id_columns import IdColumns
 
 ID = "id"
@@ -49,6 +50,13 @@ class DeliveredIds:
         if len(texts) < len(parts):
             return None
         return texts[0] if isinstance(self.columns, str) else text_of(texts)
+
+    def values(self, id: str | None) -> dict[str, str | None]:
+        """Return the values of the columns of an id, as `text` has it."""
+        if isinstance(self.columns, str):
+            return {ID: id}
+        parts = [] if id is None else [*map(str, parts_of(id))]
+        return dict(itertools.zip_longest(self.columns, parts[: len(self.columns)]))
 
     def vote(
         self, read: Callable[[int, Mapping[str, Any]], Vote], line: int, row: Mapping[str, Any]

@@ -22,8 +22,8 @@ from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, 
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import field_text, in_unicode, is_number, long_table
 from evalsampling.labels.vote import Vote as Vote
+from evalsampling.labels.vote import field_text, in_unicode, is_number, long_table
 from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.parquet_process import read_facts
 from evalsampling.spec.id_columns import IdColumns, columns_of
@@ -34,10 +34,10 @@ def read_votes(
 ) -> list[Vote]:
     """Return the votes of a delivery; the extension of its name says its format.
 
-    Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional ones
-    ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink have
-    columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground Truth,
-    ``.xlsx`` a workbook.
+    Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional
+    ones ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink
+    have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
+    Truth, ``.xlsx`` a workbook.
 
     Args:
         path: path of the file; its name is in messages.
@@ -193,7 +193,7 @@ def _table(
 
 
 def _read_jsonl(
-    path: str, content: bytes, own: DeliveredIds = DeliveredIds(), is_manifest: bool = False
+    path: str, content: bytes, own: DeliveredIds, is_manifest: bool = False
 ) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
     hook = functools.partial(_Object, own=own)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.labels.annotator_names import People
-from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
+from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, Name, is_shortened, with_zeros
 from evalsampling.labels.cut_delivery import Continuations
 from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
@@ -146,7 +146,7 @@ def check_votes(
         people = People(register.annotators)
         votes = [with_values(vote, annotator=people.spelled(vote.annotator)) for vote in votes]
     by_name = any(vote.task is None for vote in votes)
-    named = [*register.questions_of_id, *register.pairs] if by_name else []
+    named: list[Name] = [*register.questions_of_id, *register.pairs] if by_name else []
     drawn = Lookalikes(named, votes, isinstance(register.id, tuple))
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []

@@ -241,7 +241,9 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     wants, pool = Wanted.from_spec(spec), spec.pool
     if pool.lists is not None:
         cost = [] if pool.cost is None else [pool.cost]
-        return list(dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *pool.lists.payload, *cost]))
+        return list(
+            dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *pool.lists.payload, *cost])
+        )
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
-from evalsampling.spec.id_columns import IdColumns, columns_of
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sections import Section, nearest
 
 SINKS: Registry[Any] = Registry(
@@ -150,9 +150,7 @@ def is_taken(name: str) -> bool:
     return name in (*EVERY_BATCH, _ID) or _is_answer(name)
 
 
-def mistaken_ids(
-    payload: Sequence[str], id: IdColumns, as_they_are: Collection[str]
-) -> list[str]:
+def mistaken_ids(payload: Sequence[str], id: IdColumns, as_they_are: Collection[str]) -> list[str]:
     """Return the payload columns that a delivery would mistake for the ids of its rows.
 
     Args:

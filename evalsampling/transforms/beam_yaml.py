@@ -20,9 +20,9 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from evalsampling.errors import InputError
 from evalsampling.evaluation.counted import nothing_drawn
 from evalsampling.evaluation.round_rows import CHANCE, ROUND
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.tasks import ID, LABEL, TASK
 from evalsampling.pool.columns import required_columns
-from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.pool.row_batches import mapping_of
 from evalsampling.pool.stored_columns import CELL, SLICE_PREFIX, output_columns
 from evalsampling.preparation.assignment import CellBatch
@@ -141,7 +141,7 @@ class JoinLabels(beam.PTransform):
             joined = {"labels": labels, "rows": rows} | "Join" >> self._join
         else:
             joined = labels | "Join" >> self._join
-        reject = {name: _TEXT for name in (TASK, *self._ids, LABEL)} | {"reason": str}
+        reject = dict.fromkeys((TASK, *self._ids, LABEL), _TEXT) | {"reason": str}
         return {
             "counts": joined["counts"] | "Pack" >> _to_rows(_packed_counts, _STATE),
             "rejects": joined["rejects"] | "Rejects" >> _to_rows(_same, reject),

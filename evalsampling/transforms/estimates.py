@@ -59,9 +59,10 @@ class JoinLabels(beam.PTransform):
     """Joins answers to the rows of rounds: labels of any PCollection to ``counts``, ``rejects``.
 
     From a PCollection of answers, each a mapping with the columns of a delivery of labels
-    (``task`` or ``id``, or the pool's columns of ids if these are several, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
+    (``task`` or ``id``, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
     of all rounds of the workspace. Or from a dict of ``labels`` and ``rows``, those that
-    `SampleRound` picked, however they were kept meanwhile; both in the same windows.
+    `SampleRound` picked, however they were kept meanwhile; both in the same windows. Where several
+    columns of the pool are the id, answers have these in place of ``id``.
 
     The outputs are a dict: ``counts``, which `EstimateMeasures` and `DesignRound` take; and
     ``rejects``, a PCollection of dicts: answers that do not count, each with its reason. The rules
@@ -86,7 +87,9 @@ class JoinLabels(beam.PTransform):
         shares = (  # Those of labels first: they say when groups fire.
             labels
             | "ShareLabels"
-            >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)),
+            >> beam.ParDo(
+                Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
+            ),
             rows
             | "ShareRows"
             >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)),

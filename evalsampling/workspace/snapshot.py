@@ -18,8 +18,8 @@ from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.vote_rules import decided_by
 from evalsampling.labels.votes import Register, answers_of
-from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.pool.row_ids import as_text
+from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
