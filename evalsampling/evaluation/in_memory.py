@@ -105,7 +105,7 @@ class MemoryPool:
         others = Table.of({} if columns is None else columns, "columns")
         by_id = isinstance(pool.get("id"), list)
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
-        columns_by_name |= {name: others.column(name) for name in wanted if name in others.names}
+        columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
         if not columns_by_name:
             raise InputError("no columns are given")
         if id is not None and not is_table(id):

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable, is_text, plain
 from evalsampling.pool.files import error_of_reading
+from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import WorkItem
@@ -71,6 +72,10 @@ class PoolBatch:
         untyped = self.item is not None and self.item.untyped
         return untyped and pa.types.is_string(column.type)
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column of a name, or a field of one."""
+        return column_of(self.rows, name) is not None
+
     def any_column(self, name: str) -> pa.Array:
         """Return a column as plain values, nulls included; a dictionary is decoded.
 
@@ -88,11 +93,11 @@ class PoolBatch:
         return self.error(name, int(rows[first]), "text that is not UTF-8")
 
     def _stored(self, name: str) -> pa.Array:
-        index = self.rows.schema.get_field_index(name)
-        if index < 0:
-            names = ", ".join(self.rows.schema.names)
-            raise self._error(f"column {name!r} is missing; there are: {names}")
-        column = self.rows.column(index)
+        column = column_of(self.rows, name)
+        if column is None:
+            schema = self.rows.schema
+            names = there_are(name, schema.names, nested_fields(schema).names)
+            raise self._error(f"column {name!r} is missing; {names}")
         # Views know few functions of Arrow's.
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         return column.cast(views.get(column.type, column.type))

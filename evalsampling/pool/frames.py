@@ -16,6 +16,7 @@ import pyarrow.interchange
 
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_list
+from evalsampling.pool.nested import column_of, nested_fields, there_are
 
 
 class Column(Protocol):
@@ -158,15 +159,33 @@ class Table:
         Raises:
             InputError: if there is none of this name.
         """
-        if name not in self.names:
-            names = ", ".join(map(str, self.names))
-            raise InputError(f"column {name!r} is missing; there are: {names}")
-        return self.source[name]
+        if name in self.names:
+            return self.source[name]
+        head = next((h for h in _beginnings(name) if h in self.names), None)
+        column = None if head is None else to_array(self.source[head], head)
+        if column is not None and pa.types.is_struct(column.type):
+            table = pa.table({head: column})
+            inner = column_of(table, name)
+            if inner is not None:
+                return inner.combine_chunks()
+            names = there_are(name, self.names, nested_fields(table.schema).names)
+        else:
+            names = there_are(name, self.names, [])
+        raise InputError(f"column {name!r} is missing; {names}")
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column of a name, or one that a field of that name may be of."""
+        return name in self.names or any(head in self.names for head in _beginnings(name))
 
     @property
     def index(self) -> list[Any] | None:
         """Names of the rows, None if they have none."""
         return index_of(self.source)
+
+
+def _beginnings(name: str) -> list[str]:
+    """Return what columns a field may be of: what stands before each of its dots."""
+    return [name[:place] for place, letter in enumerate(str(name)) if letter == "."]
 
 
 def _as_table(frame: Any, name: str) -> pa.Table:

@@ -14,6 +14,7 @@ from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.nested import column_of
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
@@ -93,13 +94,13 @@ def score_item(
         for batch in read_batches(item, columns=None):
             result = scorer.score(batch)
             for name in columns:
-                if name not in result.rows.schema.names:
+                if not result.has(name):
                     names = ", ".join(result.rows.schema.names)
                     raise InputError(
                         f"{batch.path}: column {name!r} is missing after scoring; "
                         f"there are: {names}"
                     )
-            rows = result.rows.select(columns)
+            rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
             if writer is None:
                 writer = pq.ParquetWriter(
                     draft, rows.schema, compression="zstd", write_page_checksum=True
