@@ -103,6 +103,11 @@ class MemoryPool:
             pool["id"] = [*of_id.names]
             columns_by_name |= {name: of_id.column(name) for name in of_id.names}
         others = Table.of({} if columns is None else columns, "columns")
+        if columns_by_name and not others.ordered:
+            raise InputError(
+                "columns: rows of a query come in no fixed order, so that other columns do not "
+                "belong to them by their places; put all into the query, or use from_frame"
+            )
         by_id = isinstance(pool.get("id"), list)
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
         columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
@@ -134,7 +139,13 @@ class MemoryPool:
             spec = _with_classes(spec, list(of_classes))
             if "score" not in {*pool, *table.names}:
                 spec, pool = _cut_by_columns(spec, pool, list(of_classes.values()))
-        wanted = _columns_named(pool, spec, with_id="id" in {*pool, *table.names})
+        with_id = "id" in {*pool, *table.names}
+        if not (with_id or table.ordered):
+            raise InputError(
+                "id: name the column of ids: rows of a query come in no fixed order, so that "
+                f"nothing else names them; there are: {', '.join(table.names)}"
+            )
+        wanted = _columns_named(pool, spec, with_id)
         columns = {name: table.column(name) for name in wanted}
         if not columns:
             raise InputError("no columns are given")

@@ -63,7 +63,8 @@ class Continuations:
         if column == "task" and vote.task is not None:
             return _with_longer(vote.task, self.tasks)
         if vote.id is not None and vote.task is None:
-            if isinstance(self.id, tuple) and column in self.id and not self.pairs:
+            by_id = vote.pair is None or not self.pairs
+            if by_id and isinstance(self.id, tuple) and column in self.id:
                 return _with_longer(*self._of_part(self.id.index(column), vote.id))
             if column == "id" and isinstance(self.id, str):
                 return _with_longer(vote.id, self.ids)

@@ -65,8 +65,9 @@ class Evaluation:
         """Return a new evaluation of a pool held in a table.
 
         Args:
-            frame: a DataFrame of pandas, polars or another library, an Arrow table, or a mapping
-                from names to columns. Only columns that are named are read.
+            frame: a DataFrame of pandas, polars or another library, an Arrow table, a relation of
+                DuckDB, which is run once and needs an id, or a mapping from names to columns. Only
+                columns that are named are read.
             id: column that names the rows, or a list of columns that do so together; by default
                 ``id``, where there is none the index of a DataFrame that has one, else the rows'
                 numbers.

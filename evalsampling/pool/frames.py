@@ -122,11 +122,13 @@ class Table:
         source: what holds the columns: anything with ``[name]``.
         names: of the columns, in order.
         rows: how many there are, None if no column is there to tell.
+        ordered: whether rows keep their places: those of a query may come in any order.
     """
 
     source: Any
     names: tuple[str, ...]
     rows: int | None
+    ordered: bool = True
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":
@@ -139,6 +141,7 @@ class Table:
         Raises:
             InputError: if it is no table, or a column is there twice.
         """
+        ordered = not hasattr(frame, "sql_query")
         if isinstance(frame, Mapping):
             names: Iterable[Any] = frame.keys()
             rows = next((len(values) for values in frame.values()), None)
@@ -151,7 +154,7 @@ class Table:
         for column in named:
             if named.count(column) > 1:
                 raise InputError(f"{name}: column {column!r} is there twice")
-        return cls(frame, named, rows)
+        return cls(frame, named, rows, ordered)
 
     def column(self, name: str) -> Any:
         """Return a column as the table holds it.
@@ -193,10 +196,10 @@ def _as_table(frame: Any, name: str) -> pa.Table:
         return frame
     try:
         if isinstance(frame, pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
-            return pa.table(frame)
+            return pa.table(frame)  # A query runs now, once: it may not give its rows again.
         if hasattr(frame, "__dataframe__"):
             return pa.interchange.from_dataframe(frame)
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # Each library has errors of its own.
         problem = " ".join(str(error).split())
         raise InputError(f"{name}: cannot be read as a table: {problem}") from error
     raise InputError(

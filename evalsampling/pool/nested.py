@@ -16,7 +16,8 @@ _PATH = b"evalsampling.path"
 
 def path_field(path: Sequence[str], kind: pa.DataType) -> pa.Field:
     """Return the field of a column that is reached by some names, one within the other."""
-    return pa.field(".".join(path), kind, metadata={_PATH: json.dumps(list(path))})
+    within = {_PATH: json.dumps(list(path))} if len(path) > 1 else None
+    return pa.field(".".join(path), kind, metadata=within)
 
 
 def path_of(field: pa.Field) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def read_id(section: Section, of_items: bool) -> IdColumns:
     if not isinstance(section.get("id"), list):
         return section.text("id") or "id"
     columns = section.columns("id")
-    if not all(columns):
+    if not columns or not all(columns):
         raise InputError(f"{section.name}.id: must be a list of columns, got {list(columns)!r}")
     if of_items and len(columns) > 1:
         raise InputError(f"{section.name}.id: a pool with lists has one column of ids")

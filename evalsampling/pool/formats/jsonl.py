@@ -58,8 +58,12 @@ class JsonLines:
             InputError: if the file cannot be read, or its first rows are no objects.
         """
         seen = first_block(file.path, _split, SEEN_BYTES)
-        schema, fields = (pa.schema([]),) * 2 if seen is None else _inferred(seen)
-        return Contents(schema, index(file.path, _split), fields=fields)
+        every = pa.schema([]) if seen is None else _inferred(seen)
+        columns, fields = (
+            pa.schema([field for field in every if (len(path_of(field)) > 1) == inner])
+            for inner in (False, True)
+        )
+        return Contents(columns, index(file.path, _split), fields=fields)
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split with the types that are settled for them."""
@@ -85,7 +89,7 @@ def _split(text: bytes) -> Lines:
     return Lines(ends, filled)
 
 
-def _inferred(block: Block) -> tuple[pa.Schema, pa.Schema]:
+def _inferred(block: Block) -> pa.Schema:
     """Return the types of columns, and of fields of objects in them, as far as the first rows tell.
 
     A column whose values do not go together has the type of the first of them: reading tells
@@ -97,9 +101,8 @@ def _inferred(block: Block) -> tuple[pa.Schema, pa.Schema]:
             common, own = types.get(path, pa.null()), _TYPES[type(value)]
             wider = common == pa.int64() and own == pa.float64()
             types[path] = own if wider or common == pa.null() else common
-    inner = {".".join(path): path for path in types if len(path) > 1}
-    columns = [pa.field(path[0], kind) for path, kind in types.items() if len(path) == 1]
-    return pa.schema(columns), pa.schema([path_field(p, types[p]) for p in inner.values()])
+    named = {(".".join(path), len(path) > 1): path for path in types}
+    return pa.schema([path_field(path, types[path]) for path in named.values()])
 
 
 def _values_in(
