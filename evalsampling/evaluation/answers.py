@@ -42,7 +42,8 @@ class Answers:
         if has_index(label):
             of_parts = not isinstance(id_columns, str)
             named = [tuple(parts_of(id)) for id in ids] if of_parts else ids
-            label = _aligned(id, named, label)
+            column = next(iter(id.values())) if isinstance(id, Mapping) else id
+            label = _aligned(column, named, label)
         if len(ids) != len(label):
             raise InputError(f"{len(label)} labels for {len(ids)} ids")
         texts = labels.space.texts(_listed(label, labels.space.flags))

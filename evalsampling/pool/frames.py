@@ -188,7 +188,8 @@ class Table:
 
 def _beginnings(name: str) -> list[str]:
     """Return what columns a field may be of: what stands before each of its dots."""
-    return [name[:place] for place, letter in enumerate(str(name)) if letter == "."]
+    text = str(name)  # Other than its annotation says, pandas has names of any type.
+    return [text[:place] for place, letter in enumerate(text) if letter == "."]
 
 
 def _as_table(frame: Any, name: str) -> pa.Table:

@@ -96,6 +96,6 @@ def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
         columns: names of the columns.
         fields: names of fields of these.
     """
-    parent = name.rpartition(".")[0]
+    parent = str(name).rpartition(".")[0]
     own = [field for field in fields if field.rpartition(".")[0] == parent] if parent else []
     return f"there are: {', '.join(map(str, own or columns))}"
