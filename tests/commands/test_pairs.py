@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,33 +15,10 @@ from evalsampling.commands.votes import table_of_votes
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, votes
 from tests.formats import FORMATS
-from tests.jobs import Job, Pool, call, make_pool
+from tests.jobs import Job, Pool, call
 from tests.labels.deliveries import FORMATS as DELIVERIES
 from tests.labels.deliveries import written
-
-IDS = ["unique_id_l", "unique_id_r"]
-
-
-def pair_pool(rows: int = 2000, numbers: bool = False) -> Pool:
-    """A pool of pairs; left records come several times, right ones too."""
-    flat = make_pool(rows)
-    number = np.arange(rows)
-    left, right = number // 40, number % 40
-    sides = [left, right] if numbers else [[f"a{i}" for i in left], [f"b{i}" for i in right]]
-    columns = dict(zip(IDS, map(pa.array, sides), strict=True))
-    ids = [
-        json.dumps([*pair], separators=(",", ":"))
-        for pair in zip(*map(list, map(pa.Array.to_pylist, columns.values())), strict=True)
-    ]
-    table = flat.table.drop_columns(["id"])
-    truth = dict(zip(ids, flat.truth.values(), strict=True))
-    return Pool(pa.table({**columns, **{n: table[n] for n in table.column_names}}), truth)
-
-
-def flat_of(pool: Pool) -> Pool:
-    """The same pool with the id pasted into one column."""
-    table = pool.table.drop_columns(IDS)
-    return Pool(table.add_column(0, "id", pa.array(list(pool.truth))), pool.truth)
+from tests.pairs import IDS, flat_of, pair_pool
 
 
 @pytest.fixture(params=[False, True], ids=["texts", "numbers"])

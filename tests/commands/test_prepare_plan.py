@@ -16,12 +16,11 @@ from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.commands.test_pairs import IDS, pair_pool
 from tests.engines import ENGINES, Case, StartSpark, on_engines
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.kept_rows import pairs
 from tests.many_labels import Tagged
-from tests.pool.test_nested import nested_pool
+from tests.pairs import IDS, nested_pool, pair_pool
 from tests.reference import assert_same, reference
 
 MORE = "engine", ENGINES

@@ -23,10 +23,10 @@ from evalsampling.evaluation.shares import (
 from evalsampling.labels.votes import Reject
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
-from tests.commands.test_pairs import IDS, pair_pool
 from tests.counted_histories import same_counts
 from tests.drawn_by_row import counts_in, delivered
 from tests.jobs import Job
+from tests.pairs import IDS, pair_pool
 
 
 def test_shares_are_alike_in_size() -> None:

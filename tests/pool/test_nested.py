@@ -20,18 +20,7 @@ from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.row_batches import batches_of
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import Job, Pool, call, make_pool
-
-NAMES = {"score": "result.score", "prediction": "result.said.label"}
-
-
-def nested_pool(flat: Pool) -> Pool:
-    """A pool whose score and prediction are fields of a column; others are beside them."""
-    score, prediction = (flat.table[name].combine_chunks() for name in NAMES)
-    noise = pa.array([f"{'x' * 50} {i}" for i in range(len(score))])
-    said = pa.StructArray.from_arrays([prediction, noise], ["label", "why"])
-    result = pa.StructArray.from_arrays([score, said], ["score", "said"])
-    columns = {"id": flat.table["id"], "name": flat.table["name"], "result": result}
-    return Pool(pa.table(columns), flat.truth)
+from tests.pairs import NAMES, nested_pool
 
 
 def result_of(one: Job) -> Any:
