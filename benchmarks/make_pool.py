@@ -5,7 +5,7 @@
 Columns:
 
 - `id`: a number below 2^63 in no order, no two alike; or with `--ids text` 36 characters in the
-  form of a UUID;
+  form of a UUID; with `--ids pair` two columns, `left` and `right`, of 18 of these each;
 - `score`: float32, a match probability. One row in 10,000 is a match and scores high, nearly all
   others are close to 0;
 - `prediction`: int8, whether the score is 0.5 or more, with some noise about that;
@@ -29,6 +29,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 MATCHES = 1e-4
@@ -78,7 +79,9 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--group-rows", type=int, default=1_000_000, metavar="N", help="default: 1,000,000"
     )
-    parser.add_argument("--ids", choices=["int", "text"], default="int", help="default: int")
+    parser.add_argument(
+        "--ids", choices=["int", "text", "pair"], default="int", help="default: int"
+    )
     parser.add_argument(
         "--payload-bytes", type=int, default=16, metavar="N", help="of each name (default: 16)"
     )
@@ -118,9 +121,10 @@ def _write_file(options: argparse.Namespace, number: int, begin: int, end: int) 
 
 
 def _schema(ids: str) -> pa.Schema:
+    text = dict.fromkeys(("left", "right") if ids == "pair" else ("id",), pa.string())
     return pa.schema(
         {
-            "id": pa.int64() if ids == "int" else pa.string(),
+            **({"id": pa.int64()} if ids == "int" else text),
             "score": pa.float32(),
             "prediction": pa.int8(),
             "name": pa.string(),
@@ -139,11 +143,13 @@ def _make_rows(
     np.negative(logit, out=logit)
     score = 1 / (1 + np.exp(logit))
     number = np.arange(first, first + rows, dtype=np.uint64)
-    ids = _number_ids(number) if options.ids == "int" else _text_ids(number)
+    ids = [_number_ids(number) if options.ids == "int" else _text_ids(number)]
+    if options.ids == "pair":
+        ids = [pc.utf8_slice_codeunits(ids[0], begin, begin + 18) for begin in (0, 18)]
     names = _LETTERS[rng.integers(0, 32, (rows, options.payload_bytes), dtype=np.uint8)]
     names[:, 0] = np.where(match, ord("m"), ord("n"))
     return pa.record_batch(
-        [ids, pa.array(score), pa.array(prediction.astype(np.int8)), _text(names)], schema
+        [*ids, pa.array(score), pa.array(prediction.astype(np.int8)), _text(names)], schema
     )
 
 

@@ -13,7 +13,7 @@ from measured import Measurement
 _PROJECT = Path(__file__).resolve().parents[1]
 
 _SPEC = """\
-pool: {{path: '{pool}', payload: [name]}}
+pool: {{path: '{pool}', id: {id}, payload: [name]}}
 measure: [f1, precision, recall]
 strata: {{method: csf, leaves: 256}}
 budget: 2000
@@ -85,7 +85,8 @@ def read_through(pool: Path) -> None:
 
 def spec_of(pool: Path) -> str:
     """Return a spec for a pool, with a workspace beside it."""
-    return _SPEC.format(pool=pattern(pool))
+    id = "[left, right]" if pool.name.split("-")[1:2] == ["pair"] else "id"
+    return _SPEC.format(pool=pattern(pool), id=id)
 
 
 @contextlib.contextmanager

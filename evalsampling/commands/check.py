@@ -126,15 +126,17 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
         first = PoolFile.inspect(planned_files(spec.pool)[0])
     except InputError:
         return []  # The catalog tells of that.
-    columns = first.contents.schema.names
-    if not columns:
+    contents = first.contents
+    if not contents.schema.names:
         return []  # It is empty.
-    return [
-        f"{first.stored.path}: column {name!r} is missing"
-        f"{missing_column(name, spec) or nearest(name, columns)}"
-        for name in required_columns(spec)
-        if name not in columns
-    ]
+    lines = []
+    for name in required_columns(spec):
+        if name not in contents.with_field(name).names:
+            fields = contents.fields.names if "." in name else []
+            near = nearest(name, [*contents.schema.names, *fields])
+            missing = f"column {name!r} is missing{missing_column(name, spec) or near}"
+            lines.append(f"{first.stored.path}: {missing}")
+    return lines
 
 
 def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from evalsampling.labels.controls import QUESTION, Gold, gold_rows, make_controls, repeated
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.tasks import GOLD, ID, LABEL, REPEAT, TASK, make_batch, mask_key
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -49,7 +50,8 @@ def rows_of(snapshot: Snapshot, questions: list[int]) -> pa.Table:
     asked = np.array(questions, dtype=np.int64)
     rows = snapshot.pool.read_rows(table.code[history.cell[asked]], history.rank[asked])
     shown = [name for name in rows.column_names if name.startswith(PAYLOAD_PREFIX)]
-    return rows.select([ID, *shown]).set_column(0, ID, rows[ID].cast(pa.string()))
+    ids = [as_text(id, snapshot.pool.spec.pool.id) for id in rows[ID].to_pylist()]
+    return rows.select([ID, *shown]).set_column(0, ID, pa.array(ids, pa.string()))
 
 
 def _controls(

@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.delivery import LabelFile, without_beginnings
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.deliveries import with_replaced
 from evalsampling.workspace.forgotten import ForgottenRows
@@ -171,10 +173,25 @@ def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) ->
     forgotten = ForgottenRows.read(snapshot.pool)
     id_of_task = dict(zip(register.tasks, register.ids, strict=True))
     rounds, first = len(snapshot.rounds), len(snapshot.deliveries) + 1
-    stored = [forgotten.cleared(new.to_store(register, rounds), id_of_task) for new in checked]
+    cleared = [forgotten.cleared(new.to_store(register, rounds), id_of_task) for new in checked]
+    stored = [_with_id_columns(new, register.id) for new in cleared]
     snapshot.pool.workspace.add_deliveries(first, stored, snapshot.forgotten)
     for delivery in checked:
         delivery.log()
+
+
+def _with_id_columns(new: NewDelivery, id: IdColumns) -> NewDelivery:
+    """Return a delivery whose rejects have several columns of ids in place of one."""
+    if isinstance(id, str):
+        return new
+    rejects = new.rejects
+    place = rejects.column_names.index(ID)
+    values = [DeliveredIds(id).values(text) for text in rejects[ID].to_pylist()]
+    rejects = rejects.remove_column(place)
+    for offset, name in enumerate(id):
+        column = pa.array([row[name] for row in values], pa.string())
+        rejects = rejects.add_column(place + offset, name, column)
+    return dataclasses.replace(new, rejects=rejects)
 
 
 def _beginnings(file: LabelFile, snapshot: Snapshot) -> list[str]:

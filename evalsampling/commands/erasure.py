@@ -8,10 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.items import item_ids
 from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import TASK, blind
+from evalsampling.pool.row_ids import stored_forms
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage import Store, write_parquet
 from evalsampling.storage.base import DRAFTS
 from evalsampling.storage.checksums import Checksum
@@ -40,11 +43,12 @@ class Erasure:
     """
 
     def __init__(self, pool: PreparedPool, id: str) -> None:
-        """Begin to look for what is kept of the row of an id."""
-        self._pool, self._spec, self._id = pool, pool.spec, id
+        """Begin to look for what is kept of the row of an id, as `row_ids.as_text` has it."""
+        self._pool, self._spec = pool, pool.spec
+        self._row = {id} | stored_forms(id, pool.spec.pool.id)
         self._store: Store = pool.workspace.store
         self._tasks: set[str] = set()
-        self._ids = {id}
+        self._ids = {*self._row}
         self._payload = [PAYLOAD_PREFIX + name for name in pool.spec.pool.payload]
         self.known = False
         self.was: dict[str, Checksum] = {}
@@ -114,10 +118,10 @@ class Erasure:
         """Return what the row is called in a batch: of a query, its items."""
         drawn = f"{folder}/draws.parquet"
         if self._spec.pool.lists is None or drawn not in names:
-            return {self._id}
+            return self._row
         draws = self._store.parse_table(drawn, self._store.read(place + drawn))
         asked = draws.filter(draws["new"])
-        items = item_ids(asked.filter(is_among(asked, ID, {self._id})))
+        items = item_ids(asked.filter(is_among(asked, ID, self._row)))
         self._ids |= set(items)
         return set(items)
 
@@ -141,6 +145,7 @@ class Erasure:
 
     def _texts(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield deliveries, and lists of what they had that was rejected."""
+        own = DeliveredIds(self._spec.pool.id)
         for name in names:
             if not name.startswith("labels/"):
                 continue
@@ -153,7 +158,7 @@ class Erasure:
             elif name.endswith(".rejects.csv"):
                 content = self._store.read(place + name)
                 self.was[place + name] = Checksum.from_content(content)
-                cleared = rejects_without_text(content, self._tasks, self._ids)
+                cleared = rejects_without_text(content, self._tasks, self._ids, own)
                 if cleared != content:
                     yield name, cleared
 
@@ -167,7 +172,7 @@ class Erasure:
         self,
         place: str,
         name: str,
-        key: str,
+        key: IdColumns,
         columns: Sequence[str],
         compression: str,
         group_rows: int | None = None,
@@ -180,7 +185,7 @@ class Erasure:
         the file was read, ``table`` is what `_read` returned.
         """
         table = self._read(place + name) if table is None else table
-        is_row = is_among(table, key, {self._id} if keys is None else keys)
+        is_row = is_among(table, key, self._row if keys is None else keys)
         if not pc.any(is_row).as_py():
             return
         self.known = True

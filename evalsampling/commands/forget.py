@@ -1,12 +1,14 @@
 """Erasing what a workspace holds of one row beside what estimates need: its payload."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evalsampling.commands.erasure import Erasure
 from evalsampling.commands.options import WorkspaceOptions, argument
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.pool.row_ids import text_of
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.storage.checksums import FILES, Checksum
 from evalsampling.workspace.forgotten import FINISHED, ROW, ForgottenRows
 from evalsampling.workspace.prepared import PreparedPool
@@ -17,7 +19,7 @@ from evalsampling.workspace.workspace import Workspace
 class ForgetOptions(WorkspaceOptions):
     """Whose payload is to be erased."""
 
-    id: str = argument("id of the row in the pool")
+    id: str | Sequence[str] = argument("id of the row in the pool, a value a column", many=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +27,11 @@ class ForgetResult(Result):
     """What was erased.
 
     Attributes:
-        id: of the row.
+        id: of the row, as it was given; of several columns a value each.
         files: that held its payload and do not any more.
     """
 
-    id: str
+    id: str | tuple[str, ...]
     files: tuple[str, ...]
 
 
@@ -43,14 +45,27 @@ def forget(options: ForgetOptions) -> ForgetResult:
         options: what is asked.
 
     Raises:
-        InputError: if the workspace is not prepared, or it knows no row of that id; or if another
+        InputError: if the workspace is not prepared, or it knows no row of that id, or the id has
+            more or fewer values than the pool has columns of ids; or if another
             command erased something meanwhile: then this one is to be run again.
     """
     workspace = Workspace(options.workspace)
     with workspace.in_use():
         pool = PreparedPool.read(workspace)
-        files = tuple(sorted(dict.fromkeys(_erase(pool, options.id))))
-    return ForgetResult(options.id, files)
+        parts = (options.id,) if isinstance(options.id, str) else tuple(options.id)
+        files = tuple(sorted(dict.fromkeys(_erase(pool, _text_of(pool, parts)))))
+    return ForgetResult(parts[0] if len(parts) == 1 else parts, files)
+
+
+def _text_of(pool: PreparedPool, parts: tuple[str, ...]) -> str:
+    """Return an id as `row_ids.as_text` has it."""
+    columns = columns_of(pool.spec.pool.id)
+    if len(parts) != len(columns):
+        wanted = (
+            f"{len(columns)} values, of {', '.join(columns)}" if len(columns) > 1 else "1 value"
+        )
+        raise InputError(f"{pool.workspace.path}: an id has {wanted}, got {len(parts)}")
+    return parts[0] if len(parts) == 1 else text_of(parts)
 
 
 def _erase(pool: PreparedPool, id: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ def init(options: InitOptions) -> InitResult:
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
     missing = {"pool.id": guess.id, "pool.score": guess.score, "pool.prediction": guess.prediction}
-    open_keys = tuple(key for key, column in missing.items() if column is None)
+    open_keys = tuple(key for key, column in missing.items() if not column)
     if guess.prediction is None and guess.score is not None:
         open_keys = tuple(key for key in open_keys if key != "pool.prediction")
     return InitResult(str(path), files, open_keys)
@@ -122,10 +122,12 @@ def _described(column: SampledColumn) -> str:
     return _printable(" ".join(f"{column.name}: {'; '.join(facts)}".split()))
 
 
-def _line(key: str, column: SampledColumn | None, meaning: str) -> str:
-    if column is None:
+def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, meaning: str) -> str:
+    if not column:
         return f"  {key}: FILL-IN  # {meaning}; no column looks like it"
-    return f"  {key}: {_quoted(column.name)}  # {meaning}"
+    columns = [column] if isinstance(column, SampledColumn) else column
+    names = ", ".join(_quoted(one.name) for one in columns)
+    return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"
 
 
 def _prediction(guess: Guess) -> list[str]:

@@ -48,9 +48,9 @@ class Description:
     commas: bool = False
 
 
-def argument(help: str, type: Callable[[str], Any] = str) -> Any:
+def argument(help: str, type: Callable[[str], Any] = str, many: bool = False) -> Any:
     """Return the field of what a command is about, by its place on the command line."""
-    return _field(Description(help, type=type, by_place=True))
+    return _field(Description(help, type=type, by_place=True, many=many))
 
 
 def option(
@@ -121,7 +121,8 @@ def add_to_command(
         if field.name in leave_out:
             continue
         if option.by_place:
-            parser.add_argument(field.name, type=option.type, help=option.help)
+            nargs = "+" if option.many else None
+            parser.add_argument(field.name, type=option.type, nargs=nargs, help=option.help)
         elif option.is_flag:
             parser.add_argument(_spelled(field.name), action="store_true", help=option.help)
         elif option.commas:

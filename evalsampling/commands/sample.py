@@ -21,6 +21,7 @@ from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import in_words
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import History
 from evalsampling.storage import write_parquet
@@ -277,7 +278,7 @@ def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: Hist
     ids = [*map(str, earlier), *map(str, rows[ID].to_pylist())]
     for id, cell, rank in zip(ids, code.tolist(), history.rank.tolist(), strict=True):
         if places.setdefault(id, (cell, rank)) != (cell, rank):
-            raise InputError(f"{spec.pool.path}: column {spec.pool.id!r}: duplicate id {id!r}")
+            raise InputError(f"{spec.pool.path}: {in_words(spec.pool.id)}: duplicate id {id!r}")
 
 
 def _draws_to_store(

@@ -14,9 +14,10 @@ from evalsampling.commands.options import WorkspaceOptions, option
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
 from evalsampling.labels.vendor import escaped
-from evalsampling.labels.vote import LONG_TABLE
+from evalsampling.labels.vote import long_table
 from evalsampling.storage import replace_file
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -58,7 +59,7 @@ def votes(options: VotesOptions) -> VotesResult:
     snapshot.pool.workspace.check_outside(options.to)
     if options.form == "splink":
         return _write_splink(snapshot, Path(options.to))
-    table = long_table(snapshot)
+    table = table_of_votes(snapshot)
     path = Path(options.to)
     if path.suffix == ".parquet":
         sink = pa.BufferOutputStream()
@@ -71,11 +72,14 @@ def votes(options: VotesOptions) -> VotesResult:
     return VotesResult(str(path), len(table))
 
 
-def long_table(snapshot: Snapshot) -> pa.Table:
+def table_of_votes(snapshot: Snapshot) -> pa.Table:
     """Return all votes as they came, in their order: a row for each.
 
-    Columns task, id, kind, annotator, label, time, skipped, unsure and comment.
+    Columns task, id, kind, annotator, label, time, skipped, unsure and comment; in place of an id
+    of several columns these.
     """
+    ids = DeliveredIds(snapshot.pool.spec.pool.id)
+    columns = long_table(ids.names)
     kinds = dict(
         zip(snapshot.controls.tasks, snapshot.controls.table[KIND].to_pylist(), strict=True)
     )
@@ -90,9 +94,9 @@ def long_table(snapshot: Snapshot) -> pa.Table:
             task = row["task"]
             kind = "adjudication" if task in settling else kinds.get(task, SAMPLE)
             assert kind in (SAMPLE, GOLD, REPEAT, "adjudication")
-            vote = {"unsure": False, "comment": None, **row, "kind": kind}
-            rows.append({name: vote[name] for name in LONG_TABLE})
-    text = dict.fromkeys(LONG_TABLE, pa.string())
+            vote = {"unsure": False, "comment": None, **row, "kind": kind, **ids.values(row["id"])}
+            rows.append({name: vote[name] for name in columns})
+    text = dict.fromkeys(columns, pa.string())
     schema = pa.schema((text | {"skipped": pa.bool_(), "unsure": pa.bool_()}).items())
     return pa.Table.from_pylist(rows, schema)
 
@@ -111,7 +115,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
         raise UsageError(f"--to: {path}: a table of Splink is written as .csv")
     labels = []
     for files in snapshot.standing:
-        pairs = splink.records_of(files.batch, spec.sink.records)
+        pairs = splink.records_of(files.batch, spec.sink.records, spec.pool.id)
         for task, pair in zip(files.batch[TASK].to_pylist(), pairs, strict=True):
             answers = snapshot.tally.labels(snapshot.question_of_task[task])
             if pair is not None and answers:

@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LABEL, LabelSpace
-from evalsampling.pool.frames import Table, has_index, index_of, to_array
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.frames import Ids, Table, has_index, index_of, is_table, to_array
+from evalsampling.pool.row_ids import as_columns, parts_of
 from evalsampling.spec import LabelsSpec
+from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -26,17 +30,20 @@ class Answers:
     texts: Sequence[str]
 
     @classmethod
-    def read(cls, id: Any, label: Any, labels: LabelsSpec, id_column: str) -> "Answers":
+    def read(cls, id: Any, label: Any, labels: LabelsSpec, id_columns: IdColumns) -> "Answers":
         """Return answers in any of the forms that `Evaluation.label` takes.
 
         Raises:
             InputError: if labels and ids do not go together, or a label is missing.
         """
         if label is None:
-            id, label = _apart(id, id_column)
-        ids = to_array(id, "id").to_pylist()
+            id, label = _apart(id, id_columns)
+        ids = _listed_ids(id, id_columns)
         if has_index(label):
-            label = _aligned(id, ids, label)
+            of_parts = not isinstance(id_columns, str)
+            named = [tuple(parts_of(id)) for id in ids] if of_parts else ids
+            column = next(iter(id.values())) if isinstance(id, Mapping) else id
+            label = _aligned(column, named, label)
         if len(ids) != len(label):
             raise InputError(f"{len(label)} labels for {len(ids)} ids")
         texts = labels.space.texts(_listed(label, labels.space.flags))
@@ -112,14 +119,60 @@ def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
     return [drawn[id] for id in ids]
 
 
-def _apart(answers: Any, id_column: str) -> tuple[Any, Any]:
+def _listed_ids(given: Any, id_columns: IdColumns) -> list[Any]:
+    """Return ids as they are stored.
+
+    Args:
+        given: shape (n,): a column. Of several columns, a table of them, or a tuple for each row.
+        id_columns: of the ids.
+
+    Raises:
+        InputError: if a table lacks a column, or a row has more or fewer values than there are.
+    """
+    if isinstance(id_columns, str):
+        return list(to_array(given, "id").to_pylist())
+    columns = [to_array(column, name) for name, column in _parts(given, id_columns).items()]
+    return list(PoolBatch(pa.record_batch(columns, [*id_columns])).ids(id_columns).to_pylist())
+
+
+def _parts(given: Any, id_columns: Sequence[str]) -> Mapping[str, Any]:
+    """Return the columns of ids that are made of several."""
+    fields = getattr(getattr(given, "dtype", None), "names", None)
+    if fields is None and not is_table(given):
+        rows = [tuple(row) if isinstance(row, tuple | list) else (row,) for row in given]
+        wrong = next((row for row in rows if len(row) != len(id_columns)), None)
+        if wrong is not None:
+            words = ", ".join(id_columns)
+            raise InputError(f"id: has {len(id_columns)} values, of {words}, got {wrong!r}")
+        return {name: [row[place] for row in rows] for place, name in enumerate(id_columns)}
+    table = Table.of({name: given[name] for name in fields} if fields else given, "id")
+    return {name: table.column(name) for name in id_columns}
+
+
+def shown_ids(ids: pa.Array | pa.ChunkedArray, id_columns: IdColumns) -> Ids:
+    """Return ids as notebooks have them, shape (n,): of several columns with a field for each."""
+    if isinstance(id_columns, str):
+        return np.asarray(ids.to_numpy(zero_copy_only=False))
+    columns = {
+        name: column.to_numpy(zero_copy_only=False)
+        for name, column in as_columns(ids, id_columns).items()
+    }
+    shown = np.empty(len(ids), dtype=[(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        shown[name] = column
+    return shown
+
+
+def _apart(answers: Any, id_columns: IdColumns) -> tuple[Any, Any]:
     """Return ids and labels from one table, mapping, or Series whose index is the ids."""
     if has_index(answers) and answers.ndim == 1:
         return answers.index.to_series(), answers
-    if isinstance(answers, Mapping) and not {id_column, LABEL} <= set(answers):
+    names = columns_of(id_columns)
+    if isinstance(answers, Mapping) and not {*names, LABEL} <= set(answers):
         return list(answers.keys()), list(answers.values())
     table = Table.of(answers, "the answers")
-    return table.column(id_column), table.column(LABEL)
+    columns = {name: table.column(name) for name in names}
+    return (columns if len(names) > 1 else columns[names[0]]), table.column(LABEL)
 
 
 def _aligned(id: Any, ids: Sequence[Any], label: Any) -> Any:

@@ -18,7 +18,7 @@ from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
-from evalsampling.pool.frames import Column, Frame, Table, has_index, to_array
+from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.local import stratify
@@ -28,6 +28,7 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
@@ -67,7 +68,7 @@ class MemoryPool:
         cls,
         score: Column | None,
         prediction: Any,
-        id: Column | None,
+        id: Column | Frame | None,
         probability: Any,
         columns: Frame | None,
         spec: dict[str, Any],
@@ -97,12 +98,22 @@ class MemoryPool:
         if probability is not None and not _is_matrix(probability):
             pool["probability"] = "probability"
             columns_by_name["probability"] = probability
+        if is_table(id):
+            of_id = Table.of(id, "id")
+            pool["id"] = [*of_id.names]
+            columns_by_name |= {name: of_id.column(name) for name in of_id.names}
         others = Table.of({} if columns is None else columns, "columns")
-        wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec)
-        columns_by_name |= {name: others.column(name) for name in wanted if name in others.names}
+        if columns_by_name and not others.ordered:
+            raise InputError(
+                "columns: rows of a query come in no fixed order, so that other columns do not "
+                "belong to them by their places; put all into the query, or use from_frame"
+            )
+        by_id = isinstance(pool.get("id"), list)
+        wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
+        columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
         if not columns_by_name:
             raise InputError("no columns are given")
-        if id is not None:
+        if id is not None and not is_table(id):
             columns_by_name["id"] = id
         return cls._of_columns(columns_by_name, {**spec, "pool": pool})
 
@@ -121,13 +132,20 @@ class MemoryPool:
         """
         table, spec = Table.of(frame), _named(spec)
         own = {key: value for key, value in named.items() if value is not None}
+        own |= {"id": [*own["id"]]} if isinstance(own.get("id"), tuple) else {}
         pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
         of_classes = pool.get("probability") or pool.get("logits")
         if isinstance(of_classes, Mapping):
             spec = _with_classes(spec, list(of_classes))
             if "score" not in {*pool, *table.names}:
                 spec, pool = _cut_by_columns(spec, pool, list(of_classes.values()))
-        wanted = _columns_named(pool, spec, with_id="id" in {*pool, *table.names})
+        with_id = "id" in {*pool, *table.names}
+        if not (with_id or table.ordered):
+            raise InputError(
+                "id: name the column of ids: rows of a query come in no fixed order, so that "
+                f"nothing else names them; there are: {', '.join(table.names)}"
+            )
+        wanted = _columns_named(pool, spec, with_id)
         columns = {name: table.column(name) for name in wanted}
         if not columns:
             raise InputError("no columns are given")
@@ -145,7 +163,7 @@ class MemoryPool:
                     "bring the rows in one order first"
                 )
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
-        if checked.pool.id not in columns:
+        if isinstance(checked.pool.id, str) and checked.pool.id not in columns:
             ids = indexed[0][1].to_series() if indexed else np.arange(rows)
             columns[checked.pool.id] = ids
         check_buildable(checked)
@@ -282,4 +300,5 @@ def _cut_by_columns(
 def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:
     """Return the columns that a spec names, the id only if it is asked for."""
     checked = EvaluationSpec.from_mapping({**spec, "pool": pool}, Path())
-    return [name for name in required_columns(checked) if with_id or name != checked.pool.id]
+    left_out = () if with_id else columns_of(checked.pool.id)
+    return [name for name in required_columns(checked) if name not in left_out]

@@ -18,6 +18,7 @@ from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, tas
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Register, Reject, check_votes
 from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (
     CELL,
     PAYLOAD_PREFIX,
@@ -125,7 +126,8 @@ class LabelJoin:
         """
         distinct = None if rows is None else _distinct(rows)
         tasks = [] if distinct is None else distinct[TASK].to_pylist()
-        ids = [] if distinct is None else [str(id) for id in distinct[ID].to_pylist()]
+        stored = [] if distinct is None else distinct[ID].to_pylist()
+        ids = [as_text(id, self.spec.pool.id) for id in stored]
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
         register = self._register(tasks, ids)
@@ -150,6 +152,7 @@ class LabelJoin:
             space=labels.space,
             tally=Tally(Subjects(len(tasks), {}, labels.votes), rule=labels.rule),
             folds_names=self.folds_names,
+            id=self.spec.pool.id,
         )
 
     def _counts(self, rows: pa.Table, labels: IntArray) -> LabelledCounts:

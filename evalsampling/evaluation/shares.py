@@ -14,10 +14,13 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.round_rows import LabelJoin
+from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.formats import vote_of
 from evalsampling.labels.vote import field_text, in_unicode
 from evalsampling.labels.votes import Reject
 from evalsampling.pool.row_batches import mapping_of
+from evalsampling.pool.row_ids import as_text
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.labelled_counts import LabelledCounts
 
 SHARES = 64
@@ -34,12 +37,13 @@ def share_of(name: str) -> int:
     return zlib.crc32(name.encode("utf-8", "surrogatepass")) % SHARES
 
 
-def rows_by_share(rows: Any, by: str) -> Iterator[tuple[int, pa.Table]]:
+def rows_by_share(rows: Any, by: str, id: IdColumns = ID) -> Iterator[tuple[int, pa.Table]]:
     """Yield rows of rounds by share.
 
     Args:
         rows: a table, or a single row as a mapping.
         by: the column by which answers name rows: task or id.
+        id: columns of the pool's ids.
 
     Raises:
         InputError: if the column is missing.
@@ -50,20 +54,23 @@ def rows_by_share(rows: Any, by: str) -> Iterator[tuple[int, pa.Table]]:
         raise InputError(f"rows of a round: column {by!r} is missing; there are: {listed}")
     places = collections.defaultdict(list)
     for place, name in enumerate(table[by].to_pylist()):
-        places[share_of(str(name))].append(place)
+        places[share_of(as_text(name, id if by == ID else by))].append(place)
     for share, of_share in places.items():
         yield share, table.take(pa.array(of_share))
 
 
-def answers_by_share(label: Any, by: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def answers_by_share(
+    label: Any, by: str, id: IdColumns = ID
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield an answer with its share; of answers that do not name their row it is 0.
 
     Args:
         label: an answer as a mapping: the columns of a delivery of labels.
         by: the column by which it names its row: task or id.
+        id: columns of the pool's ids.
     """
     answer = mapping_of(label)
-    name = field_text(answer.get(by))
+    name = DeliveredIds(id).text(answer) if by == ID else field_text(answer.get(by))
     yield 0 if name is None else share_of(name), answer
 
 
@@ -101,19 +108,20 @@ def joined(
     for kind, number, content in gathered:
         (tables.append if kind == ROWS else answers.extend)(pickle.loads(content))
         size += number
-    votes = [in_unicode(vote_of(0, answer)) for answer in answers]
+    own = DeliveredIds(join.spec.pool.id)
+    votes = [in_unicode(own.vote(vote_of, 0, answer)) for answer in answers]
     rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
     counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])
-    reason = f"no {by} is given, by which labels are joined"
+    reason = f"no {own.words if by == ID else by} is given, by which labels are joined"
     rejects += [Reject(0, reason, vote.task, vote.id) for vote in votes if not getattr(vote, by)]
     return size, counts, rejects
 
 
-def as_mapping(reject: Reject) -> Mapping[str, Any]:
-    """Return an answer that does not count as plain values."""
+def as_mapping(reject: Reject, id: IdColumns = ID) -> Mapping[str, Any]:
+    """Return an answer that does not count as plain values; ``id`` has the columns of ids."""
     return {
         "task": reject.task,
-        "id": reject.id,
+        **DeliveredIds(id).values(reject.id),
         "label": reject.label,
         "reason": reject.reason,
     }

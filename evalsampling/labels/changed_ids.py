@@ -7,10 +7,12 @@ is one or a thousand, ``1 000`` and ``1'000`` are a thousand, ``1,50`` is one an
 """
 
 import decimal
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from evalsampling.labels.vote import Pair, Vote
+from evalsampling.pool.row_ids import parts_of, text_of
 
 DIGITS = 15
 """Digits that a spreadsheet keeps of a number."""
@@ -52,34 +54,39 @@ BY_TASK = "deliver by task name"
 class Lookalikes:
     """Rows that were drawn, by the names that a program which reads numbers may make of theirs."""
 
-    def __init__(self, drawn: Iterable[Name], votes: Sequence[Vote]) -> None:
+    def __init__(
+        self, drawn: Iterable[Name], votes: Sequence[Vote], of_parts: bool = False
+    ) -> None:
         """Index the rows that were drawn, and see whether a delivery kept its ids unchanged.
 
         Args:
             drawn: ids or pairs of all rows that were drawn.
             votes: votes of one delivery. Ids in it that such a program would have changed show
                 that none has.
+            of_parts: whether an id is made of several columns.
         """
+        self._of_parts = of_parts
         self._alike: dict[Name, list[Name]] = {}
         self._shortened: dict[Name, list[Name]] = {}
         names = set()
         for name in drawn:
             names.add(name)
-            spellings = {*_spelled(name, _as_read)}
+            spellings = {*self._spelled(name, _as_read)}
             for spelling in spellings:
                 self._alike.setdefault(spelling, []).append(name)
-            for shortened in {*_spelled(name, _as_kept)} - spellings:
+            for shortened in {*self._spelled(name, _as_kept)} - spellings:
                 self._shortened.setdefault(shortened, []).append(name)
         self._has_text = self._has_digits = False
         for vote in votes:
             given = name_of(vote)
             if vote.task is not None or given is None or given not in names:
                 continue
-            if any(map(_has_more_digits, _texts(given))):
+            texts = self._texts(given)
+            if any(map(_has_more_digits, texts)):
                 self._has_digits = True
                 self._has_text |= not vote.has_number
             elif not vote.has_number:
-                self._has_text |= any(map(_is_untouched, _texts(given)))
+                self._has_text |= any(map(_is_untouched, texts))
 
     def other(self, name: Name, has_number: bool) -> Name | None:
         """Return another drawn row that a delivered name may mean, None if there is none.
@@ -91,9 +98,25 @@ class Lookalikes:
         if self._has_text and not has_number:
             return None
         indexes = [self._alike] if self._has_digits else [self._alike, self._shortened]
-        spellings = [*_spelled(name, _as_read)]
+        spellings = [*self._spelled(name, _as_read)]
         others = (other for index in indexes for text in spellings for other in index.get(text, ()))
         return next((other for other in others if other != name), None)
+
+    def _texts(self, name: Name) -> Sequence[str]:
+        """Return the texts of a name that a program may change: each column of an id its own."""
+        if not isinstance(name, str):
+            return [id for _, id in name]
+        return [*map(str, parts_of(name))] if self._of_parts else [name]
+
+    def _spelled(self, name: Name, spell: Callable[[str], Sequence[str]]) -> Iterator[Name]:
+        """Yield a name in each combination of the spellings of its texts."""
+        for texts in itertools.product(*map(spell, self._texts(name))):
+            if isinstance(name, str):
+                yield text_of(texts) if self._of_parts else texts[0]
+            else:
+                sources = (source for source, _ in name)
+                lesser, greater = sorted(zip(sources, texts, strict=True))
+                yield lesser, greater
 
 
 def name_of(vote: Vote) -> Name | None:
@@ -168,19 +191,3 @@ def _is_untouched(text: str) -> bool:
 def _has_more_digits(text: str) -> bool:
     """Tell whether a text is a whole number with more digits than a spreadsheet keeps."""
     return text.isascii() and text.isdecimal() and len(text.strip("0")) > DIGITS
-
-
-def _texts(name: Name) -> Sequence[str]:
-    return [name] if isinstance(name, str) else [id for _, id in name]
-
-
-def _spelled(name: Name, spell: Callable[[str], Sequence[str]]) -> Iterator[Name]:
-    """Yield a name in each combination of the spellings of its ids."""
-    if isinstance(name, str):
-        yield from spell(name)
-        return
-    (first_source, first_id), (second_source, second_id) = name
-    for left in spell(first_id):
-        for right in spell(second_id):
-            lesser, greater = sorted([(first_source, left), (second_source, right)])
-            yield lesser, greater

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK
@@ -22,6 +23,7 @@ from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
@@ -243,8 +245,10 @@ def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> list[
     return texts
 
 
-def _id(row: dict[str, Any], place: int, own: str) -> str:
-    """Return the id of a gold row: from the pool's column of ids, else ``id``, else its place."""
+def _id(row: dict[str, Any], place: int, own: IdColumns) -> str:
+    """Return the id of a gold row: from the pool's columns of ids, else ``id``, else its place."""
+    if not isinstance(own, str):
+        return DeliveredIds(own).text(row) or f"gold {place}"
     given = (row[name] for name in (own, ID) if row.get(name) not in (None, ""))
     return str(next(given, f"gold {place}"))
 

@@ -12,6 +12,8 @@ from evalsampling.label_spaces.spellings import beginning_with
 from evalsampling.labels.splink import SCORE
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
+from evalsampling.pool.row_ids import parts_of
+from evalsampling.spec.id_columns import IdColumns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Continuations:
         ids: ids of the rows that were drawn.
         pairs: pairs of records that were drawn.
         annotators: names of annotators in this delivery and earlier ones.
+        id: columns of the ids.
     """
 
     space: LabelSpace
@@ -31,6 +34,7 @@ class Continuations:
     ids: Collection[str]
     pairs: Collection[Pair]
     annotators: Collection[str]
+    id: IdColumns = "id"
 
     def problem(self, vote: Vote) -> str:
         """Return why a vote may be of a truncated delivery, empty if it cannot be.
@@ -58,8 +62,12 @@ class Continuations:
             return f"{vote.score:g}", "another number"
         if column == "task" and vote.task is not None:
             return _with_longer(vote.task, self.tasks)
-        if column == "id" and vote.id is not None and vote.task is None:
-            return _with_longer(vote.id, self.ids)
+        if vote.id is not None and vote.task is None:
+            by_id = vote.pair is None or not self.pairs
+            if by_id and isinstance(self.id, tuple) and column in self.id:
+                return _with_longer(*self._of_part(self.id.index(column), vote.id))
+            if column == "id" and isinstance(self.id, str):
+                return _with_longer(vote.id, self.ids)
         if column in ("unique_id_l", "unique_id_r") and vote.pair is not None and not vote.task:
             records = {id for pair in self.pairs for _, id in pair}
             continued = (_with_longer(id, records) for _, id in vote.pair)
@@ -69,6 +77,11 @@ class Continuations:
         if column == "skipped" and not vote.skipped:
             return "", "'true'"
         return None
+
+    def _of_part(self, place: int, id: str) -> tuple[str, set[str]]:
+        """Return the value of one column of an id, and those of all rows."""
+        part, *others = (str(parts_of(name)[place]) for name in (id, *self.ids))
+        return part, {*others}
 
     def _longer_label(self, label: str) -> tuple[str, str] | None:
         texts = (label, unescaped(label))

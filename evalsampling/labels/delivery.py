@@ -11,6 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vote import Vote
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage.filesystems import read_regular_file
 
 MOST_BYTES = 1 << 28
@@ -42,7 +43,7 @@ class LabelFile:
         cls,
         path: str,
         replace: bool = False,
-        id_column: str = "id",
+        id_columns: IdColumns = "id",
         follow: bool = True,
         sink: Sink | None = None,
     ) -> "LabelFile":
@@ -51,7 +52,7 @@ class LabelFile:
         Args:
             path: path or URL of the file.
             replace: whether its labels replace earlier ones.
-            id_column: name of the pool's column of ids.
+            id_columns: the pool's columns of ids.
             follow: whether the path may be a symbolic link.
             sink: a sink of another package, which reads files with its endings itself.
 
@@ -62,7 +63,7 @@ class LabelFile:
             raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
         content = read_regular_file(path, MOST_BYTES, follow)
         digest = hashlib.sha256(content).hexdigest()
-        votes = read_votes(path, content, id_column, sink)
+        votes = read_votes(path, content, id_columns, sink)
         return cls(path, replace, len(content), digest, votes, content)
 
     @property

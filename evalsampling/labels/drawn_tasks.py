@@ -12,6 +12,7 @@ from evalsampling.labels.sinks import reader_of, sink_of
 from evalsampling.labels.tally import EACH, Subjects, Tally
 from evalsampling.labels.tasks import task_key, task_name
 from evalsampling.labels.votes import Register, check_votes
+from evalsampling.pool.row_ids import as_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
@@ -52,7 +53,7 @@ class DrawnTasks:
         """
         register, sink = self._register(), reader_of(self.spec)
         for path in paths:
-            file = LabelFile.read(path, id_column=self.spec.pool.id, sink=sink)
+            file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink)
             taken, rejects = check_votes(file.votes, register)
             for reject in rejects[:1]:
                 raise InputError(f"{path}: line {reject.line}: {reject.reason}")
@@ -61,7 +62,8 @@ class DrawnTasks:
         return {task: int(register.labels[task]) for task in decided}
 
     def _register(self) -> Register:
-        names, ids, labels = self.names, [str(id) for id in self.ids], self.spec.labels
+        columns, labels = self.spec.pool.id, self.spec.labels
+        names, ids = self.names, [as_text(id, columns) for id in self.ids]
         questions_of_id: dict[str, list[int]] = {}
         for question, id in enumerate(ids):
             questions_of_id.setdefault(id, []).append(question)
@@ -74,4 +76,5 @@ class DrawnTasks:
             labels=np.full(len(ids), NO_LABEL, dtype=np.int64),
             space=labels.space,
             tally=Tally(Subjects(len(ids), votes=labels.votes), rule=rule),
+            id=columns,
         )

@@ -17,32 +17,32 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
+from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import LONG_TABLE, field_text, in_unicode, is_number
 from evalsampling.labels.vote import Vote as Vote
+from evalsampling.labels.vote import field_text, in_unicode, is_number, long_table
 from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.parquet_process import read_facts
-
-_ID = "id"
+from evalsampling.spec.id_columns import IdColumns, columns_of
 
 
 def read_votes(
-    path: str, content: bytes, id_column: str = _ID, sink: Sink | None = None
+    path: str, content: bytes, id_columns: IdColumns = ID, sink: Sink | None = None
 ) -> list[Vote]:
     """Return the votes of a delivery; the extension of its name says its format.
 
-    Required columns are ``task`` or ``id`` (or the pool's name of it) and ``label``; optional ones
-    ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink have
-    columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground Truth,
-    ``.xlsx`` a workbook.
+    Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional
+    ones ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink
+    have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
+    Truth, ``.xlsx`` a workbook.
 
     Args:
         path: path of the file; its name is in messages.
         content: content of the file.
-        id_column: name of the pool's column of ids.
+        id_columns: the pool's columns of ids.
         sink: a sink of another package, which reads files with its endings itself.
 
     Raises:
@@ -55,7 +55,7 @@ def read_votes(
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(endings(sink))}")
     try:
-        own = _ID if id_column in _COLUMNS else id_column
+        own = DeliveredIds(ID if id_columns in _COLUMNS else id_columns)
         votes = list(map(in_unicode, itertools.islice(reader(path, content, own), MOST_ROWS + 1)))
     except InputError:
         raise
@@ -73,7 +73,7 @@ def endings(sink: Sink | None) -> tuple[str, ...]:
     return (*_READERS, *(() if sink is None else sink.endings))
 
 
-def _read_by(sink: Sink, path: str, content: bytes, own: str) -> Iterator[Vote]:
+def _read_by(sink: Sink, path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
     yield from sink.read(path, content)
 
 
@@ -106,13 +106,13 @@ class _Lines:
         self.begin, self._record_length = self._lines_read + 1, 0
 
 
-def _read_csv(path: str, content: bytes, own: str) -> Iterator[Vote]:
+def _read_csv(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
     lines = _Lines(path, content, newline="")
     rows = _cells(path, lines, delimiter_of(content[:_HEADER_BYTES]))
     _, header = next(rows, (1, None))
     if header is None:
         raise InputError(f"{path}: the file is empty")
-    is_long_table = tuple(header) == LONG_TABLE
+    is_long_table = header == long_table(own.names)
     header, read_row = _table(path, header, own)
     is_ended = content.endswith((b"\n", b"\r"))
     following = next(rows, None)
@@ -159,11 +159,11 @@ def allow_long_cells() -> None:
     csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARACTERS))
 
 
-def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
+def _read_xlsx(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
     rows = workbook.read_rows(path, content)
     names = [str(name) if name is not None else "" for name in next(rows, [])]
     header, read_row = _table(path, names, own)
-    exact = [name for name in EXACT if name in header]
+    exact = [name for name in dict.fromkeys([*EXACT, *own.names]) if name in header]
     for line, row in enumerate(rows, start=2):
         values = {name: value for name, value in zip(header, row, strict=False) if name}
         for name in exact:
@@ -178,7 +178,7 @@ def _read_xlsx(path: str, content: bytes, own: str) -> Iterator[Vote]:
 
 
 def _table(
-    path: str, header: list[str], own: str
+    path: str, header: list[str], own: DeliveredIds
 ) -> tuple[list[str], Callable[[int, Mapping[str, Any]], Vote]]:
     """Return the names of a table's columns, that of ids being ``id``, and the reader of its rows.
 
@@ -186,14 +186,14 @@ def _table(
         InputError: if a column is missing, or two have the same name.
     """
     is_splink = splink.is_table(header)
-    if _ID not in header:
-        header = [_ID if name == own else name for name in header]
-    _check_columns(path, header, is_splink)
-    return header, splink.read_row if is_splink else vote_of
+    header = own.renamed(header)
+    _check_columns(path, header, is_splink, own)
+    read = splink.read_row if is_splink else vote_of
+    return header, functools.partial(own.vote, read)
 
 
 def _read_jsonl(
-    path: str, content: bytes, own: str = _ID, is_manifest: bool = False
+    path: str, content: bytes, own: DeliveredIds, is_manifest: bool = False
 ) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
     hook = functools.partial(_Object, own=own)
@@ -209,8 +209,9 @@ def _read_jsonl(
             raise InputError(f"{path}: line {line}: not JSON: {error}") from error
         if not isinstance(row, _Object):
             raise InputError(f"{path}: line {line}: not a JSON object")
-        if own in row and own not in row.twice and _ID not in row:
-            row[_ID] = row.pop(own)
+        single = own.columns if isinstance(own.columns, str) else ID
+        if single in row and single not in row.twice and ID not in row:
+            row[ID] = row.pop(single)
         if row.twice:
             once = {name: value for name, value in row.items() if name not in row.twice}
             yield _rejected(line, once, f"{row.twice[0]!r} is there twice")
@@ -219,13 +220,13 @@ def _read_jsonl(
             labelled = True
             yield ground_truth.read_line(line, row)
             continue
-        if not ("task" in row or "id" in row):
-            yield _rejected(line, row, "neither task nor id is given")
+        if not ("task" in row or own.are_in(row)):
+            yield _rejected(line, row, f"neither task nor {own.words} is given")
             continue
         labelled |= "label" in row or any(map(is_flag, row))
         if len(names) < _NAMES_LISTED:
             names.update(dict.fromkeys(row))
-        vote = vote_of(line, _of_json(path, row))
+        vote = own.vote(vote_of, line, _of_json(path, row, own))
         unlabelled = unlabelled or (0 if vote.skipped or vote.problem else line)
         yield vote
     if unlabelled and not labelled:
@@ -240,12 +241,12 @@ class _Object(dict[str, Any]):
         twice: keys that we read and that occur more than once.
     """
 
-    def __init__(self, pairs: list[tuple[str, Any]], own: str) -> None:
-        """Take the pairs of key and value; ``own`` is the pool's name of the column of ids."""
+    def __init__(self, pairs: list[tuple[str, Any]], own: DeliveredIds) -> None:
+        """Take the pairs of key and value, and the columns of ids."""
         super().__init__(pairs)
         repeating = pairs if len(pairs) > len(self) else []
-        own = _ID if _ID in self else own
-        names = [name for name, _ in repeating if name == own or _is_ours(name)]
+        ids = own.names if ID in self else columns_of(own.columns)
+        names = [name for name, _ in repeating if name in ids or _is_ours(name)]
         self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
 
 
@@ -253,15 +254,15 @@ def _is_ours(name: str) -> bool:
     return name in _COLUMNS[:-1] or is_flag(name) or name.endswith(ground_truth.METADATA)
 
 
-def _of_json(path: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def _of_json(path: str, row: Mapping[str, Any], own: DeliveredIds) -> dict[str, Any]:
     """Return the columns of an object that we read, with decimal numbers as floats or integers."""
-    names = [*_COLUMNS, *filter(is_flag, row)]
+    names = [*_COLUMNS, *own.names, *filter(is_flag, row)]
     fields = {name: row[name] for name in names if name in row}
     for name, value in fields.items():
         if not isinstance(value, decimal.Decimal):
             continue
         below = -_WHOLE_BELOW < value < _WHOLE_BELOW
-        if name in EXACT and not below:
+        if name in (*EXACT, *own.names) and not below:
             raise inexact(path, name, f"{value:.17g}", _WHOLE_BELOW)
         is_whole = below and value == value.to_integral_value()
         fields[name] = int(value) if is_whole else _fraction(value)
@@ -274,26 +275,26 @@ def _fraction(value: decimal.Decimal) -> float | str:
     return str(value) if number.is_integer() else number
 
 
-def _read_parquet(path: str, content: bytes, own: str) -> Iterator[Vote]:
+def _read_parquet(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
     facts = read_facts(content)
     schema = facts["schema"]
     columns = schema.names
     is_splink = splink.is_table(columns)
-    own = _ID if _ID in columns else own
-    _check_columns(path, [_ID if name == own else name for name in columns], is_splink)
+    _check_columns(path, own.renamed(columns), is_splink, own)
+    ids = own.names if ID in columns else columns_of(own.columns)
     names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
     if "comment" in columns and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
-    names = (*names, own, *filter(is_flag, columns))
-    for line, row in enumerate(read_columns(path, content, facts, names, own), start=1):
-        yield (splink.read_row if is_splink else vote_of)(line, row)
+    names = (*names, *ids, *filter(is_flag, columns))
+    for line, row in enumerate(read_columns(path, content, facts, names, ids), start=1):
+        yield own.vote(splink.read_row if is_splink else vote_of, line, row)
 
 
-def _read_export(path: str, content: bytes, own: str) -> Iterator[Vote]:
+def _read_export(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
     return label_studio.read_export(path, content)
 
 
-_READERS: Mapping[str, Callable[[str, bytes, str], Iterator[Vote]]] = {
+_READERS: Mapping[str, Callable[[str, bytes, DeliveredIds], Iterator[Vote]]] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
@@ -319,8 +320,9 @@ _NAMES_LISTED = 20
 """Most names of fields in the message that none is called ``label``."""
 
 
-def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
-    for name in splink.COLUMNS if is_splink else (*_COLUMNS[:-1], *filter(is_flag, columns)):
+def _check_columns(path: str, columns: list[str], is_splink: bool, own: DeliveredIds) -> None:
+    ours = splink.COLUMNS if is_splink else (*_COLUMNS[:-1], *filter(is_flag, columns))
+    for name in (*ours, *own.names):
         if columns.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
     if is_splink:
@@ -329,8 +331,9 @@ def _check_columns(path: str, columns: list[str], is_splink: bool) -> None:
     listed = ", ".join(map(repr, columns))
     if {name.strip().lower() for name in columns} > {"label"} and "label" not in columns:
         listed += " (names are compared exactly)"
-    if "task" not in columns and "id" not in columns:
-        raise InputError(f"{path}: column 'task' (or 'id') is missing; there are: {listed}")
+    if "task" not in columns and not own.are_in(columns):
+        ids = " and ".join(map(repr, own.names))
+        raise InputError(f"{path}: column 'task' (or {ids}) is missing; there are: {listed}")
     if "label" not in columns and not any(map(is_flag, columns)):
         raise InputError(f"{path}: column 'label' is missing; there are: {listed}")
 

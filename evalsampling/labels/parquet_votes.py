@@ -27,7 +27,7 @@ _WHOLE_BELOW = {pa.float16(): 1 << 11, pa.float32(): 1 << 24, pa.float64(): 1 <<
 
 
 def read_columns(
-    path: str, content: bytes, facts: Mapping[str, Any], names: Sequence[str], id_column: str
+    path: str, content: bytes, facts: Mapping[str, Any], names: Sequence[str], ids: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file as dictionaries of some of its columns.
 
@@ -38,7 +38,7 @@ def read_columns(
         content: content of the file.
         facts: what `read_facts` says of it.
         names: names of the columns to read; those that the file lacks are left out.
-        id_column: the column of ids, which is called ``id`` in the rows.
+        ids: the columns of ids; a single one is called ``id`` in the rows.
 
     Raises:
         InputError: if the file is too large decoded, a column has a type that is no single value
@@ -55,8 +55,8 @@ def read_columns(
         text += sum(map(_text_bytes, batch.columns))
         if text > MOST_BYTES:
             raise _too_much_text(path)
-        values = [_values(path, name, batch.column(name), id_column) for name in columns_read]
-        keys = ["id" if name == id_column else name for name in columns_read]
+        values = [_values(path, name, batch.column(name), ids) for name in columns_read]
+        keys = ["id" if [name] == [*ids] else name for name in columns_read]
         for row in zip(*values, strict=True):
             yield dict(zip(keys, row, strict=True))
 
@@ -107,16 +107,16 @@ def _text_bytes(column: pa.Array) -> int:
     return int(length[codes].sum())
 
 
-def _values(path: str, name: str, column: pa.Array, id_column: str) -> list[Any]:
+def _values(path: str, name: str, column: pa.Array, ids: Sequence[str]) -> list[Any]:
     """Return the values of a column as Python's."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         # Only entries of the dictionary that rows refer to: their text has been counted.
         encoded = pc.dictionary_encode(column.indices)
-        entries = _values(path, name, column.dictionary.take(encoded.dictionary), id_column)
+        entries = _values(path, name, column.dictionary.take(encoded.dictionary), ids)
         return [None if code is None else entries[code] for code in encoded.indices.to_pylist()]
     if pa.types.is_floating(kind):
-        if name in (*EXACT, id_column):
+        if name in (*EXACT, *ids):
             _check_floats(path, name, column)
     elif name == "label" and pa.types.is_list(kind):
         return list(column.to_pylist())

@@ -16,7 +16,9 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, is_number
-from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.pool.row_ids import as_columns
+from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sink import RecordColumns, SinkSpec
 
 SCORE = "clerical_match_score"
@@ -91,13 +93,24 @@ Record = tuple[str, str]
 """Data set and id of a record."""
 
 
-def records_of(batch: pa.Table, records: RecordColumns) -> list[tuple[Record, Record] | None]:
-    """Return the left and the right record of each task of a batch, None without its payload."""
+def records_of(
+    batch: pa.Table, records: RecordColumns, id: IdColumns
+) -> list[tuple[Record, Record] | None]:
+    """Return the left and the right record of each task of a batch, None where neither is known.
+
+    Args:
+        batch: tasks with their payload, which may have been erased.
+        records: columns of the records.
+        id: columns of the ids, from which they are taken if they are among these.
+    """
+    of_ids = {} if isinstance(id, str) else as_columns(batch[ID], id)
     names = (records.left_source, records.left, records.right_source, records.right)
     columns: list[list[str | None]] = []
     for name in names:
         stored = None if name is None else PAYLOAD_PREFIX + name
-        if stored is not None and stored in batch.column_names:
+        if name in of_ids:
+            columns.append([field_text(value) for value in of_ids[name].to_pylist()])
+        elif stored is not None and stored in batch.column_names:
             columns.append([field_text(value) for value in batch[stored].to_pylist()])
         else:
             columns.append([None] * len(batch))
@@ -109,11 +122,11 @@ def records_of(batch: pa.Table, records: RecordColumns) -> list[tuple[Record, Re
     ]
 
 
-def pairs_of(batch: pa.Table, records: RecordColumns) -> list[Pair | None]:
-    """Return the pair of each task of a batch, None without its payload."""
+def pairs_of(batch: pa.Table, records: RecordColumns, id: IdColumns) -> list[Pair | None]:
+    """Return the pair of each task of a batch, None where it is not known: see `records_of`."""
     return [
         None if both is None else make_pair(*both[0], *both[1])
-        for both in records_of(batch, records)
+        for both in records_of(batch, records, id)
     ]
 
 

@@ -2,16 +2,22 @@
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from typing import Any
 
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
 
 
-LONG_TABLE = (
-    "task", "id", "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
-)  # fmt: skip
-"""Columns of the table that `evalsampling votes` writes, a line for each vote."""
+def long_table(ids: Iterable[str]) -> list[str]:
+    """Return the columns of the table that `evalsampling votes` writes, a line for each vote.
+
+    Args:
+        ids: columns that name the row.
+    """
+    return [
+        "task", *ids, "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
+    ]  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,13 +7,15 @@ import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.labels.annotator_names import People
-from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, is_shortened, with_zeros
+from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, Name, is_shortened, with_zeros
 from evalsampling.labels.cut_delivery import Continuations
 from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote, with_values
+from evalsampling.pool.row_ids import parts_of, text_of
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 
 
@@ -36,6 +38,7 @@ class Register:
         withdrawn: number of the round of each task that was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
         folds_names: whether spellings of an annotator's name that look alike are one person.
+        id: columns of the ids.
     """
 
     question_of_task: Mapping[str, int]
@@ -48,6 +51,7 @@ class Register:
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
     folds_names: bool = False
+    id: IdColumns = "id"
 
     @property
     def annotators(self) -> set[str]:
@@ -59,6 +63,16 @@ class Register:
     def votes_so_far(self) -> Tally:
         """The tally of the votes so far, empty if there are none."""
         return self.tally or Tally(Subjects(len(self.labels)))
+
+    def texts(self, id: str) -> Sequence[str]:
+        """Return the values of an id, one for each column."""
+        return [id] if isinstance(self.id, str) else [*map(str, parts_of(id))]
+
+    def unescaped(self, id: str) -> str:
+        """Return an id without the apostrophes of `vendor.escaped`."""
+        if isinstance(self.id, str):
+            return unescaped(id)
+        return text_of([*map(unescaped, self.texts(id))])
 
     def with_votes(
         self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
@@ -132,7 +146,8 @@ def check_votes(
         people = People(register.annotators)
         votes = [with_values(vote, annotator=people.spelled(vote.annotator)) for vote in votes]
     by_name = any(vote.task is None for vote in votes)
-    drawn = Lookalikes([*register.questions_of_id, *register.pairs] if by_name else [], votes)
+    named: list[Name] = [*register.questions_of_id, *register.pairs] if by_name else []
+    drawn = Lookalikes(named, votes, isinstance(register.id, tuple))
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []
     labels = {
@@ -180,6 +195,7 @@ def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
         ids=register.questions_of_id,
         pairs=register.pairs,
         annotators=names | register.annotators,
+        id=register.id,
     )
 
 
@@ -282,10 +298,10 @@ def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None
         if question is None:
             return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
         id = register.ids[question]
-        if vote.id is not None and id not in (vote.id, unescaped(vote.id)):
+        if vote.id is not None and id not in (vote.id, register.unescaped(vote.id)):
             return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
         return question, ""
-    if vote.pair is not None:
+    if vote.pair is not None and (register.pairs or vote.id is None):
         return _find_pair(vote.pair, vote.has_number, register, drawn)
     if vote.id is None:
         return None, "neither task nor id is given"
@@ -295,14 +311,14 @@ def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None
 def _find_id(
     given: str, has_number: bool, register: Register, drawn: Lookalikes
 ) -> tuple[int | None, str]:
-    id = given if given in register.questions_of_id else unescaped(given)
+    id = given if given in register.questions_of_id else register.unescaped(given)
     questions, other = register.questions_of_id.get(id, ()), drawn.other(id, has_number)
     if not questions and isinstance(other, str):
         changed = "is it {!r}, changed by a program that reads numbers?"
         hint = "did {!r} lose its leading zeros?" if with_zeros(id, other) else changed
         advice = f"ids are compared as text, {hint.format(other)} {BY_TASK}"
         return None, f"unknown id {given!r}: {advice}"
-    if not questions and is_shortened(id):
+    if not questions and any(map(is_shortened, register.texts(id))):
         return None, f"unknown id {given!r}: of a number a spreadsheet keeps 15 digits; {BY_TASK}"
     if not questions:
         return None, f"unknown id {given!r}"

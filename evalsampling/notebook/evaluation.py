@@ -56,7 +56,7 @@ class Evaluation:
         cls,
         frame: Frame,
         *,
-        id: str | None = None,
+        id: str | list[str] | None = None,
         score: str | None = None,
         prediction: Any = None,
         probability: Any = None,
@@ -65,10 +65,12 @@ class Evaluation:
         """Return a new evaluation of a pool held in a table.
 
         Args:
-            frame: a DataFrame of pandas, polars or another library, an Arrow table, or a mapping
-                from names to columns. Only columns that are named are read.
-            id: column that names the rows; by default ``id``, where there is none the index of a
-                DataFrame that has one, else the rows' numbers.
+            frame: a DataFrame of pandas, polars or another library, an Arrow table, a relation of
+                DuckDB, which is run once and needs an id, or a mapping from names to columns. Only
+                columns that are named are read.
+            id: column that names the rows, or a list of columns that do so together; by default
+                ``id``, where there is none the index of a DataFrame that has one, else the rows'
+                numbers.
             score: column that drives the strata; by default ``score``. Without it a column for each
                 class in ``probability`` does: strata are cut from all of these by a k-d tree.
             prediction: column of the classes predicted, or ``{"threshold": x}``; by default
@@ -98,7 +100,7 @@ class Evaluation:
         score: Column | None,
         prediction: Column | None,
         *,
-        id: Column | None = None,
+        id: Column | Frame | None = None,
         probability: Column | None = None,
         columns: Frame | None = None,
         **spec: Any,
@@ -113,8 +115,8 @@ class Evaluation:
                 ``pool`` names.
             prediction: shape (n,): classes predicted, or with ``labels.multilabel`` lists of labels
                 or shape (n, labels), 0 and 1; None likewise.
-            id: shape (n,), integers or strings, no two alike; if not given, the index of a Series
-                that has one, else row numbers.
+            id: shape (n,), integers or strings, no two alike, or a table whose columns are the id
+                together; if not given, the index of a Series that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
                 by default the score if all scores lie in [0, 1], else expit(score). The columns of
                 a table are found by the names of the classes, if it has them.
@@ -186,6 +188,7 @@ class Evaluation:
     def sample(self, new_rows: int) -> "Ids":
         """Draw one round and return the ids of its new rows.
 
+        Where several columns are the id, the array has a field for each: ``ids["unique_id_l"]``.
         A stochastic oracle is to answer for each entry, also for a row that is there again. Of a
         workspace with an open round, the rows of that round that have no answer yet. Threads take
         turns, and a call that is interrupted leaves no round in memory.
@@ -231,9 +234,9 @@ class Evaluation:
         the ``id`` that is given beside it. Others are in the order of the ids.
 
         Args:
-            id: shape (n,): ids that `sample` returned. Or all at once: a table with the id column
-                and ``label``, a Series of labels whose index are the ids, or a mapping from ids to
-                labels.
+            id: shape (n,): ids that `sample` returned; of several columns also a table of them or
+                tuples. Or all at once: a table with the id columns and ``label``, a Series of
+                labels whose index are the ids, or a mapping from ids to labels.
             label: shape (n,): classes, of any type; with ``labels.multilabel`` lists of labels, or
                 shape (n, labels), 0 and 1; of queries a list of the grades of all their `items`.
             replace: whether these take the place of other labels that rows have already.

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.answers import questions_of
+from evalsampling.evaluation.answers import questions_of, shown_ids
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.notebook.saving import save
 from evalsampling.notebook.turns import Turns
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
+from evalsampling.pool.stored_columns import ID
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -52,7 +53,8 @@ class MemoryState:
                 before = self.analysis
                 drawn = self._with_round(new_rows)
                 new = slice(len(before.history), None)
-                ids = self.pool.ids(drawn.history.cell[new], drawn.history.rank[new])
+                rows = self.pool.stored(drawn.history.cell[new], drawn.history.rank[new])
+                ids = shown_ids(rows[ID], self.pool.spec.pool.id)
                 self.analysis = drawn
                 return ids
         except BaseException:  # An interrupt too: nobody was given the rows.

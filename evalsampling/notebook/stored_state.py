@@ -13,6 +13,7 @@ from evalsampling.commands.deliveries import take
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
+from evalsampling.evaluation.answers import shown_ids
 from evalsampling.notebook.saving import delivery
 from evalsampling.notebook.turns import Turns
 from evalsampling.pool.frames import Ids
@@ -72,7 +73,7 @@ class StoredState:
                 if question - 1 not in self.snapshot.answered
             ]
             ids = self._ids().take(pa.array(waiting, pa.int64()))
-            return ids.to_numpy(zero_copy_only=False)
+            return shown_ids(ids, self.pool.spec.pool.id)
 
     def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
         """Refuse: a round that is in no file would be lost."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,11 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable, is_text, plain
 from evalsampling.pool.files import error_of_reading
+from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.rendering import rendered
+from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import WorkItem
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.storage.filesystems import one_line
 
@@ -80,6 +83,10 @@ class PoolBatch:
         untyped = self.item is not None and self.item.untyped
         return untyped and pa.types.is_string(column.type)
 
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column of a name, or a field of one."""
+        return column_of(self.rows, name) is not None
+
     def any_column(self, name: str) -> pa.Array:
         """Return a column as plain values, nulls included; a dictionary is decoded.
 
@@ -97,11 +104,11 @@ class PoolBatch:
         return self.error(name, int(rows[first]), "text that is not UTF-8")
 
     def _stored(self, name: str) -> pa.Array:
-        index = self.rows.schema.get_field_index(name)
-        if index < 0:
-            names = ", ".join(self.rows.schema.names)
-            raise self._error(f"column {name!r} is missing; there are: {names}")
-        column = self.rows.column(index)
+        column = column_of(self.rows, name)
+        if column is None:
+            schema = self.rows.schema
+            names = there_are(name, schema.names, nested_fields(schema).names)
+            raise self._error(f"column {name!r} is missing; {names}")
         # Views know few functions of Arrow's.
         views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         return column.cast(views.get(column.type, column.type))
@@ -187,16 +194,29 @@ class PoolBatch:
             shown = reprlib.repr(text[row].as_py())
             raise self.error(name, row, f"must be {what}, got {shown}") from error
 
-    def ids(self, name: str) -> pa.Array:
-        """Return the id column, checked to be integers or strings without nulls.
+    def ids(self, name: IdColumns) -> pa.Array:
+        """Return the ids, checked to be integers or strings without nulls.
+
+        Args:
+            name: of their column; of several, ids are text as `row_ids.joined` makes it.
 
         Raises:
             InputError: for any other type, or a null.
         """
+        if not isinstance(name, str):
+            return joined([self.ids(column) for column in name])
         column = self.column(name)
         if pa.types.is_integer(column.type) or is_text(column.type):
             return column
         raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+
+    def id_texts(self, names: Sequence[str]) -> pa.Array:
+        """Return ids of several columns as if all of these were text, as a file without types has.
+
+        Raises:
+            InputError: as `ids` says.
+        """
+        return joined([self.ids(name).cast(pa.large_string()) for name in names])
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:

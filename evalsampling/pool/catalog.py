@@ -15,6 +15,7 @@ from evalsampling.pool.files import StoredFile, changed_while_read
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of, inspect
 from evalsampling.pool.layout import Layout, PlannedFile
+from evalsampling.pool.nested import there_are
 from evalsampling.pool.source import check_same, keeps_nothing, planned_files
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec import EvaluationSpec
@@ -197,7 +198,14 @@ def _common_schema(
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
         names = list(dict.fromkeys(name for file in wide for name in file.contents.schema.names))
-    return pa.schema([(name, _common_type(name, files, spec)) for name in names])
+    return pa.schema([_common_field(name, files, spec) for name in names])
+
+
+def _common_field(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Field:
+    """Return a column with its type, or what column it is a field of."""
+    nested = (file.contents.with_field(name) for file in files if "." in name)
+    own = next((schema.field(name) for schema in nested if name in schema.names), None)
+    return pa.field(name, _common_type(name, files, spec), metadata=own and own.metadata)
 
 
 def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.DataType:
@@ -205,15 +213,15 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
     numbers = number_columns(spec)
     inferred = format_of(files[0].stored.path).inferred
     common, first = pa.null(), files[0].stored.path
-    anywhere = any(name in file.contents.schema.names for file in files)
+    anywhere = any(name in file.contents.with_field(name).names for file in files)
     for file in files:
-        schema, path = file.contents.schema, file.stored.path
+        schema, path = file.contents.with_field(name), file.stored.path
         if name not in schema.names:
             if inferred and anywhere:
                 continue
-            names = ", ".join(schema.names)
+            names = there_are(name, schema.names, file.contents.fields.names)
             hint = missing_column(name, spec)
-            raise InputError(f"{path}: column {name!r} is missing; there are: {names}{hint}")
+            raise InputError(f"{path}: column {name!r} is missing; {names}{hint}")
         if schema.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
         own = schema.field(name).type

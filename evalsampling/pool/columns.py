@@ -13,6 +13,7 @@ from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
 from evalsampling.stats.arrays import FloatArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
@@ -216,7 +217,7 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
         payload: whether those shown to annotators are among them.
     """
     pool = spec.pool
-    named: list[Any] = [pool.id, pool.score, *_columns(pool.probability)]
+    named: list[Any] = [*columns_of(pool.id), pool.score, *_columns(pool.probability)]
     if pool.lists is not None:
         named.append(pool.lists.items)
     for system in pool.systems:

@@ -16,6 +16,7 @@ import pyarrow.interchange
 
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_list
+from evalsampling.pool.nested import column_of, nested_fields, there_are
 
 
 class Column(Protocol):
@@ -45,6 +46,11 @@ _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary
 def has_index(values: Any) -> bool:
     """Tell whether rows have names, by which they may stand in another order: as in pandas."""
     return hasattr(values, "reindex") and hasattr(values, "index")
+
+
+def is_table(values: Any) -> bool:
+    """Tell whether values are columns under names, not those of a single column."""
+    return isinstance(values, Mapping) or hasattr(values, "columns")
 
 
 def index_of(values: Any) -> list[Any] | None:
@@ -116,11 +122,13 @@ class Table:
         source: what holds the columns: anything with ``[name]``.
         names: of the columns, in order.
         rows: how many there are, None if no column is there to tell.
+        ordered: whether rows keep their places: those of a query may come in any order.
     """
 
     source: Any
     names: tuple[str, ...]
     rows: int | None
+    ordered: bool = True
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":
@@ -133,6 +141,7 @@ class Table:
         Raises:
             InputError: if it is no table, or a column is there twice.
         """
+        ordered = not hasattr(frame, "sql_query")
         if isinstance(frame, Mapping):
             names: Iterable[Any] = frame.keys()
             rows = next((len(values) for values in frame.values()), None)
@@ -145,7 +154,7 @@ class Table:
         for column in named:
             if named.count(column) > 1:
                 raise InputError(f"{name}: column {column!r} is there twice")
-        return cls(frame, named, rows)
+        return cls(frame, named, rows, ordered)
 
     def column(self, name: str) -> Any:
         """Return a column as the table holds it.
@@ -153,10 +162,23 @@ class Table:
         Raises:
             InputError: if there is none of this name.
         """
-        if name not in self.names:
-            names = ", ".join(map(str, self.names))
-            raise InputError(f"column {name!r} is missing; there are: {names}")
-        return self.source[name]
+        if name in self.names:
+            return self.source[name]
+        head = next((h for h in _beginnings(name) if h in self.names), None)
+        column = None if head is None else to_array(self.source[head], head)
+        if column is not None and pa.types.is_struct(column.type):
+            table = pa.table({head: column})
+            inner = column_of(table, name)
+            if inner is not None:
+                return inner.combine_chunks()
+            names = there_are(name, self.names, nested_fields(table.schema).names)
+        else:
+            names = there_are(name, self.names, [])
+        raise InputError(f"column {name!r} is missing; {names}")
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a column of a name, or one that a field of that name may be of."""
+        return name in self.names or any(head in self.names for head in _beginnings(name))
 
     @property
     def index(self) -> list[Any] | None:
@@ -164,15 +186,21 @@ class Table:
         return index_of(self.source)
 
 
+def _beginnings(name: str) -> list[str]:
+    """Return what columns a field may be of: what stands before each of its dots."""
+    text = str(name)  # Other than its annotation says, pandas has names of any type.
+    return [text[:place] for place, letter in enumerate(text) if letter == "."]
+
+
 def _as_table(frame: Any, name: str) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     try:
         if isinstance(frame, pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):
-            return pa.table(frame)
+            return pa.table(frame)  # A query runs now, once: it may not give its rows again.
         if hasattr(frame, "__dataframe__"):
             return pa.interchange.from_dataframe(frame)
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # Each library has errors of its own.
         problem = " ".join(str(error).split())
         raise InputError(f"{name}: cannot be read as a table: {problem}") from error
     raise InputError(

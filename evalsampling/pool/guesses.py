@@ -103,7 +103,7 @@ class Guess:
     """Which columns may have which role in a spec; None where no column looks like it.
 
     Attributes:
-        id: names the rows.
+        id: names the rows; several columns where they do so together, none if nothing does.
         score: higher for positives.
         probability: in [0, 1], of the positive class of two, beside the score.
         prediction: the classes predicted.
@@ -112,7 +112,7 @@ class Guess:
         payload: columns that annotators may want to see.
     """
 
-    id: SampledColumn | None
+    id: tuple[SampledColumn, ...]
     score: SampledColumn | None
     probability: SampledColumn | None
     prediction: SampledColumn | None
@@ -126,8 +126,9 @@ class Guess:
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
         ]
-        id = _best(ids, _IDS) or next(iter(ids), None)
-        rest = [column for column in columns if column is not id and not column.nulls]
+        single = _best(ids, _IDS) or next(iter(ids), None)
+        id = _pair(columns) if single is None else (single,)
+        rest = [column for column in columns if column not in id and not column.nulls]
         numbers = [column for column in rest if column.kind == "number"]
         whole = [column for column in rest if column.kind == "whole"]
         score = _best(numbers, _SCORES) or _best(whole, _SCORES) or next(iter(numbers), None)
@@ -145,7 +146,7 @@ class Guess:
         ]  # fmt: skip
         probability = _best(shares, _PROBABILITIES) if len(classes) == 2 else None
         used = {
-            column.name for column in (id, score, probability, prediction) if column is not None
+            column.name for column in (*id, score, probability, prediction) if column is not None
         }
         others = [column for column in columns if column.name not in used]
         slices = [
@@ -199,6 +200,21 @@ def _in_paths(files: Sequence[PlannedFile]) -> PoolBatch:
         return PoolBatch(pa.record_batch({}))
     together = pa.concat_tables(rows, promote_options="default").combine_chunks()
     return PoolBatch(next(iter(together.to_batches())))
+
+
+def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
+    """Return the columns that name the two records of a pair, as Splink calls them, if they do.
+
+    Ids of records are unique within a data set, so where there are several they are part of it.
+    """
+    named = {column.name: column for column in columns if not column.nulls}
+    records = [named[name] for name in ("unique_id_l", "unique_id_r") if name in named]
+    sources = [named[name] for name in ("source_dataset_l", "source_dataset_r") if name in named]
+    if len(records) < 2:
+        return ()
+    both = len(sources) == 2 and any(source.distinct > 1 for source in sources)
+    left_to_right = zip(sources, records, strict=True) if both else [records]
+    return tuple(column for columns in left_to_right for column in columns)
 
 
 def _looks_like_numbers(texts: pa.Array) -> bool:

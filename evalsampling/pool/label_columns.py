@@ -26,7 +26,7 @@ class LabelColumns(PoolBatch):
 
     def __contains__(self, name: str) -> bool:
         """Tell whether there is a column of a name."""
-        return name in self.rows.schema.names
+        return self.has(name)
 
     def distinct(self, name: str) -> tuple[list[Any], IntArray]:
         """Return the distinct values of a column, and the place among them of each row's."""

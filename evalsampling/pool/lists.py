@@ -143,7 +143,7 @@ def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
     """
     assert spec.pool.lists is not None
     items = spec.pool.lists.items
-    shown = [name for name in spec.pool.lists.payload if name in batch.rows.schema.names]
+    shown = [name for name in spec.pool.lists.payload if batch.has(name)]
     counts = _list_lengths(batch, items) if shown else np.zeros(0, dtype=np.int64)
     for name in shown:
         _check_lengths(batch, name, items, _list_lengths(batch, name), counts)

@@ -8,6 +8,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.nested import path_field, value_in
 from evalsampling.storage.filesystems import one_line
 
 BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
@@ -68,13 +69,25 @@ def _record_batch(
     arrays = {}
     for name in columns:
         for place, row in enumerate(rows):
-            if name not in row:
+            if not _has(row, name):
                 raise InputError(
                     f"{source}: column {name!r} is missing in row {place}; there are: "
                     f"{', '.join(map(str, row)) or 'none'}"
                 )
-        arrays[name] = _column([row[name] for row in rows], f"{source}: column {name!r}")
+        arrays[name] = _column([_value(row, name) for row in rows], f"{source}: column {name!r}")
     return pa.record_batch(arrays)
+
+
+def _has(row: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a row has a value of a name, or an object of which that may be a field."""
+    return name in row or ("." in name and name.partition(".")[0] in row)
+
+
+def _value(row: Mapping[str, Any], name: str) -> Any:
+    """Return a value of a row, or of an object in it by a name with dots; null if it has none."""
+    if name in row or "." not in name:
+        return row[name]
+    return value_in(row, path_field(name.split("."), pa.null()))
 
 
 def _column(values: Sequence[Any], name: str) -> pa.Array:

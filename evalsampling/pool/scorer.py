@@ -15,6 +15,7 @@ from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.nested import column_of
 from evalsampling.pool.splits import PLACE, WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
@@ -96,13 +97,13 @@ def score_item(
                 continue
             result = scorer.score(batch)
             for name in columns:
-                if name not in result.rows.schema.names:
+                if not result.has(name):
                     names = ", ".join(result.rows.schema.names)
                     raise InputError(
                         f"{batch.path}: column {name!r} is missing after scoring; "
                         f"there are: {names}"
                     )
-            rows = result.rows.select(columns)
+            rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
             stored = rows if item.where is None else _with_places(batch, rows)
             if writer is None:
                 writer = pq.ParquetWriter(

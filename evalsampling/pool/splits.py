@@ -39,11 +39,19 @@ class Contents:
         schema: all its columns; dictionaries count as their values.
         splits: in their order.
         warning: what is wrong with the way it was written, if anything is.
+        fields: fields of columns that are structs, or objects, see `nested`.
     """
 
     schema: pa.Schema
     splits: tuple[Split, ...]
     warning: str | None = None
+    fields: pa.Schema = dataclasses.field(default_factory=lambda: pa.schema([]))
+
+    def with_field(self, name: str) -> pa.Schema:
+        """Return the columns, and a field of one of them if that is what a name means."""
+        if name in self.schema.names or name not in self.fields.names:
+            return self.schema
+        return self.schema.append(self.fields.field(name))
 
 
 class Selection(Protocol):

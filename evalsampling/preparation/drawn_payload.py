@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.preparation.local import pool_rows
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import columns_of
 
 
 def read_payload(spec: EvaluationSpec, ids: Sequence[Any]) -> pa.Table:
@@ -28,7 +29,8 @@ def read_payload(spec: EvaluationSpec, ids: Sequence[Any]) -> pa.Table:
     wanted, payload = pa.array(ids), spec.pool.payload
     if not payload:
         return pa.table({ID: wanted})
-    rows = dataclasses.replace(pool_rows(spec), columns=[spec.pool.id, *payload])
+    columns = list(dict.fromkeys([*columns_of(spec.pool.id), *payload]))
+    rows = dataclasses.replace(pool_rows(spec), columns=columns)
     parts = []
     for batch in rows.batches():
         id_column = batch.ids(spec.pool.id)

@@ -23,6 +23,7 @@ from evalsampling.pool.stored_columns import FILE, HASH, ID, ROW
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.reserve import check_unique, repeated_values
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import UInt64Array
 
 _SHARE_BITS = 8
@@ -90,7 +91,7 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
     sought = np.sort(hashes)[:_MOST_SOUGHT]
     first: dict[object, pa.Table] = {}
     for item in sorted(items, key=lambda item: (item.origin, item.first_row)):
-        for batch in read_batches(item, [spec.pool.id]):
+        for batch in read_batches(item, columns_of(spec.pool.id)):
             ids = batch.ids(spec.pool.id)
             keys = hash_ids(ids, spec.seed)
             for row in np.flatnonzero(np.isin(keys, sought)).tolist():
@@ -107,12 +108,12 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
                     check_unique(pa.concat_tables([earlier, place]), spec.pool.id)
 
 
-def check_unique_ids(batches: Iterable[PoolBatch], name: str, seed: int = 0) -> None:
+def check_unique_ids(batches: Iterable[PoolBatch], name: IdColumns, seed: int = 0) -> None:
     """Check that no two rows of batches in memory have the same id.
 
     Args:
         batches: some rows.
-        name: column of the ids.
+        name: columns of the ids.
         seed: of the hashes that they are compared by first.
 
     Raises:

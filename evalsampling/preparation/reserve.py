@@ -21,6 +21,7 @@ from evalsampling.pool.stored_columns import (
     PAYLOAD_PREFIX,
     ROW,
 )
+from evalsampling.spec.id_columns import IdColumns, in_words
 from evalsampling.stats.arrays import UInt64Array
 
 PARTS = 16
@@ -151,12 +152,12 @@ def _sorted(
     return order
 
 
-def check_unique(rows: pa.Table, column: str) -> None:
+def check_unique(rows: pa.Table, column: IdColumns) -> None:
     """Check that no two rows have the same id.
 
     Args:
         rows: columns hash, id, file, row.
-        column: what the pool calls its id.
+        column: what the pool calls its ids.
 
     Raises:
         InputError: naming both places of an id that is there twice.
@@ -170,7 +171,7 @@ def check_unique(rows: pa.Table, column: str) -> None:
             where = "" if first[FILE] == second[FILE] else f" of {first[FILE]}"
             file = f"{second[FILE]}: " if second[FILE] else ""
             raise InputError(
-                f"{file}column {column!r}, row {second[ROW]}: "
+                f"{file}{in_words(column)}, row {second[ROW]}: "
                 f"duplicate id {second[ID]!r}, also in row {first[ROW]}{where}"
             )
 

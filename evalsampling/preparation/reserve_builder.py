@@ -124,7 +124,7 @@ class ReserveBuilder:
         for name, values in cells.slices.items():
             columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
         for name in self._spec.pool.payload:
-            if name in cells.batch.rows.schema.names:
+            if cells.batch.has(name):
                 columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)

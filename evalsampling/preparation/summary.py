@@ -25,6 +25,7 @@ from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
@@ -242,7 +243,9 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     wants, pool = Wanted.from_spec(spec), spec.pool
     if pool.lists is not None:
         cost = [] if pool.cost is None else [pool.cost]
-        return list(dict.fromkeys([pool.id, *list_columns(spec), *pool.lists.payload, *cost]))
+        return list(
+            dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *pool.lists.payload, *cost])
+        )
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
@@ -252,7 +255,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
             named += [system.prediction, *system.by_label.values()]
         named += spec.named_slices
     if wants.hashes:
-        named.append(pool.id)
+        named += columns_of(pool.id)
     if wants.features:
         named += pool.features or label_columns(spec)
     named += [*spec.strata.columns, pool.cost]

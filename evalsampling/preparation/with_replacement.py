@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.row_ids import ids_of
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
@@ -241,7 +242,8 @@ def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
     drawn = pa.concat_tables(rounds, promote_options="permissive")
     if spec.labels.oracle == "stochastic":
         return drawn
-    first = np.unique(drawn[spec.pool.id].to_numpy(zero_copy_only=False), return_index=True)[1]
+    ids = ids_of(drawn, spec.pool.id)
+    first = np.unique(ids.to_numpy(zero_copy_only=False), return_index=True)[1]
     return drawn.take(pa.array(np.sort(first)))
 
 

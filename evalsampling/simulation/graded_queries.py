@@ -50,6 +50,7 @@ class Grades:
             InputError: for anything wrong with the file, naming column and row.
         """
         assert spec.pool.lists is not None
+        assert isinstance(spec.pool.id, str), "queries have one column of ids"
         names = [spec.pool.id, spec.pool.lists.items, GRADE]
         try:
             table = pq.read_table(path).combine_chunks()

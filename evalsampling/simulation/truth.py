@@ -26,6 +26,7 @@ from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_graded
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
@@ -231,16 +232,17 @@ class _Truth:
     """True labels by id: codes, and rates (n, classes) where answers are at random."""
 
     path: Path
+    id: IdColumns
     ids: pa.Array
     codes: IntArray
     rates: FloatArray | None = None
 
     @classmethod
     def read(cls, path: Path, spec: EvaluationSpec) -> "_Truth":
-        name = spec.pool.id
+        id = spec.pool.id
         try:
             if path.suffix.lower() == ".csv":
-                text = {name: pa.string(), "label": pa.string()}
+                text = {name: pa.string() for name in (*columns_of(id), LABEL)}
                 convert = pyarrow.csv.ConvertOptions(column_types=text)
                 table = pyarrow.csv.read_csv(path, convert_options=convert)
             else:
@@ -250,7 +252,7 @@ class _Truth:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        space, columns, ids = spec.labels.space, _TruthColumns.of(batch), _distinct_ids(batch, name)
+        space, columns, ids = spec.labels.space, _TruthColumns.of(batch), _distinct_ids(batch, id)
         if spec.labels.oracle == "stochastic":
             rates = space.true_rates(columns)
             if np.all(rates.max(axis=1) == 1):
@@ -258,9 +260,9 @@ class _Truth:
                     f"{path}: all labels are certain; labels.oracle: stochastic needs rates, "
                     f"in a column for each class ({FLAG}{space.names[0]}) or, of two, in {LABEL}"
                 )
-            return cls(path, ids, rates.argmax(axis=1), rates)
+            return cls(path, id, ids, rates.argmax(axis=1), rates)
         try:
-            return cls(path, ids, space.true_codes(columns))
+            return cls(path, id, ids, space.true_codes(columns))
         except InputError as error:
             if not _holds_rates(columns, space):
                 raise
@@ -270,6 +272,8 @@ class _Truth:
     def places_of(self, batch: PoolBatch, ids: pa.Array) -> IntArray:
         """Return the places of the labels of rows, shape (n,)."""
         labelled = self.ids
+        if not isinstance(self.id, str):
+            ids = batch.id_texts(self.id)
         if labelled.type != ids.type:
             ids, labelled = ids.cast(pa.string()), labelled.cast(pa.string())
         place = pc.index_in(ids, value_set=labelled)
@@ -305,8 +309,8 @@ def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
     return True
 
 
-def _distinct_ids(batch: PoolBatch, name: str) -> pa.Array:
-    """Return the ids of rows, checked to be distinct."""
-    ids = batch.ids(name)
-    check_unique_ids([batch], name)
+def _distinct_ids(batch: PoolBatch, id: IdColumns) -> pa.Array:
+    """Return the ids of rows, checked to be distinct; of several columns all as texts."""
+    ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
+    check_unique_ids([batch], id)
     return ids

@@ -221,7 +221,7 @@ class EvaluationSpec:
             hidden=read_hidden(top.section("hidden")),
             **_stop(top.section("stop")),
             seed=top.integer("seed", 0, least=0),
-            sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids),
+            sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
             workspace=absolute(
                 "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
             ),

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.spec.id_columns import IdColumns, columns_of, read_id
 from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import READ_FROM, Section, absolute
-from evalsampling.spec.sink import EVERY_BATCH, mistaken_ids
+from evalsampling.spec.sink import EVERY_BATCH, check_id_columns, mistaken_ids
 from evalsampling.spec.strata import StrataSpec
 from evalsampling.spec.systems import (
     Probability,
@@ -39,7 +40,8 @@ class PoolSpec:
     Attributes:
         path: absolute path or pattern of its files, of this machine or one of `READ_FROM`; of a
             table its name.
-        id: column that identifies each row: integers or strings, all different.
+        id: column that identifies each row: integers or strings, all different; or columns that do
+            so together, as those of the two records of a pair.
         score: numeric column that drives the strata, finite; None if features do. Where labels are
             numbers a spec names the column `variance` in its place.
         probability: the prior: a column of the probability of the positive class, or a column for
@@ -60,7 +62,7 @@ class PoolSpec:
     """
 
     path: str
-    id: str
+    id: IdColumns
     score: str | None
     probability: Probability
     systems: tuple[SystemSpec, ...]
@@ -90,8 +92,8 @@ class PoolSpec:
     @property
     def mistaken_ids(self) -> Sequence[str]:
         """Payload columns that a delivery would mistake for the ids of its rows."""
-        as_it_is = self.lists is None and self.id not in self.masks
-        return mistaken_ids(self.payload, self.id, as_it_is)
+        as_they_are = set() if self.lists is not None else {*columns_of(self.id)} - {*self.masks}
+        return mistaken_ids(self.payload, self.id, as_they_are)
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec) -> PoolSpec:
@@ -124,7 +126,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
     lists = read_lists(section)
     pool = PoolSpec(
         path=path,
-        id=section.text("id") or "id",
+        id=read_id(section, lists is not None),
         score=None,
         probability=None,
         systems=(),
@@ -139,6 +141,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         table=table,
         where=where,
     )
+    check_id_columns(pool.id)
     if lists is not None:
         payload = (*payload, *(name for name in lists.payload if name not in payload))
         systems = read_rankers(section.section("systems"))
@@ -184,7 +187,8 @@ def _path(section: Section, directory: str) -> str:
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     place = {"path": pool.path} if pool.table is None else {"table": pool.table.to_mapping()}
-    mapping: dict[str, Any] = {**place, "id": pool.id}
+    id = pool.id if isinstance(pool.id, str) else list(pool.id)
+    mapping: dict[str, Any] = {**place, "id": id}
     if pool.where is not None:
         mapping["where"] = pool.where
     if pool.lists is not None:

@@ -1,11 +1,12 @@
 """The section ``sink`` of a spec: the batches that are sent to annotators."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sections import Section, nearest
 
 SINKS: Registry[Any] = Registry(
@@ -33,7 +34,7 @@ _RECORD_KEYS = ("left", "right", "left_source", "right_source")
 
 @dataclasses.dataclass(frozen=True)
 class RecordColumns:
-    """Payload columns that name the two records of a row.
+    """Columns that name the two records of a row: of its id, or of the payload.
 
     Attributes:
         left: column of the left record's id.
@@ -71,7 +72,11 @@ class SinkSpec:
 
     @classmethod
     def read(
-        cls, section: Section, payload: Sequence[str], mistaken: Sequence[str] = ()
+        cls,
+        section: Section,
+        payload: Sequence[str],
+        mistaken: Sequence[str] = (),
+        id: IdColumns = "id",
     ) -> "SinkSpec":
         """Return the section ``sink``, checked.
 
@@ -79,6 +84,7 @@ class SinkSpec:
             section: the section.
             payload: columns that annotators see.
             mistaken: columns among these that would be mistaken for the ids of the rows.
+            id: columns of the ids, which may name the two records of a row.
 
         Raises:
             InputError: naming the key that is wrong.
@@ -98,12 +104,15 @@ class SinkSpec:
             format=chosen,
             question=section.text("question"),
             sides=_sides(section.section("pairs"), payload),
-            records=_records(section.section("records"), payload),
+            records=_records(section.section("records"), payload, id, chosen == "splink"),
             chunk=section.integer("chunk", cls.chunk, least=1),
             escape=escape,
         )
         if sink.format == "splink" and sink.records is None:
-            raise InputError("sink.records: missing, a table of Splink names two records a row")
+            raise InputError(
+                "sink.records: missing, a table of Splink names two records a row, of columns in "
+                "pool.payload"
+            )
         return sink
 
     def to_mapping(self) -> dict[str, Any]:
@@ -141,15 +150,27 @@ def is_taken(name: str) -> bool:
     return name in (*EVERY_BATCH, _ID) or _is_answer(name)
 
 
-def mistaken_ids(payload: Sequence[str], id: str, as_it_is: bool) -> list[str]:
+def mistaken_ids(payload: Sequence[str], id: IdColumns, as_they_are: Collection[str]) -> list[str]:
     """Return the payload columns that a delivery would mistake for the ids of its rows.
 
     Args:
         payload: columns that annotators see.
-        id: column of the ids.
-        as_it_is: whether the column of ids, if it is in the payload, is shown as it is.
+        id: columns of the ids. Where there are several, a delivery names them all.
+        as_they_are: those of them that, if they are in the payload, are shown as they are.
     """
-    return [name for name in payload if name in (_ID, id) and not (name == id and as_it_is)]
+    names = {_ID, id} if isinstance(id, str) else {*id}
+    return [name for name in payload if name in names and name not in as_they_are]
+
+
+def check_id_columns(id: IdColumns) -> None:
+    """Check that a delivery can name rows by several columns of ids.
+
+    Raises:
+        InputError: naming a column that has another meaning there.
+    """
+    for name in () if isinstance(id, str) else id:
+        if name in EVERY_BATCH or _is_answer(name):
+            raise InputError(f"pool.id: {name} is a column of every delivery, rename it")
 
 
 def _is_answer(name: str) -> bool:
@@ -184,15 +205,30 @@ def _sides(section: Section, payload: Sequence[str]) -> tuple[str, str] | None:
     return left, right
 
 
-def _records(section: Section, payload: Sequence[str]) -> RecordColumns | None:
+def _records(
+    section: Section, payload: Sequence[str], id: IdColumns, shown: bool
+) -> RecordColumns | None:
+    """Return the columns of the two records; by default those of Splink, if they are the id.
+
+    Args:
+        section: the section.
+        payload: columns that annotators see.
+        id: columns of the ids.
+        shown: whether annotators must see the records.
+    """
+    known = payload if shown or isinstance(id, str) else (*payload, *id)
     if not section.content:
-        return None
+        sides, origins = ({f"{name}_l", f"{name}_r"} for name in ("unique_id", "source_dataset"))
+        if isinstance(id, str) or not sides <= {*id} & {*known}:
+            return None
+        has_sources = origins <= {*known}
+        return RecordColumns(*sorted(sides), *(sorted(origins) if has_sources else ()))
     section.check_keys(*_RECORD_KEYS)
     named = {key: section.text(key, required=key in _SIDES) for key in _RECORD_KEYS}
     for key, name in named.items():
-        if name is not None and name not in payload:
+        if name is not None and name not in known:
             raise InputError(
-                f"sink.records.{key}: {name} is no column of pool.payload{nearest(name, payload)}"
+                f"sink.records.{key}: {name} is no column of pool.payload{nearest(name, known)}"
             )
     sources = (named["left_source"], named["right_source"])
     if sources.count(None) == 1:

@@ -20,6 +20,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from evalsampling.errors import InputError
 from evalsampling.evaluation.counted import nothing_drawn
 from evalsampling.evaluation.round_rows import CHANCE, ROUND
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.tasks import ID, LABEL, TASK
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_batches import mapping_of
@@ -38,7 +39,6 @@ _BATCH = {ROWS: int, CELLS: bytes}
 _STATE = {COUNTS: bytes}
 _OBJECT = {JSON: str}
 _FILE = {PATH: str}
-_REJECT = {TASK: _TEXT, ID: _TEXT, LABEL: _TEXT, "reason": str}
 
 MEASURE: Mapping[str, Any] = {
     "window_start": _TEXT,
@@ -128,10 +128,12 @@ class JoinLabels(beam.PTransform):
         facts = PoolFacts.read(workspace)
         self._join, self._by = estimates.JoinLabels(facts, by), by
         self._columns = RoundColumns.of(facts)
+        self._ids = DeliveredIds(facts.pool.spec.pool.id).names
 
     def expand(self, given: Any) -> dict[str, beam.PCollection[beam.Row]]:
         given = _inputs(given, "labels", {"rows"}, "JoinLabels")
-        check_columns(given["labels"], [self._by], "JoinLabels")
+        named_by = self._ids if self._by == ID else [self._by]
+        check_columns(given["labels"], named_by, "JoinLabels")
         labels = given["labels"] | "ToMappings" >> beam.Map(mapping_of)
         if "rows" in given:
             check_columns(given["rows"], list(self._columns.types), "JoinLabels")
@@ -139,9 +141,10 @@ class JoinLabels(beam.PTransform):
             joined = {"labels": labels, "rows": rows} | "Join" >> self._join
         else:
             joined = labels | "Join" >> self._join
+        reject = dict.fromkeys((TASK, *self._ids, LABEL), _TEXT) | {"reason": str}
         return {
             "counts": joined["counts"] | "Pack" >> _to_rows(_packed_counts, _STATE),
-            "rejects": joined["rejects"] | "Rejects" >> _to_rows(_same, _REJECT),
+            "rejects": joined["rejects"] | "Rejects" >> _to_rows(_same, reject),
         }
 
 

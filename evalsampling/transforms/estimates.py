@@ -61,7 +61,8 @@ class JoinLabels(beam.PTransform):
     From a PCollection of answers, each a mapping with the columns of a delivery of labels
     (``task`` or ``id``, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
     of all rounds of the workspace. Or from a dict of ``labels`` and ``rows``, those that
-    `SampleRound` picked, however they were kept meanwhile; both in the same windows.
+    `SampleRound` picked, however they were kept meanwhile; both in the same windows. Where several
+    columns of the pool are the id, answers have these in place of ``id``.
 
     The outputs are a dict: ``counts``, which `EstimateMeasures` and `DesignRound` take; and
     ``rejects``, a PCollection of dicts: answers that do not count, each with its reason. The rules
@@ -82,14 +83,16 @@ class JoinLabels(beam.PTransform):
 
     def expand(self, given: Any) -> Any:
         labels, rows = _labels_and_rows(given, self._facts.path)
-        by = self._by
+        by, id = self._by, self._facts.pool.spec.pool.id
         shares = (  # Those of labels first: they say when groups fire.
             labels
             | "ShareLabels"
-            >> beam.ParDo(Gather(functools.partial(answers_by_share, by=by), packed_answers)),
+            >> beam.ParDo(
+                Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
+            ),
             rows
             | "ShareRows"
-            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by), packed_rows)),
+            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)),
         )
         join = beam.ParDo(_Join(self._facts.label_join, by))
         done = (
@@ -130,7 +133,7 @@ class _Join(beam.DoFn):
         size, counts, rejects = joined(gathered, self._join, self._by)
         yield Latest.of((COUNTS, share), size, (counts, len(rejects)))
         for reject in rejects:
-            yield pvalue.TaggedOutput("rejects", as_mapping(reject))
+            yield pvalue.TaggedOutput("rejects", as_mapping(reject, self._join.spec.pool.id))
 
 
 class _Together(beam.PTransform):

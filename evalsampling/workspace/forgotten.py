@@ -9,8 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.task_names import opaque_name
-from evalsampling.labels.vendor import escaped
+from evalsampling.labels.vendor import unescaped
+from evalsampling.pool.row_ids import ids_of
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import NewDelivery
@@ -72,9 +75,11 @@ class ForgottenRows:
         return self.pool.spec.labels.space.row_of(id)
 
 
-def is_among(table: pa.Table, column: str, values: Collection[str]) -> Any:
-    """Return a mask of the rows that have one of some texts in a column."""
-    matches = pc.is_in(table[column].cast(pa.string()), pa.array(sorted(values), pa.string()))
+def is_among(table: pa.Table, column: IdColumns, values: Collection[str]) -> Any:
+    """Return a mask of the rows that have one of some texts in a column, or as their id."""
+    matches = pc.is_in(
+        ids_of(table, column).cast(pa.string()), pa.array(sorted(values), pa.string())
+    )
     return pc.fill_null(matches, False)
 
 
@@ -103,20 +108,23 @@ def without_text(rejects: pa.Table, tasks: Collection[str], ids: Collection[str]
     return rejects.set_column(rejects.column_names.index("reason"), "reason", reason)
 
 
-def rejects_without_text(content: bytes, tasks: Collection[str], ids: Collection[str]) -> bytes:
+def rejects_without_text(
+    content: bytes, tasks: Collection[str], ids: Collection[str], own: DeliveredIds
+) -> bytes:
     """Return the content of a `.rejects.csv` without label and reason, as `without_text` does.
 
     Args:
         content: of the file.
         tasks: see `without_text`.
         ids: see `without_text`.
+        own: columns of the ids.
     """
     lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-    head, texts = lines[0], {*map(escaped, (*tasks, *ids))}
+    head = lines[0]
     place = {name: head.index(name) for name in ("label", "reason")}
-    named = [head.index(name) for name in ("task", "id") if name in head]
     for line in lines[1:]:
-        if texts & {line[column] for column in named}:
+        row = dict(zip(head, map(unescaped, line), strict=True))
+        if row.get("task") in tasks or own.text(row) in ids:
             line[place["label"]], line[place["reason"]] = "", ERASED
     text = io.StringIO(newline="")
     csv.writer(text).writerows(lines)

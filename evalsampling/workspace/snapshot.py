@@ -18,6 +18,7 @@ from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.vote_rules import decided_by
 from evalsampling.labels.votes import Register, answers_of
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
@@ -144,7 +145,8 @@ class Snapshot:
     @functools.cached_property
     def ids(self) -> list[str]:
         """Ids of the rows or items of all tasks as text, in the order of the tasks."""
-        return [str(id) for files in self.standing for id in files.subjects]
+        columns = self.pool.spec.pool.id
+        return [as_text(id, columns) for files in self.standing for id in files.subjects]
 
     @functools.cached_property
     def question_of_task(self) -> Mapping[str, int]:
@@ -159,14 +161,14 @@ class Snapshot:
     @functools.cached_property
     def _adjudication_tasks(self) -> list[tuple[str, str, int]]:
         """Task, id and question of each adjudication task, of rounds that were not withdrawn."""
-        questions = range(len(self.tasks))
+        questions, columns = range(len(self.tasks)), self.pool.spec.pool.id
         return [
-            (task, str(id), question - 1)
+            (task, as_text(id, columns), question - 1)
             for batch in self.adjudications
             for task, id, question in zip(
                 *(batch.tasks[name].to_pylist() for name in (TASK, ID, "question")), strict=True
             )
-            if question - 1 in questions and self.ids[question - 1] == str(id)
+            if question - 1 in questions and self.ids[question - 1] == as_text(id, columns)
         ]
 
     @functools.cached_property
@@ -350,6 +352,7 @@ class Snapshot:
             },
             pairs=self._pairs,
             folds_names=self.pool.folds_names,
+            id=self.pool.spec.pool.id,
         )
 
     @property
@@ -359,7 +362,7 @@ class Snapshot:
         questions_of_pair: dict[Pair, list[int]] = {}
         for files in () if records is None else self.standing:
             assert records is not None
-            of_tasks = splink.pairs_of(files.batch, records)
+            of_tasks = splink.pairs_of(files.batch, records, self.pool.spec.pool.id)
             for task, pair in zip(files.batch[TASK].to_pylist(), of_tasks, strict=True):
                 if pair is not None:
                     questions_of_pair.setdefault(pair, []).append(self.question_of_task[task])

@@ -20,6 +20,7 @@ from tests.engines import ENGINES, Case, StartSpark, on_engines
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.kept_rows import pairs
 from tests.many_labels import Tagged
+from tests.pairs import IDS, nested_pool, pair_pool
 from tests.reference import assert_same, reference
 
 MORE = "engine", ENGINES
@@ -101,6 +102,33 @@ def test_scored_once_and_read_from_there(
     scored = one.pool.table.append_column("chance", [chance])
     batch = PoolBatch(scored.combine_chunks().to_batches()[0])
     assert_same(one.workspace, MemoryPool.prepare(EvaluationSpec.load(one.spec), batch), budget=30)
+
+
+@pytest.mark.parametrize(*MORE)
+def test_ids_of_two_columns(job: Any, start_spark: StartSpark, engine: Case) -> None:
+    pool = pair_pool(600)
+    one = job(pool, files=3, group_rows=150, budget=30, pool={"id": IDS})
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, True)
+    assert_same(one.workspace, reference(one), budget=30)
+    twice = Pool(pa.concat_tables([pool.table, pool.table.slice(7, 1)]), pool.truth)
+    other = job(twice, pool={"id": IDS})
+    with pytest.raises(
+        InputError, match=r"row 600: duplicate id '\[\"a0\",\"b7\"]', also in row 7"
+    ):
+        engine.prepare(EvaluationSpec.load(other.spec), start_spark, True)
+
+
+@pytest.mark.parametrize(("engine", "suffix"), on_engines([("parquet",), ("jsonl",)], [("jsonl",)]))
+def test_fields_of_columns(job: Any, start_spark: StartSpark, engine: Case, suffix: str) -> None:
+    flat, names = make_pool(), {"score": "result.score", "prediction": "result.said.label"}
+    pool = job(nested_pool(flat), files=3, group_rows=150, budget=30, pool=names)
+    if suffix != "parquet":
+        pattern = pool.pool.write_as(suffix, pool.directory / "text", files=3)
+        pool.spec.write_text(
+            pool.spec.read_text().replace("pool/*.parquet", f"text/{pattern.name}")
+        )
+    engine.prepare(EvaluationSpec.load(pool.spec), start_spark, False)
+    assert_same(pool.workspace, reference(job(flat, budget=30)), budget=30)
 
 
 @pytest.mark.parametrize(*MORE)

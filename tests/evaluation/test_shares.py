@@ -1,6 +1,7 @@
 """Rows and answers of a task come to one share, however they travel."""
 
 import collections
+import json
 import random
 from typing import Any
 
@@ -25,6 +26,7 @@ from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
 from tests.counted_histories import same_counts
 from tests.drawn_by_row import counts_in, delivered
 from tests.jobs import Job
+from tests.pairs import IDS, pair_pool
 
 
 def test_shares_are_alike_in_size() -> None:
@@ -79,6 +81,33 @@ def test_shares_add_up_to_the_labels_of_the_command(labelled: Job, by: str, sing
     assert size == sum(1 if singly else len(part) for part in rows) + len(twice)
     assert delivered(labelled, answers)["labels"] == len(answers)
     assert same_counts(counts, counts_in(labelled))
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_pairs_are_joined_by_their_columns(job: Any, numbers: bool) -> None:
+    one: Job = job(pair_pool(numbers=numbers), pool={"id": IDS}, sampler="poisson", round_size=50)
+    assert one.prepare().status == one.sample().status == 0
+    answers = [
+        {**dict(zip(IDS, map(str, json.loads(id)), strict=True)), "label": str(one.pool.truth[id])}
+        for _, id in one.asked(1)
+    ]
+    strange = [{IDS[0]: "a1", "label": "1"}, {IDS[0]: "zz", IDS[1]: "q", "label": "1"}]
+    shares: dict[int, list[Packed]] = collections.defaultdict(list)
+    for share, rows in rows_by_share(drawn_rows(one.workspace), "id", tuple(IDS)):
+        shares[share] += [packed for _, packed in packed_rows(share, [rows])]
+    for answer in [*answers, *strange]:
+        for share, own in answers_by_share(answer, "id", tuple(IDS)):
+            shares[share] += [packed for _, packed in packed_answers(share, [own])]
+    counts, rejects, _ = summed(one, shares, "id")
+    assert counts.labelled == len(answers)
+    shown = sorted((as_mapping(r, tuple(IDS)) for r in rejects), key=lambda row: row["reason"])
+    assert [[*row] for row in shown] == [["task", *IDS, "label", "reason"]] * 2
+    assert (
+        shown[0]["reason"] == "no unique_id_l and unique_id_r is given, by which labels are joined"
+    )
+    assert (shown[1][IDS[0]], shown[1][IDS[1]]) == ("zz", "q")
+    assert delivered(one, answers)["labels"] == len(answers)
+    assert same_counts(counts, counts_in(one))
 
 
 @pytest.mark.parametrize("task", [None, "", "nobody knows it"])

@@ -17,6 +17,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.json_text import as_text
+from evalsampling.pool.nested import path_field, path_of, value_in
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, unreadable
 
@@ -77,7 +78,7 @@ class Avro:
             InputError: if it is not a whole Avro file of records, or its codec is unknown.
         """
         with _open(file.path) as source:
-            return Contents(source.schema, tuple(_splits(source)))
+            return Contents(source.schema, tuple(_splits(source)), fields=source.fields)
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split."""
@@ -122,6 +123,14 @@ class _Source:
         if not isinstance(written, dict) or written["type"] != "record":
             raise InputError(f"{self.path}: its values are no records")
         return pa.schema([(field["name"], _type(field["type"])) for field in written["fields"]])
+
+    @functools.cached_property
+    def fields(self) -> pa.Schema:
+        """Fields of columns that are records."""
+        written = self.reader.writer_schema["fields"]
+        inner = (pair for field in written for pair in _inside((field["name"],), field["type"]))
+        paths = {".".join(path): (path, kind) for path, kind in inner}
+        return pa.schema([path_field(path, kind) for path, kind in paths.values()])
 
     def take(self, rows: int) -> list[dict[str, Any]]:
         """Decode the next records.
@@ -206,6 +215,16 @@ def _type(written: Any) -> pa.DataType:
     return _TYPES.get(written, pa.string())
 
 
+def _inside(path: tuple[str, ...], written: Any) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+    """Yield the paths and types of the fields of a record, also one that may be null."""
+    kinds = written if isinstance(written, list) else [written]
+    records = [kind for kind in kinds if isinstance(kind, dict) and kind["type"] == "record"]
+    for field in records[0]["fields"] if len(records) == 1 else ():
+        inner = (*path, field["name"])
+        yield inner, _type(field["type"])
+        yield from _inside(inner, field["type"])
+
+
 def _array(
     path: str, field: pa.Field, records: Sequence[Mapping[str, Any]], first_row: int
 ) -> pa.Array:
@@ -214,7 +233,10 @@ def _array(
     Raises:
         InputError: for the first value that is not of the column's type.
     """
-    values = list(map(operator.itemgetter(field.name), records))
+    if len(path_of(field)) > 1:
+        values = [value_in(record, field) for record in records]
+    else:
+        values = list(map(operator.itemgetter(field.name), records))
     try:
         return pa.array(values, field.type)
     except _MISFITS as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from evalsampling.errors import InputError
@@ -22,6 +23,7 @@ from evalsampling.pool.formats.text import (
     read_blocks,
 )
 from evalsampling.pool.json_text import as_text
+from evalsampling.pool.nested import path_field, path_of, value_in
 from evalsampling.pool.splits import Contents, WorkItem
 
 SEEN_BYTES = 1 << 20
@@ -56,14 +58,18 @@ class JsonLines:
             InputError: if the file cannot be read, or its first rows are no objects.
         """
         seen = first_block(file.path, _split, SEEN_BYTES)
-        schema = pa.schema([]) if seen is None else _inferred(seen)
-        return Contents(schema, index(file.path, _split))
+        every = pa.schema([]) if seen is None else _inferred(seen)
+        columns, fields = (
+            pa.schema([field for field in every if (len(path_of(field)) > 1) == inner])
+            for inner in (False, True)
+        )
+        return Contents(columns, index(file.path, _split), fields=fields)
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split with the types that are settled for them."""
         names = item.schema.names if columns is None else columns
         schema = pa.schema([item.schema.field(name) for name in names])
-        nested: set[str] = set()
+        nested = _whole_objects(schema)
         for block in read_blocks(item, _split):
             try:
                 table = _parse(block, schema, nested)
@@ -84,18 +90,60 @@ def _split(text: bytes) -> Lines:
 
 
 def _inferred(block: Block) -> pa.Schema:
-    """Return the types of columns as far as the first rows tell.
+    """Return the types of columns, and of fields of objects in them, as far as the first rows tell.
 
     A column whose values do not go together has the type of the first of them: reading tells
     where it does not hold.
     """
-    types: dict[str, pa.DataType] = {}
+    types: dict[tuple[str, ...], pa.DataType] = {}
     for number in range(len(block.ends)):
-        for name, value in _object(block, number).items():
-            common, own = types.get(name, pa.null()), _TYPES[type(value)]
+        for path, value in _values_in(_object(block, number), ()):
+            common, own = types.get(path, pa.null()), _TYPES[type(value)]
             wider = common == pa.int64() and own == pa.float64()
-            types[name] = own if wider or common == pa.null() else common
-    return pa.schema(list(types.items()))
+            types[path] = own if wider or common == pa.null() else common
+    named = {(".".join(path), len(path) > 1): path for path in types}
+    return pa.schema([path_field(path, types[path]) for path in named.values()])
+
+
+def _values_in(
+    record: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all values of an object with the names that lead to them, objects in it too."""
+    for name, value in record.items():
+        yield (*path, name), value
+        if isinstance(value, dict):
+            yield from _values_in(value, (*path, name))
+
+
+def _whole_objects(schema: pa.Schema) -> set[str]:
+    """Return the columns of text that are read as a whole where fields of them are read too."""
+    heads = {path[:end] for path in map(path_of, schema) for end in range(1, len(path))}
+    return {field.name for field in schema if path_of(field) in heads}
+
+
+def _explicit(fields: Sequence[pa.Field]) -> pa.Schema:
+    """Return the schema that Arrow reads fields by: objects that they are in beside the columns."""
+    columns = {(field.name,): field.type for field in fields}
+    inner = {path: field.type for field in fields if len(path := path_of(field)) > 1}
+    return pa.schema(_tree(columns | inner))
+
+
+def _tree(kinds: Mapping[tuple[str, ...], pa.DataType]) -> list[pa.Field]:
+    """Return the columns that values are in, by the names that lead to them."""
+    fields = []
+    for head in dict.fromkeys(path[0] for path in kinds):
+        below = {path[1:]: kind for path, kind in kinds.items() if path[0] == head}
+        kind = below[()] if () in below else pa.struct(_tree(below))
+        fields.append(pa.field(head, kind))
+    return fields
+
+
+def _column_of(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
+    """Return a column that was read, or a field of one where it has no column of its own."""
+    head, *rest = path_of(field)
+    if not rest:
+        return table[field.name]
+    return pc.coalesce(table[field.name], pc.struct_field(table[head], rest))
 
 
 def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
@@ -110,24 +158,27 @@ def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
         pa.ArrowInvalid: if a record is malformed, or has a value of another type.
     """
     _check_lines(block)
-    plain = pa.schema([field for field in schema if field.name not in nested])
+    plain = [field for field in schema if field.name not in nested]
     try:
         table = pyarrow.json.read_json(
             pa.py_buffer(block.text),
             pyarrow.json.ReadOptions(use_threads=False, block_size=2 * len(block.text)),
-            pyarrow.json.ParseOptions(explicit_schema=plain, unexpected_field_behavior="ignore"),
+            pyarrow.json.ParseOptions(
+                explicit_schema=_explicit(plain), unexpected_field_behavior="ignore"
+            ),
         )
     except pa.ArrowInvalid:
-        columns = _nested_columns(block, plain)
-        if not columns:
+        whole = _nested_columns(block, plain)
+        if not whole:
             raise
-        nested |= columns
+        nested |= whole
         return _parse(block, schema, nested)
     if len(table) != len(block.ends):
         raise pa.ArrowInvalid("a line is more than an object")
-    for name, values in _texts(block, nested).items():
-        table = table.append_column(name, pa.array(values, pa.string()))
-    return table.select(schema.names)
+    columns = {field.name: _column_of(table, field) for field in plain}
+    texts = _texts(block, [field for field in schema if field.name in nested])
+    columns |= {name: pa.array(values, pa.string()) for name, values in texts.items()}
+    return pa.table({name: columns[name] for name in schema.names})
 
 
 def _check_lines(block: Block) -> None:
@@ -146,33 +197,33 @@ def _check_lines(block: Block) -> None:
             raise pa.ArrowInvalid("a line is no object")
 
 
-def _nested_columns(block: Block, schema: pa.Schema) -> set[str]:
+def _nested_columns(block: Block, fields: Sequence[pa.Field]) -> set[str]:
     """Return the columns of text that have nested values, in records before any malformed one."""
-    text = [field.name for field in schema if pa.types.is_string(field.type)]
+    text = [field for field in fields if pa.types.is_string(field.type)]
     columns: set[str] = set()
     for number in range(len(block.ends) if text else 0):
         try:
             record = _object(block, number)
         except InputError:
             break
-        columns.update(name for name in text if isinstance(record.get(name), list | dict))
+        columns.update(f.name for f in text if isinstance(value_in(record, f), list | dict))
     return columns
 
 
-def _texts(block: Block, names: Collection[str]) -> dict[str, list[str | None]]:
+def _texts(block: Block, fields: Collection[pa.Field]) -> dict[str, list[str | None]]:
     """Return columns of text that have nested values.
 
     Raises:
         pa.ArrowInvalid: if a value is a number.
     """
-    texts: dict[str, list[str | None]] = {name: [] for name in names}
-    for number in range(len(block.ends) if names else 0):
+    texts: dict[str, list[str | None]] = {field.name: [] for field in fields}
+    for number in range(len(block.ends) if fields else 0):
         record = _object(block, number)
-        for name, column in texts.items():
-            value = record.get(name)
+        for field in fields:
+            value = value_in(record, field)
             if isinstance(value, int | float):
                 raise pa.ArrowInvalid("a number is no text")
-            column.append(as_text(value))
+            texts[field.name].append(as_text(value))
     return texts
 
 
@@ -193,7 +244,7 @@ def _first_error(block: Block, schema: pa.Schema) -> InputError:
     for field in schema:
         problem = _problem(alone, pa.schema([field]))
         if problem is not None and "twice" not in problem:
-            problem = f"must be {field.type}, got {reprlib.repr(record[field.name])}"
+            problem = f"must be {field.type}, got {reprlib.repr(value_in(record, field))}"
         if problem is not None:
             return block.error(number, problem, field.name)
     raise AssertionError(f"{block.path}: row {block.first_row + number}")

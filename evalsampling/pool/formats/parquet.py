@@ -17,6 +17,7 @@ from evalsampling.pool.formats.parquet_footer import (
     read_footer,
     row_groups,
 )
+from evalsampling.pool.nested import column_of, nested_fields
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, unreadable
 
@@ -78,7 +79,7 @@ class Parquet:
                     f"{group.plain / 1e6:,.0f} MB is read by one worker alone; "
                     "write row groups of about a million rows"
                 )
-        return Contents(types, tuple(splits), warning)
+        return Contents(types, tuple(splits), warning, nested_fields(types))
 
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
         """Return the bytes of columns of some row groups, before compression.
@@ -112,7 +113,8 @@ class Parquet:
                     raise ValueError(f"a row group has a column {error} of no schema") from error
                 rows = _batch_rows(groups[number], chunks)
                 # The workers are threads enough.
-                for batch in parquet.iter_batches(rows, [number], columns, use_threads=False):
+                for stored in parquet.iter_batches(rows, [number], columns, use_threads=False):
+                    batch = _flat(stored, columns)
                     _check_codes(batch)
                     read += len(batch)
                     yield batch
@@ -132,6 +134,15 @@ def _readable(path: str) -> Iterator[None]:
 
 def _metadata(footer: bytes) -> pq.FileMetaData:
     return pq.read_metadata(arrow_metadata(footer))
+
+
+def _flat(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
+    """Return a batch with the fields of structs that were asked for as columns of their own."""
+    names = batch.schema.names
+    if columns is None or all(name in names for name in columns):
+        return batch
+    present = {name: column_of(batch, name) for name in columns}
+    return pa.record_batch({name: c for name, c in present.items() if c is not None})
 
 
 def _check_codes(batch: pa.RecordBatch) -> None:

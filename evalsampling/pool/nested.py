@@ -1,0 +1,101 @@
+"""Fields of struct columns, named with dots: ``result.score``. A column of that very name wins.
+
+Formats that read nested values as text say by `path_field` of what a field is part of.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_PATH = b"evalsampling.path"
+"""Key of the metadata of a field that is part of a column."""
+
+
+def path_field(path: Sequence[str], kind: pa.DataType) -> pa.Field:
+    """Return the field of a column that is reached by some names, one within the other."""
+    within = {_PATH: json.dumps(list(path))} if len(path) > 1 else None
+    return pa.field(".".join(path), kind, metadata=within)
+
+
+def path_of(field: pa.Field) -> tuple[str, ...]:
+    """Return the names by which a field is reached; its own alone if it is a column."""
+    path = (field.metadata or {}).get(_PATH)
+    return (field.name,) if path is None else tuple(json.loads(path))
+
+
+def value_in(record: Mapping[str, Any], field: pa.Field) -> Any:
+    """Return the value of a field in a record, None if there is none.
+
+    What is no object where one is expected is returned itself: it is of another type.
+    """
+    value: Any = record.get(field.name)
+    if value is not None or field.name in record:
+        return value
+    value = record
+    for name in path_of(field):
+        if not isinstance(value, Mapping):
+            return value
+        value = value.get(name)
+    return value
+
+
+def nested_fields(columns: pa.Schema) -> pa.Schema:
+    """Return all fields of struct columns, by their names with dots."""
+    paths = {
+        ".".join(path): (path, kind)
+        for field in columns
+        for path, kind in _inside((field.name,), field.type)
+    }
+    return pa.schema([path_field(path, kind) for path, kind in paths.values()])
+
+
+def _inside(
+    path: tuple[str, ...], kind: pa.DataType
+) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
+    for field in kind if pa.types.is_struct(kind) else ():
+        inner = (*path, field.name)
+        yield inner, field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        yield from _inside(inner, field.type)
+
+
+def column_of(rows: pa.RecordBatch | pa.Table, name: str) -> Any:
+    """Return a column of a table, or a field of one; None if there is neither.
+
+    A field is null where what it is part of is null.
+    """
+    place = rows.schema.get_field_index(name)
+    if place >= 0:
+        return rows.column(place)
+    path = _path_in(rows.schema, name)
+    if path is None:
+        return None
+    return pc.struct_field(rows.column(rows.schema.get_field_index(path[0])), list(path[1:]))
+
+
+def _path_in(columns: Any, name: str) -> tuple[str, ...] | None:
+    """Return the names by which a field is reached in a schema or a struct type."""
+    if columns.get_field_index(name) >= 0:
+        return (name,)
+    for dot in (place for place, letter in enumerate(name) if letter == "."):
+        head, tail = name[:dot], name[dot + 1 :]
+        if columns.get_field_index(head) >= 0 and pa.types.is_struct(columns.field(head).type):
+            inner = _path_in(columns.field(head).type, tail)
+            if inner is not None:
+                return (head, *inner)
+    return None
+
+
+def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
+    """Return what there is where a column or a field is missing, for a message.
+
+    Args:
+        name: what is missing.
+        columns: names of the columns.
+        fields: names of fields of these.
+    """
+    parent = str(name).rpartition(".")[0]
+    own = [field for field in fields if field.rpartition(".")[0] == parent] if parent else []
+    return f"there are: {', '.join(map(str, own or columns))}"

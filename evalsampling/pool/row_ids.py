@@ -1,0 +1,133 @@
+"""Ids made of several columns: as one text, which rows are hashed and known by, and as columns.
+
+The text is the JSON array of the values, without blanks: ``["a","bc"]``, ``[1,"b"]``. It names its
+parts without ambiguity, tells whole numbers from texts, and any program can make it.
+"""
+
+import functools
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.pool.arrow import plain
+from evalsampling.spec.id_columns import IdColumns
+
+_ESCAPED = r'["\\\x00-\x1f]'
+"""Characters that stand in a JSON text as something else."""
+
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,19}", re.ASCII)
+
+_TEXT = pa.large_string()
+
+
+def joined(parts: Sequence[pa.Array]) -> pa.Array:
+    """Return the ids of rows, shape (n,), as text.
+
+    Args:
+        parts: shape (n,) each, at least two: integers or strings without nulls.
+    """
+    pieces: list[Any] = []
+    glue = "["
+    for part in parts:
+        quote = "" if pa.types.is_integer(part.type) else '"'
+        pieces += [pa.scalar(glue + quote, _TEXT), _inside(part)]
+        glue = quote + ","
+    end = pa.scalar(glue.removesuffix(",") + "]", _TEXT)
+    return pc.binary_join_element_wise(*pieces, end, pa.scalar("", _TEXT))
+
+
+def _inside(part: pa.Array) -> pa.Array:
+    """Return values as they stand in JSON, texts without the quotes around them."""
+    texts = part.cast(_TEXT)
+    if pa.types.is_integer(part.type) or not _has_escapes(texts):
+        return texts
+    escaped = pc.match_substring_regex(texts, _ESCAPED)
+    values = [_dumped(text)[1:-1] for text in texts.filter(escaped).to_pylist()]
+    return pc.replace_with_mask(texts, escaped, pa.array(values, _TEXT))
+
+
+def _has_escapes(texts: pa.Array) -> bool:
+    """Tell whether any text may have a character that JSON writes as something else."""
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[[texts.offset, texts.offset + len(texts)]]
+    characters = np.frombuffer(data or b"", np.uint8)[slice(*ends)]
+    return bool(((characters < 0x20) | (characters == 0x22) | (characters == 0x5C)).any())
+
+
+_dumped = functools.partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_of(parts: Sequence[int | str]) -> str:
+    """Return the id of one row, as `joined` makes it."""
+    return _dumped(list(parts))
+
+
+def parts_of(id: str) -> list[int | str]:
+    """Return the values that an id is made of; a text that is no such id as its only part."""
+    try:
+        parts = json.loads(id)
+    except (ValueError, RecursionError):
+        return [id]
+    return parts if isinstance(parts, list) else [id]
+
+
+def as_text(id: Any, columns: IdColumns) -> str:
+    """Return an id as deliveries name it: where texts stand for whole numbers too.
+
+    Args:
+        id: as it is stored: an integer or a string.
+        columns: of the ids.
+    """
+    return str(id) if isinstance(columns, str) else text_of([*map(str, parts_of(id))])
+
+
+def stored_forms(id: str, columns: IdColumns) -> set[str]:
+    """Return what an id may be stored as that a person names: texts may be whole numbers.
+
+    A pool has no two of them, since a column has one type.
+
+    Args:
+        id: as `as_text` has it.
+        columns: of the ids.
+    """
+    if isinstance(columns, str):
+        return {id}
+    texts = map(str, parts_of(id))
+    forms: Iterator[list[int | str]] = (
+        [text, int(text)] if _WHOLE.fullmatch(text) else [text] for text in texts
+    )
+    return {text_of(parts) for parts in itertools.product(*forms)}
+
+
+def as_columns(ids: pa.Array | pa.ChunkedArray, columns: IdColumns) -> dict[str, Any]:
+    """Return ids as the columns that people know them by, whole numbers and texts as they were.
+
+    Args:
+        ids: shape (n,), as they are stored; nulls stay.
+        columns: of the ids.
+    """
+    if isinstance(columns, str):
+        return {columns: ids}
+    rows = [None if id is None else parts_of(id) for id in ids.to_pylist()]
+    return {
+        name: _column([row[place] if row and place < len(row) else None for row in rows])
+        for place, name in enumerate(columns)
+    }
+
+
+def _column(values: list[Any]) -> pa.Array:
+    made = pa.array(values)
+    return made.cast(pa.string()) if pa.types.is_null(made.type) else made
+
+
+def ids_of(rows: pa.Table, columns: IdColumns) -> Any:
+    """Return the ids of the rows of a table, whose columns of ids have no nulls."""
+    if isinstance(columns, str):
+        return rows[columns]
+    return joined([plain(rows[name].combine_chunks()) for name in columns])

@@ -1,0 +1,328 @@
+"""A pool whose rows are known by two columns: one id inside, two columns for people."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evalsampling.commands.votes import table_of_votes
+from evalsampling.workspace.snapshot import Snapshot
+from tests.commands.votes import deliver, votes
+from tests.formats import FORMATS
+from tests.jobs import Job, Pool, call
+from tests.labels.deliveries import FORMATS as DELIVERIES
+from tests.labels.deliveries import written
+from tests.pairs import IDS, flat_of, pair_pool
+
+
+@pytest.fixture(params=[False, True], ids=["texts", "numbers"])
+def pairs(job: Callable[..., Job], request: pytest.FixtureRequest) -> Job:
+    one = job(pair_pool(numbers=request.param), files=3, pool={"id": IDS})
+    assert one.prepare().status == 0
+    assert one.sample().status == 0
+    return one
+
+
+def by_pair(job: Job, number: int) -> list[tuple[Any, ...]]:
+    """Left id, right id and true label of the rows of a round."""
+    return [(*json.loads(id), str(job.pool.truth[id])) for id in job.batch(number)["id"]]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_pool_with_the_pasted_id_is_the_same(job: Callable[..., Job], suffix: str) -> None:
+    pool, done = pair_pool(), []
+    for rows, id in ((pool, IDS), (flat_of(pool), "id")):
+        one = job(rows, 2, pool={"id": id})
+        spec = yaml.safe_load(one.spec.read_text())
+        if suffix != "parquet":
+            spec["pool"]["path"] = str(rows.write_as(suffix, one.directory / suffix, 2))
+        one.spec.write_text(yaml.safe_dump(spec))
+        assert one.prepare().status == 0
+        assert one.sample().status == 0
+        one.estimate("--labels", one.deliver(one.answers(1)))
+        estimated = one.estimate().json
+        cells = pq.read_table(one.workspace / "cells.parquet")
+        done.append(([id for _, id in one.asked(1)], estimated["measures"], cells))
+    assert done[0] == done[1]
+
+
+def test_the_spec_of_the_workspace_has_the_list(pairs: Job) -> None:
+    stored = json.loads((pairs.workspace / "evaluation.json").read_text())
+    assert stored["spec"]["pool"]["id"] == IDS
+    assert pairs.prepare().status == 0, "the same spec, again"
+
+
+def test_annotators_see_what_the_payload_shows(pairs: Job) -> None:
+    with (pairs.round_directory(1) / "batch.csv").open() as file:
+        assert csv.DictReader(file).fieldnames == ["task", "name", "label"]
+
+
+@pytest.mark.parametrize("name", DELIVERIES)
+def test_labels_come_by_the_columns(pairs: Job, name: str) -> None:
+    rows = by_pair(pairs, 1)
+    path = pairs.directory / name
+    path.write_bytes(written(name, rows, [*IDS, "label"]))
+    by_columns = pairs.estimate("--labels", path)
+    assert by_columns.json["labels"] == len(rows), by_columns.err
+    assert by_columns.json["rejects"] == 0
+    again = pairs.estimate("--labels", pairs.deliver(pairs.answers(1)))
+    assert again.json["measures"] == by_columns.json["measures"], "the same labels by task"
+
+
+def test_a_delivery_with_one_of_the_columns_goes_by_task(pairs: Job) -> None:
+    rows = [(task, "x", label) for task, label in pairs.answers(1)]
+    path = pairs.deliver(rows, header="task,unique_id_l,label")
+    assert pairs.estimate("--labels", path).json["labels"] == len(rows)
+    short = pairs.deliver([["a1", "1"]], "short.csv", "unique_id_l,label")
+    failed = pairs.estimate("--labels", short)
+    assert "column 'task' (or 'unique_id_l' and 'unique_id_r') is missing" in failed.err
+
+
+def test_rejects_name_the_columns(pairs: Job) -> None:
+    first, *_ = by_pair(pairs, 1)
+    task = pairs.batch(1)["task"][0]
+    rows = [("", "zz", "q", "1"), ("", first[0], "", "1"), (task, "zz", "q", "1")]
+    path = pairs.deliver(rows, header="task,unique_id_l,unique_id_r,label")
+    assert pairs.estimate("--labels", path).json["rejects"] == 3
+    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
+    with listed.open(encoding="utf-8-sig") as file:
+        lines = list(csv.DictReader(file))
+    assert [*lines[0]] == ["file", "line", "task", *IDS, "label", "reason"]
+    assert [(line[IDS[0]], line[IDS[1]]) for line in lines] == [("zz", "q"), ("", ""), ("zz", "q")]
+    reasons = [line["reason"] for line in lines]
+    assert reasons[0] == """unknown id '["zz","q"]'"""
+    assert reasons[1] == "neither task nor id is given"
+    assert "is about id" in reasons[2]
+
+
+def test_a_program_that_reads_numbers_is_noticed(job: Callable[..., Job]) -> None:
+    pool = pair_pool(400)
+    names = [f"{i:03d}" for i in range(400)]
+    table = pool.table.set_column(1, IDS[1], pa.array(names))
+    ids = [
+        json.dumps([*pair], separators=(",", ":"))
+        for pair in zip(table[IDS[0]].to_pylist(), names, strict=True)
+    ]
+    one = job(Pool(table, dict(zip(ids, pool.truth.values(), strict=True))), pool={"id": IDS})
+    one.prepare()
+    one.sample()
+    left, right, label = next(row for row in by_pair(one, 1) if row[1].startswith("0"))
+    result = one.estimate(
+        "--labels", one.deliver([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
+    )
+    assert "changed by a program that reads numbers" in result.err + str(result.json)
+
+
+@pytest.mark.parametrize("last", IDS)
+def test_a_cut_file_is_noticed_in_either_column(pairs: Job, last: str) -> None:
+    drawn = by_pair(pairs, 1)
+    side = IDS.index(last)
+    texts = [tuple(map(str, row)) for row in drawn]
+    part = next(
+        other
+        for row in texts
+        for other in texts
+        if row[side] != other[side] and row[side].startswith(other[side])
+    )
+    first = IDS[1 - side]
+    path = pairs.directory / "cut.csv"
+    path.write_text(f"label,{first},{last}\n{part[2]},{part[1 - side]},{part[side]}")
+    cut = pairs.estimate("--labels", path)
+    assert (cut.json["labels"], cut.json["rejects"]) == (0, 1)
+    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
+    assert f"{part[side]!r} may be the beginning of '" in listed.read_text("utf-8-sig")
+    path.write_text(path.read_text() + "\n")
+    assert pairs.estimate("--labels", path).json["labels"] == 1
+
+
+def test_votes_are_listed_by_the_columns_and_come_back(job: Callable[..., Job]) -> None:
+    one = job(pair_pool(), pool={"id": IDS}, labels={"votes": 2, "repeats": 5})
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", deliver(one, votes(one, 1, "ab"), "votes.csv"))
+    table = table_of_votes(Snapshot.at(one.workspace))
+    assert table.column_names[:4] == ["task", *IDS, "kind"]
+    of_task = dict(zip(one.batch(1)["task"], one.batch(1)["id"], strict=True))
+    for row in table.to_pylist():
+        if row["kind"] == "sample":
+            assert [row[name] for name in IDS] == json.loads(of_task[row["task"]])
+    path = one.directory / "long.csv"
+    assert call("votes", one.workspace, "--to", path).status == 0
+    again = one.estimate("--labels", path)
+    assert again.json["rejects"] == 0, again.err
+    # Those who settle disputes see no ids either, and their answers count by task.
+    settled = one.sample("--adjudicate").json
+    assert settled["rows"] > 0
+    tasks = pq.read_table(one.workspace / "adjudications/0001/tasks.parquet").to_pylist()
+    path = one.deliver([(row["task"], str(one.pool.truth[row["id"]])) for row in tasks], "s.csv")
+    assert one.estimate("--labels", path).json["rejects"] == 0
+
+
+def test_gold_rows_are_named_by_the_columns(job: Callable[..., Job]) -> None:
+    rows = [{"unique_id_l": "a1", "unique_id_r": "b9", "name": "x", "label": 1}]
+    rows.append({"unique_id_l": "", "unique_id_r": "b9", "name": "y", "label": 0})
+    one = job(pair_pool(), pool={"id": IDS})
+    (one.directory / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spec = yaml.safe_load(one.spec.read_text())
+    spec["labels"] = {"gold": {"path": "gold.jsonl", "rows": 2}}
+    one.spec.write_text(yaml.safe_dump(spec))
+    one.prepare()
+    assert one.sample().status == 0
+    controls = pq.read_table(one.round_directory(1) / "controls.parquet")
+    assert sorted(controls["id"].to_pylist()) == ['["a1","b9"]', "gold 1"]
+
+
+def test_a_row_is_forgotten_by_its_columns(pairs: Job) -> None:
+    pairs.estimate("--labels", pairs.deliver(pairs.answers(1)))
+    id, secret = (
+        pairs.batch(1)["id"][0],
+        pairs.batch(1)["name"] if "name" in pairs.batch(1) else pairs.batch(1)["payload.name"],
+    )
+    parts = json.loads(id)
+    result = call("forget", pairs.workspace, *parts, "--json")
+    assert result.status == 0, result.err
+    assert result.json["id"] == [str(part) for part in parts]
+    assert "rounds/0001/batch.parquet" in result.json["files"]
+    for path in pairs.workspace.rglob("*.parquet"):
+        assert secret[0] not in str(pq.read_table(path).to_pylist()).split("'"), path
+    assert call("verify", pairs.workspace).status == 0
+    wrong = call("forget", pairs.workspace, "a1")
+    assert "an id has 2 values, of unique_id_l, unique_id_r, got 1" in wrong.err
+    missing = call("forget", pairs.workspace, "zz", "q")
+    assert """no row of id '["zz","q"]' is kept here""" in missing.err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
+    truth = pa.table(
+        {
+            **{
+                name: [str(json.loads(id)[place]) for id in pairs.pool.truth]
+                for place, name in enumerate(IDS)
+            },
+            "label": list(pairs.pool.truth.values()),
+        }
+    )
+    path = pairs.directory / f"truth.{suffix}"
+    if suffix == "csv":
+        pa.csv.write_csv(truth, path)
+    else:
+        pq.write_table(truth, path)
+    options = ("--budgets", "50", "--repeats", "2", "--sampler", "passive")
+    simulated = call("simulate", pairs.spec, "--truth", path, *options, "--json")
+    assert simulated.status == 0, simulated.err
+    pq.write_table(truth.slice(1), pairs.directory / "short.parquet")
+    short = call("simulate", pairs.spec, "--truth", pairs.directory / "short.parquet", *options)
+    assert "has no label in" in short.err
+
+
+def test_rows_drawn_one_by_one(job: Callable[..., Job]) -> None:
+    keys = {"sampler": "importance", "budget": 30, "pool": {"id": IDS}}
+    one = job(pair_pool(), **keys)
+    folder = one.directory / "rounds"
+    drawn = call("draw", one.spec, folder, "--draws", 20, "--json")
+    assert drawn.status == 0, drawn.err
+    rows = pq.read_table(folder / "draws-0001.parquet")
+    again = call("draw", one.spec, folder, "--draws", 20, "--json")
+    assert again.status == 0, again.err
+    labels = {
+        (a, b, one.pool.truth[json.dumps([a, b], separators=(",", ":"))])
+        for path in folder.glob("draws-*.parquet")
+        for a, b in zip(*(pq.read_table(path)[name].to_pylist() for name in IDS), strict=True)
+    }
+    assert {*IDS} <= {*rows.column_names}
+    path = one.deliver(sorted(labels), header="unique_id_l,unique_id_r,label")
+    weighed = call("weigh", one.spec, folder, "--labels", path, "--json")
+    assert weighed.status == 0, weighed.err
+    assert (weighed.json["labels"], weighed.json["open"]) == (len(labels), 0)
+
+
+def test_a_pair_that_is_there_twice_names_both_places(job: Callable[..., Job]) -> None:
+    pool = pair_pool(300)
+    table = pa.concat_tables([pool.table, pool.table.slice(7, 1)])
+    one = job(Pool(table, pool.truth), pool={"id": IDS})
+    failed = call("prepare", one.spec, "--in-process")
+    assert failed.status == 1
+    assert "columns 'unique_id_l', 'unique_id_r', row 300: duplicate id" in failed.err
+    assert """'["a0","b7"]', also in row 7""" in failed.err
+
+
+@pytest.mark.parametrize(
+    ("id", "words"),
+    [
+        (["a", "a"], "pool.id: a is listed twice"),
+        ([], "pool.id: must be a list of columns, got []"),
+        (["a", ""], "pool.id: must be a list of columns, got ['a', '']"),
+        (["a", 3], "pool.id: must be a list of columns"),
+        (["a", "label"], "pool.id: label is a column of every delivery, rename it"),
+        (["unique_id_l", "nope"], "column 'nope' is missing; there are: unique_id_l"),
+    ],
+)
+def test_wrong_lists_are_refused(job: Callable[..., Job], id: list[Any], words: str) -> None:
+    one = job(pair_pool(100), pool={"id": id})
+    failed = call("prepare", one.spec, "--in-process")
+    assert failed.status in (1, 2)
+    assert words in failed.err
+
+
+def test_a_null_names_column_and_row(job: Callable[..., Job]) -> None:
+    pool = pair_pool(100)
+    right = pool.table[IDS[1]].to_pylist()
+    right[17] = None
+    one = job(Pool(pool.table.set_column(1, IDS[1], pa.array(right)), pool.truth), pool={"id": IDS})
+    failed = call("prepare", one.spec, "--in-process")
+    assert "part-0.parquet: column 'unique_id_r', row 17: null" in failed.err
+
+
+def test_a_list_of_one_is_that_column(job: Callable[..., Job]) -> None:
+    asked = []
+    for id in ("id", ["id"]):
+        one = job(pool={"id": id})
+        one.prepare()
+        one.sample()
+        asked.append([id for _, id in one.asked(1)])
+        assert (
+            json.loads((one.workspace / "evaluation.json").read_text())["spec"]["pool"]["id"]
+            == "id"
+        )
+    assert asked[0] == asked[1]
+
+
+def test_splink_names_a_pair_in_either_order(job: Callable[..., Job]) -> None:
+    one = job(pair_pool(), pool={"id": IDS, "payload": [*IDS, "name"]}, sink={"format": "splink"})
+    one.prepare()
+    one.sample()
+    head = (one.round_directory(1) / "clerical-labels.csv").read_text().splitlines()[0]
+    assert head.startswith("unique_id_l,unique_id_r,task,clerical_match_score")
+    rows = [(b, a, label) if a > "a2" else (a, b, label) for a, b, label in by_pair(one, 1)]
+    path = one.deliver(rows, header="unique_id_l,unique_id_r,clerical_match_score")
+    assert one.estimate("--labels", path).json["labels"] == len(rows)
+    id = one.batch(1)["id"][0]
+    assert call("forget", one.workspace, *json.loads(id)).status == 0
+    target = one.directory / "clerical.csv"
+    assert call("votes", one.workspace, "--to", target, "--form", "splink").status == 0
+    with target.open() as file:
+        back = {(row[IDS[0]], row[IDS[1]]) for row in csv.DictReader(file)}
+    assert back == {(a, b) for a, b, _ in by_pair(one, 1)}, "a pair outlives its payload"
+
+
+def test_init_takes_the_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pair_pool(400).write(tmp_path / "pool")
+    table = pq.read_table("pool/part-0.parquet")
+    pq.write_table(table.drop_columns(["name"]), "pairs.parquet")
+    assert call("init", "pairs.parquet").status == 0
+    spec = yaml.safe_load(Path("evaluation.yaml").read_text())
+    assert spec["pool"]["id"] == IDS
+    sources = {"source_dataset_l": ["x", "y"] * 200, "source_dataset_r": ["z"] * 400}
+    columns = {**sources, **{name: table[name] for name in (*IDS, "score", "prediction")}}
+    pq.write_table(pa.table(columns), "two.parquet")
+    assert call("init", "two.parquet", "--output", "two.yaml").status == 0
+    spec = yaml.safe_load(Path("two.yaml").read_text())
+    assert spec["pool"]["id"] == ["source_dataset_l", *IDS[:1], "source_dataset_r", *IDS[1:]]
