@@ -4,9 +4,7 @@ import datetime
 import time
 
 from evalsampling.commands.estimate_result import EstimateResult
-from evalsampling.commands.report_facts import report_facts
 from evalsampling.receivers.run import Run
-from evalsampling.report.facts import Facts
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -38,7 +36,10 @@ def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
 
 
 def _page(snapshot: Snapshot) -> bytes:
-    from evalsampling.report.page import page  # Few receivers want it.
+    # Few receivers want it.
+    from evalsampling.commands.report_facts import report_facts
+    from evalsampling.report.facts import Facts
+    from evalsampling.report.page import page
 
     return page(Facts.from_json(report_facts(snapshot))).encode()
 

@@ -70,6 +70,16 @@ def test_gates_of_a_spec_are_asked_without_an_option(job: Callable[..., Job]) ->
     assert Evaluation.open(one.workspace).gates().reached is not True
 
 
+def test_gates_of_a_workspace_stay(labelled: Job) -> None:
+    content = labelled.spec.read_text()
+    labelled.spec.write_text(f"{content}gates: {{at_least: {{recall: 0.5}}}}\n")
+    result = labelled.prepare()
+    assert result.status == 1
+    assert "prepared with other gates, which stay; options of `evalsampling estimate`" in result.err
+    labelled.spec.write_text(content)
+    assert labelled.prepare().status == 0
+
+
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [
