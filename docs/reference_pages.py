@@ -18,6 +18,7 @@ from evalsampling.cli.listing import COMMANDS
 from evalsampling.measures.gains import BY_NAME as GAINS
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize, StrataSpec
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels import GoldSpec, LabelsSpec
 from evalsampling.spec.lists import ListsSpec
@@ -41,6 +42,8 @@ RESULTS = (
     "evalsampling.inference.intervals.Interval",
     "evalsampling.inference.regions.Ellipsoid",
     "evalsampling.report.svg.Picture",
+    "evalsampling.evaluation.gates.Gates",
+    "evalsampling.evaluation.gates.GateResult",
 )
 """Classes of what an evaluation returns."""
 
@@ -81,6 +84,7 @@ ATTRIBUTES_OF = {
     "hidden": HiddenPrior,
     "sink": SinkSpec,
     "stop": EvaluationSpec,
+    "gates": GatesSpec,
 }
 """The records whose docstrings say what the keys of a section mean."""
 

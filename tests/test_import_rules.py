@@ -24,6 +24,7 @@ ORDER = (
     {"samplers", "report"},
     {"evaluation"},
     {"simulation", "workspace"},
+    {"receivers"},
     {"commands", "transforms"},
     {"notebook"},
     {"cli"},

@@ -135,8 +135,16 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     assert [one["measure"] for one in estimated["measures"]] == ["cost", "f1"]
     assert 0 < estimated["measures"][0]["value"] <= 5
     assert (estimated["labels"], estimated["rejects"]) == (26, 0)
-    line = ("estimate", "sqlite://kept/run", "--interval", "agresti-coull", "wald")
-    cost, f1 = said(run(*line))["measures"]
+    line: tuple[str, ...] = (
+        "estimate", "sqlite://kept/run", "--interval", "agresti-coull", "wald", "--exit-zero",
+    )  # fmt: skip
+    line += ("--at-most", "cost=5", "--report-to", "badge:cost.json")
+    reported = said(run(*line))
+    cost, f1 = reported["measures"]
+    assert [one["where"] for one in reported["reports"]] == ["cost.json"]
+    badge = json.loads((tmp_path / "cost.json").read_text())
+    assert badge["message"] == f"{cost['value']:.2f}"
+    assert badge["color"] == {True: "green", None: "grey"}[reported["gates"]["reached"]]
     methods = [one["method"] for one in cost["intervals"]]
     assert "wald" in methods
     assert "agresti-coull" not in methods

@@ -69,7 +69,7 @@ def evaluation(
 
     def estimated(*options: str) -> Any:
         chosen = ["--measure", *measures] if measures else []
-        return evalsampling("estimate", workspace, *chosen, *options)
+        return evalsampling("estimate", workspace, "--exit-zero", *chosen, *options)
 
     @task
     def prepare() -> Any:
@@ -104,6 +104,7 @@ def evaluation(
         whole = [one for one in result["measures"] if one["slice"] is None]
         return {
             **{key: result[key] for key in ("round", "labels", "open", "done", "warnings")},
+            **({"gates": result["gates"]} if "gates" in result else {}),
             "measures": [{key: one[key] for key in shown} for one in whole],
         }
 

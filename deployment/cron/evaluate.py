@@ -55,8 +55,10 @@ def one_pass(arguments: argparse.Namespace, evalsampling: "Command") -> dict[str
     workspace = evalsampling("prepare", str(arguments.spec.absolute()))["workspace"]
     refused = evalsampling.take(workspace, deliveries(arguments.inbox))
     measures = ["--measure", *arguments.measure] if arguments.measure else []
-    estimate = evalsampling("estimate", workspace, *measures)
+    estimate = evalsampling("estimate", workspace, "--exit-zero", *measures)
     told = {key: estimate[key] for key in ("round", "labels", "open")} | {"refused": refused}
+    if "gates" in estimate:
+        told["gates"] = estimate["gates"]["reached"]
     width, enough = estimate["half_width"], arguments.half_width
     if enough is not None and width is not None and width <= enough:
         return {"state": "narrow", **told}
@@ -130,7 +132,7 @@ class Command:
         if not files:
             return []
         try:
-            self("estimate", workspace, "--labels", *files)
+            self("estimate", workspace, "--exit-zero", "--labels", *files)
         except subprocess.CalledProcessError:
             if len(files) == 1:
                 return list(files)

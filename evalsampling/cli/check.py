@@ -36,6 +36,6 @@ COMMAND = Command.of(
     SpecOptions,
     _run,
     _text,
-    failed=lambda result: not result.ok,
+    status=lambda _, result: int(not result.ok),
     reads_pools=True,
 )

@@ -29,7 +29,7 @@ class Command:
         run: runs the command with parsed arguments and returns its result.
         text: returns the text that is printed for a result.
         beam: whether it runs on Beam.
-        failed: whether a result makes the exit code 1.
+        status: exit code of a result.
         reads_pools: whether it reads rows of a pool, so that a user's scorer may run.
     """
 
@@ -37,7 +37,7 @@ class Command:
     run: Callable[[argparse.Namespace], "Result"]
     text: Callable[[argparse.Namespace, Any], str]
     beam: Beam = Beam.NEVER
-    failed: Callable[[Any], bool] = lambda _: False
+    status: Callable[[argparse.Namespace, Any], int] = lambda *_: 0
     reads_pools: bool = False
 
     @classmethod

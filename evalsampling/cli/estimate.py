@@ -45,7 +45,8 @@ def _run(arguments: argparse.Namespace) -> EstimateResult:
     at_the_top = {rejection.words for rejection in result.mostly_rejected}
     warnings = (f"warning: {warning}" for warning in result.warnings if warning not in at_the_top)
     notes = (f"note: {note}" for note in result.notes)
-    for line in [*result.messages, *warnings, *notes]:
+    reports = (receipt.words for receipt in result.reports)
+    for line in [*result.messages, *warnings, *notes, *reports]:
         logs.say(line)
     return result
 
@@ -68,6 +69,16 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--detail", action="store_true", help="show all intervals, and what they rest on"
     )
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="exit with 0 whatever the gates say"
+    )
+
+
+def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
+    """Return the exit code: 1 if a receiver has failed, else what the gates say."""
+    if any(receipt.problem for receipt in result.reports):
+        return 1
+    return 0 if result.gates is None or arguments.exit_zero else result.gates.exit_code
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
@@ -77,7 +88,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     labels = counted(result.labels, "label")
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:
-        return "\n".join(lines + _detail(result))
+        return "\n".join(lines + _detail(result) + _gates(result))
     headline = [number for number in result.measures if _is_headline(number)][:_MOST_STATEMENTS]
     others = _thinned([number for number in result.measures if number not in headline])
     for number in headline:
@@ -85,6 +96,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines += _short_table(others)
     lines += [line for contest in result.contests for line in contest_table(contest)]
     lines += _of_sampler(result)
+    lines += _gates(result)
     if result.measures:
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
@@ -130,6 +142,15 @@ def _detail(result: EstimateResult) -> list[str]:
     elif result.half_width_reason is not None:
         lines += wrapped(f"half-width not known: {result.half_width_reason}", "  ")
     return lines + _of_sampler(result)
+
+
+def _gates(result: EstimateResult) -> list[str]:
+    """Return what the intervals say of each gate, and of all if there are several."""
+    if result.gates is None:
+        return []
+    lines = [line for gate in result.gates.gates for line in wrapped(gate.statement, "  ")]
+    several = len(result.gates.gates) > 1
+    return lines + [f"all gates together: {result.gates.outcome}"] * several
 
 
 def _of_sampler(result: EstimateResult) -> list[str]:
@@ -340,4 +361,4 @@ def _thinned(measures: Sequence[Number]) -> list[Number]:
     return shown
 
 
-COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER)
+COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, status=_status)

@@ -21,6 +21,8 @@ _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "reje
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 0 done, 1 it failed or found damage, 2 wrong usage, 130 Ctrl-C.
 
+    Of gates: 10 one is not reached, 11 it cannot be said.
+
     Args:
         argv: arguments; None for those of the program, if the process runs this command only.
     """
@@ -62,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         if not logs.as_json():
             print(f"evalsampling {name}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(exit_code(error))
-    sys.exit(1 if command.failed(result) else 0)
+    sys.exit(command.status(arguments, result))
 
 
 def _json(content: Any) -> str:

@@ -27,5 +27,5 @@ COMMAND = Command.of(
     WorkspaceOptions,
     verify,
     _text,
-    failed=lambda result: not result.ok,
+    status=lambda _, result: int(not result.ok),
 )

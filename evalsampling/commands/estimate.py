@@ -8,14 +8,19 @@ from collections.abc import Sequence
 
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
-from evalsampling.commands.options import WorkspaceOptions, flag, many
+from evalsampling.commands.options import WorkspaceOptions, flag, many, option
+from evalsampling.commands.reporting import run_of
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.gates import check_gates
 from evalsampling.inference.interval_methods import check_names
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import look_in
 from evalsampling.labels.sinks import reader_of
 from evalsampling.measures.calibrated import Requested
+from evalsampling.receivers.registry import Address, read_addresses
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.gates import INTERVALS, GatesSpec
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -38,6 +43,27 @@ class EstimateOptions(WorkspaceOptions):
     interval: tuple[str, ...] = many("interval methods to show beside the default", "NAME")
     close: bool = flag("close the open round")
     strict: bool = flag("take nothing of a delivery with a rejected row")
+    at_least: tuple[str, ...] = many("gates: least values, as recall=0.9 (default: the spec's)",
+                                     "NAME=VALUE")  # fmt: skip
+    at_most: tuple[str, ...] = many("gates: greatest values, as mse=0.1", "NAME=VALUE")
+    gate_interval: str | None = option(
+        "intervals that decide about the gates (default: the spec's, else default)",
+        choices=INTERVALS,
+    )
+    report_to: tuple[str, ...] = many(
+        "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
+    )
+
+    def gates(self, spec: EvaluationSpec) -> GatesSpec:
+        """Return the gates that are asked for, else those of the spec.
+
+        Raises:
+            UsageError: if one is no name with a number.
+        """
+        interval = self.gate_interval or spec.gates.interval
+        if self.at_least or self.at_most:
+            return GatesSpec.parse(self.at_least, self.at_most, interval)
+        return dataclasses.replace(spec.gates, interval=interval)
 
 
 def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> EstimateResult:
@@ -50,12 +76,14 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     Raises:
         InputError: if the workspace is not prepared, or a measure or an interval method unknown;
             or if a file cannot be read, or has a reject under ``strict``, or a round is to be
-            closed though a folder holds no file of labels: no file of the call is taken then.
+            closed though a folder holds no file of labels; or if a gate is about a number that is
+            not estimated, or a receiver cannot be had: no file of the call is taken then.
     """
     started = time.time()
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
     measures, intervals = _chosen_measures(pool, options.measure), check_names(options.interval)
+    gates, receivers = _checked(pool, measures, options)
     # Before others are locked out: a file may be slow to come.
     sink = reader_of(pool.spec) if options.labels or options.replace else None
     listing = look_in(options.labels, options.replace, sink)
@@ -69,11 +97,28 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
         messages = [*listing.without, *listing.links, *take(files, snapshot, options.strict)]
         snapshot = snapshot.reread() if files else snapshot
         snapshot = snapshot.with_open_closed("estimate --close") if options.close else snapshot
-        result = result_of(snapshot, measures, intervals)
+        result = result_of(snapshot, measures, intervals, gates)
         result = dataclasses.replace(result, messages=tuple(messages))
         _keep(result, snapshot, files, options, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
-    return result
+    if not receivers:
+        return result
+    run = run_of(snapshot, result, started)
+    return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
+
+
+def _checked(
+    pool: PreparedPool, measures: Sequence[Requested], options: EstimateOptions
+) -> tuple[GatesSpec, Sequence[Address]]:
+    """Return the gates and the receivers of a call, checked before any label is taken."""
+    gates = options.gates(pool.spec)
+    analysis = Analysis.of_pool(pool)
+    check_gates(gates, [*measures, *analysis.measures], analysis.scope)
+    addresses = read_addresses(options.report_to)
+    for address in addresses:
+        if address.path is not None:
+            pool.workspace.check_outside(address.path, "--report-to")
+    return gates, addresses
 
 
 def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> Sequence[Requested]:
@@ -105,6 +150,7 @@ def _keep(
     """Keep an estimate that is new, with its manifest."""
     workspace = snapshot.pool.workspace
     asked = {"measures": options.measure, "intervals": options.interval}
+    asked |= options.gates(snapshot.pool.spec).to_mapping()
     state = {
         **asked,
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),

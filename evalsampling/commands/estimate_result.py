@@ -18,6 +18,8 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions
+from evalsampling.evaluation.estimates import Estimates
+from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.many_systems import Contest
@@ -26,8 +28,10 @@ from evalsampling.inference.results import Estimate, brief, no_width_because, wi
 from evalsampling.measures import Joint
 from evalsampling.measures.build import build_joints
 from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.receivers.registry import Receipt
 from evalsampling.report.numbers import Number
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -139,6 +143,8 @@ class EstimateResult(Result):
             (`inference.label_likelihood`).
         mostly_rejected: deliveries of which most answers are rejected.
         messages: a line for each delivery; not part of the JSON.
+        gates: what the intervals say of targets; not part of the JSON without any.
+        reports: what became of the result at each receiver; not part of the JSON without any.
     """
 
     round: int
@@ -163,18 +169,23 @@ class EstimateResult(Result):
     notes: tuple[str, ...] = ()
     mostly_rejected: tuple[MostlyRejected, ...] = ()
     messages: tuple[str, ...] = ()
+    gates: Gates | None = None
+    reports: tuple[Receipt, ...] = ()
 
     def to_json(self) -> Any:
         """Return the object that `estimate --json` prints."""
         content = super().to_json()
         del content["messages"]
-        return content
+        return {
+            key: value for key, value in content.items() if value or key not in ("gates", "reports")
+        }
 
 
 def result_of(
     snapshot: Snapshot,
     measures: Sequence[Requested] | None = None,
     intervals: Sequence[str] = (),
+    gates: GatesSpec | None = None,
 ) -> EstimateResult:
     """Return the estimates from what a workspace holds.
 
@@ -182,6 +193,7 @@ def result_of(
         snapshot: of the workspace.
         measures: to report, instead of the spec's.
         intervals: names of the interval methods that are to stand beside the default.
+        gates: targets, of numbers that are reported.
     """
     spec, history, analysis = snapshot.pool.spec, snapshot.history, snapshot.analysis
     if measures is not None:
@@ -215,7 +227,24 @@ def result_of(
         label_likelihood=analysis.label_likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=rejected,
+        gates=_judged(gates, estimates, snapshot.analysis) if gates else None,
     )
+
+
+def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates:
+    """Return what the intervals say of gates; they may be about the spec's measures too.
+
+    Args:
+        gates: at least one.
+        estimates: that are reported.
+        analysis: with the spec's measures.
+    """
+    reported = {estimate.target for estimate in estimates}
+    titles = {name for target in reported for name in (target.title, target.measure)}
+    if not titles.issuperset(gate.number for gate in gates):
+        others = [each for each in analysis.estimate() if each.target not in reported]
+        estimates = Estimates([*estimates, *others])
+    return judge(gates, estimates, len(analysis.history.labelled), analysis.table.rows)
 
 
 def _is_done(

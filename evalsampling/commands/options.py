@@ -166,11 +166,14 @@ def _parts(option: Description, text: str) -> tuple[Any, ...]:
 
 
 def _add_single(
-    parser: argparse.ArgumentParser, field: "dataclasses.Field[Any]", option: Description
+    parser: argparse.ArgumentParser,
+    field: "dataclasses.Field[Any]",
+    option: Description,
+    spellings: Collection[str] = (),
 ) -> None:
     required = field.default is dataclasses.MISSING
     parser.add_argument(
-        _spelled(field.name),
+        *(spellings or [_spelled(field.name)]),
         nargs=None if option.alone is None else "?",
         const=option.alone,
         default=None if required else field.default,
@@ -193,18 +196,18 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
             parser.add_argument(_spelled(field.name), required=True, help=option.help)
         elif option.is_flag:
             parser.add_argument(
-                *dict.fromkeys([_spelled(field.name), f"--{field.name}"]), nargs="?",
+                *_spellings(field.name), nargs="?",
                 choices=("true", "false"), const="true", default="false", help=option.help,
             )  # fmt: skip
         elif option.many:
             parser.add_argument(
-                _spelled(field.name), action="append", default=[], metavar=option.metavar,
+                *_spellings(field.name), action="append", default=[], metavar=option.metavar,
                 choices=option.choices, help=option.help,
             )  # fmt: skip
         else:
             # Templates tell whole numbers from text alone; their range the command checks.
             number = dataclasses.replace(option, type=int) if option.type is positive else option
-            _add_single(parser, field, number)
+            _add_single(parser, field, number, _spellings(field.name))
 
 
 def job_arguments(options: Any) -> list[str]:
@@ -239,6 +242,11 @@ def read_options(options: type[Options], arguments: argparse.Namespace) -> Optio
 
 def _spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
+
+
+def _spellings(name: str) -> Collection[str]:
+    """Return the spellings of an option of a job: templates have underscores."""
+    return dict.fromkeys([_spelled(name), f"--{name}"])
 
 
 def positive(text: str) -> int:

@@ -363,7 +363,9 @@ class Preparation:
         if self.spec.limits in prepared.budgets:
             here["budget"] = there["budget"]  # It was raised there.
         differing = [
-            name for key, value in here.items() for name in _differing(value, there[key], key)
+            name
+            for key in dict.fromkeys([*here, *there])
+            for name in _differing(here.get(key), there.get(key), key)
         ]
         now = prepared.spec.limits
         budget_alone = all(name.partition(".")[0] == "budget" for name in differing)
@@ -372,6 +374,11 @@ class Preparation:
                 f"{self.workspace.path}: prepared with a budget of {now.words}; "
                 f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
                 "raises it"
+            )
+        if differing and all(name.partition(".")[0] == "gates" for name in differing):
+            raise InputError(
+                f"{self.workspace.path}: prepared with other gates, which stay; options of "
+                "`evalsampling estimate` take their place: --at-least, --at-most"
             )
         if differing:
             raise InputError(

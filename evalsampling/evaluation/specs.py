@@ -4,6 +4,8 @@ import math
 from pathlib import Path
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.gates import check_gates
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures.build import (
     assumed_ranges,
     build_measures,
@@ -53,6 +55,10 @@ def check_buildable(spec: EvaluationSpec) -> None:
         _check_test(spec, sampler)
     if spec.stop_interval != STOP_INTERVALS[0]:
         _check_intervals(spec)
+    if spec.gates:
+        systems = ReportedDomains(systems=tuple(system.name for system in spec.pool.systems))
+        measures = build_measures(spec, assumed_ranges(spec))
+        check_gates(spec.gates, measures, systems, knows_slices=False)
 
 
 def _check_intervals(spec: EvaluationSpec) -> None:

@@ -98,7 +98,7 @@ def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
     if outlook is None:
         return ""
     if outlook.labels is not None:
-        return f"For ± {outlook.half_width:g} expect about {_rounded(outlook.labels)} labels."
+        return f"For ± {outlook.half_width:g} expect about {rounded(outlook.labels)} labels."
     helps = "No affordable number of labels makes it "
     advice = ": a second score or a machine's labels would"
     if estimate.without_unmet is not None:
@@ -125,7 +125,7 @@ def _unless(part: Breakdown) -> str:
         f"With {percent(part.confidence)} confidence it is at least {shown(least, 2)}, unless more "
         f"than {percent(part.share)} of all positives are among the {part.rows:,} rows that score "
         f"lower ({part.labelled:,} have a label). To rule that out takes about "
-        f"{_rounded(part.labels)} labels there."
+        f"{rounded(part.labels)} labels there."
     )
 
 
@@ -151,6 +151,6 @@ def _within(number: float, least: float, most: float) -> str:
     return f"above {most:g}" if number > most else f"{number:.2g}"
 
 
-def _rounded(count: int) -> str:
+def rounded(count: int) -> str:
     """Return a number with two significant digits: ``24,000``."""
     return f"{int(float(f'{count:.2g}')):,}"

@@ -162,6 +162,18 @@ class Estimate:
         """Whether the default interval claims anything: whether it is not the whole range."""
         return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
 
+    @property
+    def distrusted_because(self) -> str | None:
+        """Why the default interval is not to be relied on, in words; None if it is."""
+        title = self.target.title
+        if not self.claims:
+            why = self.reason or self.intervals[0].method
+            return f"the interval of {title} claims nothing ({why})"
+        if not self.reliable:
+            why = self.warnings[0].removeprefix(f"{title}: ") if self.warnings else ""
+            return f"the interval of {title} is not to be relied on" + f": {why}" * bool(why)
+        return None
+
     def moved_into(self, interval: Interval) -> "Estimate":
         """Return the estimate with its value moved into an interval that excludes all else.
 
@@ -290,15 +302,10 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
     if widest_half(estimates) is not None:
         return None
     for estimate in _watched(estimates):
-        default, title = estimate.intervals[0], estimate.target.title
-        if not estimate.claims:
-            return f"the interval of {title} claims nothing ({estimate.reason or default.method})"
-        if not estimate.reliable:
-            warnings = estimate.warnings
-            why = f": {warnings[0].removeprefix(f'{title}: ')}" if warnings else ""
-            return f"the interval of {title} is not to be relied on{why}"
+        if estimate.distrusted_because:
+            return estimate.distrusted_because
         if not math.isfinite(estimate.half_width):
-            return f"the interval of {title} has no end"
+            return f"the interval of {estimate.target.title} has no end"
     return "nothing is estimated on the whole pool"
 
 

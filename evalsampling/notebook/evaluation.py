@@ -1,17 +1,20 @@
 """The evaluation that people hold who work in Python: in memory, or in a workspace."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures
 from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.estimates import Estimates
+from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.many_systems import Contest
@@ -22,10 +25,12 @@ from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.notebook.stored_state import StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.preparation.stratification import scores_of_classes
+from evalsampling.receivers.registry import read_addresses
 from evalsampling.report.svg import Picture
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
@@ -291,6 +296,72 @@ class Evaluation:
         estimates = analysis.estimate(measures, intervals)
         of_scores = pool.stratification.about_scores(pool.spec, analysis.table)
         return Estimates(estimates, [*of_scores, *cautions(analysis, estimates)])
+
+    def gates(
+        self,
+        at_least: Mapping[str, float] | None = None,
+        at_most: Mapping[str, float] | None = None,
+        interval: str | None = None,
+    ) -> Gates:
+        """Return whether numbers surely reach their targets, surely do not, or neither can be said.
+
+        Args:
+            at_least: the least value of each number: of a measure by its name, of any by the title
+                of its estimate, as ``recall of new where country=DE``. The spec's if no target is
+                given.
+            at_most: the greatest value of each number.
+            interval: which intervals decide: "default" or "assumption-light"; None for the spec's.
+
+        Raises:
+            InputError: if there is no target, or one is not about a number that is estimated.
+        """
+        gates = self._targets(at_least, at_most, interval)
+        if not gates:
+            raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
+        estimates, analysis = self.estimate(), self.analysis
+        check_gates(gates, analysis.measures, analysis.scope)
+        return judge(gates, estimates, len(analysis.history.labelled), analysis.table.rows)
+
+    def _targets(self, at_least: Any, at_most: Any, interval: str | None) -> GatesSpec:
+        given = self.spec.gates
+        if at_least or at_most:
+            given = GatesSpec(at_least or {}, at_most or {}, given.interval)
+        return given if interval is None else dataclasses.replace(given, interval=interval)
+
+    def results(self) -> pa.Table:
+        """Return a tidy table of all estimates, which names run, pool, spec and code in each row.
+
+        The same as the file of `estimate --report-to table:FOLDER`: docs/platforms.md has the
+        columns.
+        """
+        return self.state.run(self.spec.gates).table
+
+    def report_to(
+        self,
+        *receivers: str,
+        at_least: Mapping[str, float] | None = None,
+        at_most: Mapping[str, float] | None = None,
+        interval: str | None = None,
+    ) -> list[str]:
+        """Send the estimates to receivers, and return where they are at each of them.
+
+        Args:
+            *receivers: as ``"mlflow"``, ``"table:estimates/"`` or ``"openlineage:events.jsonl"``.
+            at_least: gates to send along, as `gates` takes them.
+            at_most: likewise.
+            interval: likewise.
+
+        Raises:
+            InputError: if there is no such receiver; or if one could not be sent to: the others
+                have got the estimates then.
+        """
+        addresses = read_addresses(receivers)
+        run = self.state.run(self._targets(at_least, at_most, interval))
+        receipts = [address.send(run) for address in addresses]
+        problems = [receipt.words for receipt in receipts if receipt.problem]
+        if problems:
+            raise InputError("; ".join(problems))
+        return [str(receipt.where) for receipt in receipts]
 
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more."""

@@ -1,6 +1,7 @@
 """Rounds and labels in memory, of a pool that is wholly in memory."""
 
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.answers import questions_of, shown_ids
+from evalsampling.evaluation.cautions import cautions
+from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.notebook.saving import save
@@ -18,6 +21,9 @@ from evalsampling.notebook.turns import Turns
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
 from evalsampling.pool.stored_columns import ID
+from evalsampling.receivers.run import Run
+from evalsampling.report.numbers import Number
+from evalsampling.spec.gates import GatesSpec
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -112,6 +118,30 @@ class MemoryState:
         stored = pool.stored(history.cell[questions], history.rank[questions])
         items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
         return items
+
+    def run(self, gates: GatesSpec) -> Run:
+        """Return the estimates as receivers get them."""
+        started, analysis = datetime.datetime.now(datetime.UTC), self.analysis
+        estimates, labels = analysis.estimate(), len(analysis.history.labelled)
+        rows, judged = analysis.table.rows, None
+        if gates:
+            check_gates(gates, analysis.measures, analysis.scope)
+            judged = judge(gates, estimates, labels, rows)
+        return Run(
+            name="evaluation",
+            workspace=None,
+            spec=self.pool.spec,
+            pool=(),
+            rows=rows,
+            started=started,
+            time=datetime.datetime.now(datetime.UTC),
+            round=len(analysis.history.rounds),
+            labels=labels,
+            open=len(analysis.history) - labels,
+            warnings=tuple(cautions(analysis, estimates)),
+            numbers=tuple(map(Number.of, estimates)),
+            gates=judged,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the evaluation to a workspace, or the part that the workspace lacks."""

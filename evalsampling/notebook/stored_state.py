@@ -1,6 +1,7 @@
 """Rounds and labels in the files of a workspace, to which commands and other people add too."""
 
 import dataclasses
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.commands.deliveries import take
+from evalsampling.commands.estimate_result import result_of
+from evalsampling.commands.reporting import run_of
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
@@ -18,6 +21,8 @@ from evalsampling.notebook.saving import delivery
 from evalsampling.notebook.turns import Turns
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.stored_columns import ID
+from evalsampling.receivers.run import Run
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -96,6 +101,11 @@ class StoredState:
     def items(self, id: Any) -> list[list[Any]]:
         """Refuse: items are the tasks of a batch."""
         self._refuse()
+
+    def run(self, gates: GatesSpec) -> Run:
+        """Return the estimates as receivers get them, those of `estimate` on the workspace."""
+        started = time.time()
+        return run_of(self.snapshot, result_of(self.snapshot, gates=gates), started)
 
     def _refuse(self) -> NoReturn:
         """Raise the error of calls that need the rows in memory."""

@@ -33,6 +33,7 @@ KINDS = (
     "interval_methods",
     "label_spaces",
     "tables",
+    "receivers",
 )
 """Kinds of parts that other packages may add."""
 

@@ -204,6 +204,12 @@ def called(measure: str) -> str:
     return name
 
 
+def label_of(measure: str) -> str | None:
+    """Return the label that a measure of one class or label is of; None of all others."""
+    of_class = _OF_CLASS.fullmatch(measure)
+    return of_class[2] if of_class else None
+
+
 def decimals(low: float | None, high: float | None) -> int:
     """Return how many decimals to show of a number: two significant figures of its interval.
 

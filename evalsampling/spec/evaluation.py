@@ -11,6 +11,7 @@ import yaml
 
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
@@ -115,6 +116,7 @@ class EvaluationSpec:
         stop_test: which p-values: one of `TESTS`.
         money: greatest total cost of labels, in the unit of ``pool.cost``; None for a budget of
             labels alone.
+        gates: least and greatest values that numbers must have, for a job to go on.
         hidden: prior of the positives that scores do not reveal, for model-based intervals.
         seed: in [0, 2^64).
         sink: how batches are sent out.
@@ -138,6 +140,7 @@ class EvaluationSpec:
     stop_significance: float | None = None
     stop_test: str = "anytime"
     money: float | None = None
+    gates: GatesSpec = GatesSpec()
 
     def at_version(self, version: Any) -> "EvaluationSpec":
         """Return the spec with its table pinned at a version; the pool is a table."""
@@ -192,7 +195,7 @@ class EvaluationSpec:
         top = Section("", content, is_stored)
         top.check_keys(
             "pool", "labels", "measure", "strata", "partition", "sampler", "budget", "round_size",
-            "confidence", "hidden", "seed", "sink", "stop", "workspace",
+            "confidence", "hidden", "seed", "sink", "stop", "gates", "workspace",
             below={"pool": POOL_KEYS, "labels": LABELS_KEYS, "sampler": ("model",)},
         )  # fmt: skip
         section = top.section("pool", required=True)
@@ -220,6 +223,7 @@ class EvaluationSpec:
             confidence=top.number("confidence", 0.95),
             hidden=read_hidden(top.section("hidden")),
             **_stop(top.section("stop")),
+            gates=GatesSpec.read(top.section("gates")),
             seed=top.integer("seed", 0, least=0),
             sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
             workspace=absolute(
@@ -274,6 +278,7 @@ class EvaluationSpec:
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
             "stop": {"half_width": self.stop_half_width, **self._other_stops()},
+            **self.gates.to_mapping(),
             "workspace": self.workspace,
         }
 

@@ -258,18 +258,19 @@ class Workspace:
         except FileExistsError as error:
             raise _meanwhile(self.path, done) from error
 
-    def check_outside(self, file: str) -> None:
-        """Check that the file of an option `--to` is outside the workspace.
+    def check_outside(self, file: str, option: str = "--to") -> None:
+        """Check that the file or folder of an option is outside the workspace.
 
         Args:
             file: its path or URL.
+            option: the option, for messages.
 
         Raises:
             InputError: if it is inside.
         """
         below = folder_of(f"{self.path.rstrip('/')}/file")
-        if f"{folder_of(file)}/".startswith(f"{below}/"):
-            raise InputError(f"--to: {file}: is in the workspace; write it beside it")
+        if f"{folder_of(f'{file}/-')}/".startswith(f"{below}/"):
+            raise InputError(f"{option}: {file}: is in the workspace; write it beside it")
 
     # --- rounds
 

@@ -1,0 +1,233 @@
+"""Gates: whether estimates reach their targets, surely do not, or cannot say so yet."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.estimates import Estimates
+from evalsampling.evaluation.statement import display_name, rounded
+from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.intervals import Interval
+from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook
+from evalsampling.inference.results import TIE, Estimate, undefined
+from evalsampling.measures.calibrated import Requested
+from evalsampling.report.numbers import MOST_DIGITS, shown, shown_range
+from evalsampling.spec.gates import INTERVALS, Gate, GatesSpec
+from evalsampling.stats.finite import finite
+
+EXIT_CODES = {True: 0, False: 10, None: 11}
+"""Exit codes of a command by whether its gates are reached; 1 and 2 are failure and usage."""
+
+OUTCOMES = {True: "reached", False: "not reached", None: "cannot be said"}
+
+
+@dataclasses.dataclass(frozen=True)
+class GateResult:
+    """What an interval says of one target.
+
+    Attributes:
+        number: title of the estimate.
+        bound: ``at_least`` or ``at_most``.
+        target: value to reach.
+        reached: True if all of the interval reaches it, False if none of it does; else None.
+        value: estimate, None where undefined.
+        low: lower end of the interval that decides, None if there is none or it is infinite.
+        high: upper end, likewise.
+        method: of that interval, None if there is none.
+        labels: in all, about, that decide it if the value stays; None if decided or not known.
+        statement: the same in plain sentences.
+    """
+
+    number: str
+    bound: str
+    target: float
+    reached: bool | None
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str | None
+    labels: int | None
+    statement: str
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Gates:
+    """What the intervals say of all targets together.
+
+    Attributes:
+        reached: True if every target is reached, False if one is surely not; else None.
+        confidence: level of the intervals.
+        interval: which intervals decide: one of `spec.gates.INTERVALS`.
+        gates: each of them, in order.
+    """
+
+    reached: bool | None
+    confidence: float
+    interval: str
+    gates: tuple[GateResult, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a job: 0 reached, 10 not reached, 11 cannot be said."""
+        return EXIT_CODES[self.reached]
+
+    @property
+    def outcome(self) -> str:
+        """``reached``, ``not reached`` or ``cannot be said``."""
+        return OUTCOMES[self.reached]
+
+    def __repr__(self) -> str:
+        """Return the outcome, and a sentence for each gate."""
+        return "\n".join([f"<Gates: {self.outcome}>", *(gate.statement for gate in self.gates)])
+
+
+def check_gates(
+    gates: GatesSpec,
+    measures: Sequence[Requested],
+    scope: ReportedDomains,
+    knows_slices: bool = True,
+) -> None:
+    """Check that the numbers of gates are estimated, and that their targets are possible values.
+
+    Args:
+        gates: to check.
+        measures: that may be estimated.
+        scope: systems and slices that they are reported for.
+        knows_slices: whether these slices are all, as those of a spec alone are not.
+
+    Raises:
+        InputError: naming the gate.
+    """
+    targets = {
+        target: None
+        for measure in measures if gates
+        for domain in scope.domains_of(measure)
+        for target in scope.targets(measure, domain)
+    }  # fmt: skip
+    named = Estimates(undefined(target, 0.95, "no labels", "") for target in targets)
+    for gate in gates:
+        if not knows_slices and " where " in gate.number:
+            continue
+        low, high = _estimate_of(gate, named).target.bounds
+        if not low <= gate.target <= high:
+            raise InputError(
+                f"gates.{gate.bound}.{gate.number}: it lies between {low:g} and {high:g}, "
+                f"so {gate.target:g} decides nothing"
+            )
+
+
+def judge(gates: GatesSpec, estimates: Estimates, labels: int, rows: int) -> Gates:
+    """Return what estimates say of gates.
+
+    Args:
+        gates: at least one.
+        estimates: with those of all gates among them.
+        labels: labels so far.
+        rows: rows of the pool.
+
+    Raises:
+        InputError: if a gate is about a number that is not estimated.
+    """
+    judged = tuple(
+        _judged(gate, _estimate_of(gate, estimates), gates.interval, labels, rows) for gate in gates
+    )
+    reached = {gate.reached for gate in judged}
+    whole = False if False in reached else None if None in reached else True
+    return Gates(whole, estimates[0].confidence, gates.interval, judged)
+
+
+def _estimate_of(gate: Gate, estimates: Estimates) -> Estimate:
+    try:
+        return estimates[gate.number]
+    except KeyError as error:
+        raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
+
+
+def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int) -> GateResult:
+    interval = estimate.interval(None if kind == INTERVALS[0] else kind)
+    problem = _problem(estimate, interval, kind)
+    reached = None if problem or interval is None else _is_reached(gate, interval)
+    sentences, needed = [_verdict(gate, estimate, reached), _because(problem, interval)], None
+    if reached is None and estimate.value is not None:
+        if not problem and kind == INTERVALS[0]:
+            needed = _labels_to_decide(gate.target, estimate, labels, rows)
+            sentences.append(_next_step(estimate.value, needed))
+        else:
+            sentences.append("More labels may decide it.")
+    return GateResult(
+        number=estimate.target.title,
+        bound=gate.bound,
+        target=gate.target,
+        reached=reached,
+        value=estimate.value,
+        low=None if interval is None else finite(interval.low),
+        high=None if interval is None else finite(interval.high),
+        method=None if interval is None else interval.method,
+        labels=needed,
+        statement=" ".join(sentences),
+    )
+
+
+def _problem(estimate: Estimate, interval: Interval | None, kind: str) -> str | None:
+    """Return why an interval decides nothing wherever the target is, None if it may decide."""
+    if interval is None:
+        return f"there is no {kind} interval"
+    if kind == INTERVALS[0]:
+        return estimate.distrusted_because
+    whole = (interval.low, interval.high) == estimate.target.bounds
+    return f"the {kind} interval claims nothing" if whole else None
+
+
+def _is_reached(gate: Gate, interval: Interval) -> bool | None:
+    low, high, target = interval.low, interval.high, gate.target
+    if not gate.is_least:
+        low, high, target = -high, -low, -target
+    if low >= target - TIE:
+        return True
+    return False if high < target - TIE else None
+
+
+def _labels_to_decide(target: float, estimate: Estimate, labels: int, rows: int) -> int | None:
+    """Return how many labels move the nearer end of the interval to a target, if the value stays.
+
+    Intervals of comparisons, of slices and of points of curves are expected to become narrower as
+    those of a simple random sample do.
+    """
+    if estimate.value is None or not labels or estimate.value == target:
+        return None
+    is_above = estimate.value > target
+    now = estimate.value - estimate.low if is_above else estimate.high - estimate.value
+    own = estimate.target
+    is_plain = own.threshold is None and own.against is None and own.slice is None
+    by_model = is_plain and estimate.intervals[0].kind == MODEL_BASED
+    distance = abs(estimate.value - target)
+    return outlook(now, labels, rows, distance, OF_MODEL if by_model else OF_DESIGN).labels
+
+
+def _verdict(gate: Gate, estimate: Estimate, reached: bool | None) -> str:
+    bound = gate.bound.replace("_", " ")
+    return f"{display_name(estimate)} {bound} {gate.target:g}: {OUTCOMES[reached]}."
+
+
+def _because(problem: str | None, interval: Interval | None) -> str:
+    """Return what the interval is, or why it decides nothing."""
+    if problem or interval is None:
+        return f"{problem[:1].upper()}{problem[1:]}." if problem else ""
+    if interval.low == interval.high:
+        return f"It is exactly {_four(interval.low)}."
+    if math.isinf(interval.high):
+        return f"The interval begins at {_four(interval.low)}."
+    return f"The interval is {shown_range(interval.low, interval.high, MOST_DIGITS)}."
+
+
+def _next_step(value: float, labels: int | None) -> str:
+    """Return how many labels are likely to decide while the value stays."""
+    if labels is None:
+        return f"No affordable number of labels decides it if the value stays {_four(value)}."
+    return f"If the value stays {_four(value)}, expect about {rounded(labels)} labels to decide it."
+
+
+def _four(value: float) -> str:
+    return shown(value, MOST_DIGITS)

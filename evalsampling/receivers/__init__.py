@@ -1,0 +1,1 @@
+"""Places that results are sent to: tables, lineage, experiment trackers, orchestrators."""

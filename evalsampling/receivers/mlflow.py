@@ -1,0 +1,160 @@
+"""MLflow: values and ends of intervals as metrics, the report and the table as artifacts."""
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalsampling.errors import InputError
+from evalsampling.receivers.run import Run, title_of
+from evalsampling.receivers.table import content
+from evalsampling.telemetry.redaction import without_credentials
+from evalsampling.version import __version__
+
+ID = "evalsampling.run_id"
+"""Tag by which a run is met again."""
+
+_LONGEST_TAG = 5000
+
+
+class MLflow:
+    """Logs to the run of MLflow that is active, else to one of its own in an experiment.
+
+    Where the server is, MLflow's own environment says: MLFLOW_TRACKING_URI and others.
+    """
+
+    writes_files = False
+
+    def check(self, where: str | None) -> None:
+        """Check that the package is here."""
+        _package()
+
+    def send(self, run: Run, where: str | None) -> str:
+        """Log a run; one that was sent before, or in part, is logged to the same run again.
+
+        Args:
+            run: to log.
+            where: name of the experiment; None for MLflow's own choice.
+        """
+        mlflow = _package()
+        with _run_of(mlflow, run, where) as active:
+            mlflow.set_tags(_tags(run))
+            mlflow.log_params(_parameters(run))
+            mlflow.log_metrics(metrics(run), step=run.labels)
+            _log_files(mlflow, run)
+            identity = active.info.run_id
+        return f"MLflow run {identity}"
+
+
+MLFLOW = MLflow()
+
+
+def _package() -> Any:
+    try:
+        import mlflow  # An extra.
+    except ImportError as error:
+        raise InputError(
+            "--report-to mlflow: needs mlflow-skinny or mlflow, which are not installed: "
+            'pip install "evalsampling[mlflow]"'
+        ) from error
+    return mlflow
+
+
+@contextlib.contextmanager
+def _run_of(mlflow: Any, run: Run, name: str | None) -> Iterator[Any]:
+    """Yield the active run of MLflow, the one that has this run already, or a new one."""
+    active = mlflow.active_run()
+    if active is not None:
+        yield active
+        return
+    experiment = None if name is None else _experiment(mlflow.MlflowClient(), name)
+    earlier = _earlier(mlflow, run, experiment)
+    with mlflow.start_run(earlier, experiment_id=experiment, run_name=run.name) as active:
+        yield active
+
+
+def _experiment(client: Any, name: str) -> str:
+    """Return the id of an experiment, which is made if there is none of the name."""
+    experiment = client.get_experiment_by_name(name)
+    return str(client.create_experiment(name) if experiment is None else experiment.experiment_id)
+
+
+def _earlier(mlflow: Any, run: Run, experiment: str | None) -> str | None:
+    """Return the run of MLflow that a run was logged to, None if it was not, or one is named."""
+    if os.environ.get("MLFLOW_RUN_ID"):
+        return None
+    logged = mlflow.search_runs(
+        None if experiment is None else [experiment],
+        filter_string=f"tags.`{ID}` = '{run.id}'",
+        max_results=1,
+        output_format="list",
+    )
+    return logged[0].info.run_id if logged else None
+
+
+def metrics(run: Run) -> dict[str, float]:
+    """Return value and ends of the interval of each number, points of curves apart, and counts.
+
+    Raises:
+        InputError: if two numbers have the same name, as MLflow takes it.
+    """
+    values: dict[str, float] = {"labels": run.labels, "open": run.open, "round": run.round}
+    for number in run.numbers:
+        if number.is_point:
+            continue
+        name = re.sub(r"[^\w. /-]", "_", title_of(number))
+        if name in values:
+            raise InputError(f"two estimates would be called {name!r} by MLflow")
+        parts = {name: number.value, f"{name}.low": number.low, f"{name}.high": number.high}
+        values |= {key: value for key, value in parts.items() if value is not None}
+    return values
+
+
+def _tags(run: Run) -> dict[str, str]:
+    tags = {
+        ID: run.id,
+        "evalsampling.workspace": run.workspace,
+        "evalsampling.pool": run.pool_name,
+        "evalsampling.pool_version": run.pool_version,
+        "evalsampling.spec_version": run.spec_digest,
+        "evalsampling.version": __version__,
+        "evalsampling.gates": None if run.gates is None else run.gates.outcome,
+        "mlflow.note.content": "\n\n".join(_sentences(run)),
+    }
+    return {key: text[:_LONGEST_TAG] for key, text in tags.items() if text is not None}
+
+
+def _sentences(run: Run) -> list[str]:
+    """Return what the gates and the numbers on the whole pool say, and the warnings."""
+    gates = [gate.statement for gate in run.gates.gates] if run.gates else []
+    whole = [number for number in run.numbers if number.slice is None and not number.is_point]
+    return [*gates, *(number.statement for number in whole), *run.warnings]
+
+
+def _parameters(run: Run) -> dict[str, Any]:
+    spec = run.spec
+    values = {
+        "rows": run.rows,
+        "measures": ", ".join(dict.fromkeys(number.measure for number in run.numbers))[:500],
+        "sampler": spec.sampler.name,
+        "confidence": spec.confidence,
+        "seed": spec.seed,
+    }
+    return {f"evalsampling.{name}": value for name, value in values.items()}
+
+
+def _log_files(mlflow: Any, run: Run) -> None:
+    """Log the spec, the table, and the report where there is one."""
+    spec = yaml.safe_dump(without_credentials(run.spec.to_mapping()), sort_keys=False)
+    files = {"spec.yaml": spec.encode(), "estimates.parquet": content(run.table, ".parquet")}
+    if run.page is not None:
+        files["report.html"] = run.page()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in files.items():
+            (Path(folder) / name).write_bytes(data)
+        mlflow.log_artifacts(folder)

@@ -1,0 +1,190 @@
+"""Events of OpenLineage: which pool was read, and which estimates were made of it.
+
+The events are JSON of our own, as https://openlineage.io/spec/2-0-2/OpenLineage.json has them.
+"""
+
+import dataclasses
+import datetime
+import itertools
+import json
+import os
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.receivers.run import TITLE, Run
+from evalsampling.report.numbers import Number, label_of
+from evalsampling.stats.finite import finite
+from evalsampling.storage import is_url, replace_file
+from evalsampling.telemetry.redaction import without_passwords
+from evalsampling.version import __version__
+
+PRODUCER = f"urn:evalsampling:{__version__}"
+"""The project has no public address yet, so its names are URNs."""
+
+FACET = "urn:evalsampling:facets:1-0-0:EstimatesDatasetFacet"
+"""Identifier of the schema of our own facet, which is beside this module."""
+
+_SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+_FACETS = "https://openlineage.io/spec/facets"
+_WEB = ("http://", "https://")
+_SECONDS = 30
+
+
+class OpenLineage:
+    """Writes the events of a run to a file, a line each, or posts them to a server."""
+
+    writes_files = True
+
+    def check(self, where: str | None) -> None:
+        """Check that a file, or a server, is named."""
+        if not (where or os.environ.get("OPENLINEAGE_URL")):
+            raise InputError(
+                "--report-to openlineage: name a file, or a server: openlineage:events.jsonl, "
+                "openlineage:http://host:5000 or OPENLINEAGE_URL"
+            )
+
+    def send(self, run: Run, where: str | None) -> str:
+        """Write the file as a whole, or post each event."""
+        place = where or os.environ["OPENLINEAGE_URL"]
+        lines = [json.dumps(event, allow_nan=False) for event in events(run)]
+        if not place.startswith(_WEB):
+            replace_file(place, "".join(f"{line}\n" for line in lines).encode())
+            return place
+        for line in lines:
+            _post(place, line)
+        return without_passwords(place)
+
+
+OPEN_LINEAGE = OpenLineage()
+
+
+def _post(server: str, event: str) -> None:
+    """Post an event; a key in OPENLINEAGE_API_KEY goes along."""
+    import urllib.request  # Few runs have a server.
+
+    path = os.environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage")
+    key = os.environ.get("OPENLINEAGE_API_KEY")
+    request = urllib.request.Request(
+        f"{server.rstrip('/')}/{path.lstrip('/')}",
+        data=event.encode(),
+        headers={
+            "Content-Type": "application/json",
+            **({"Authorization": f"Bearer {key}"} if key else {}),
+        },
+    )
+    with urllib.request.urlopen(request, timeout=_SECONDS):
+        pass
+
+
+def events(run: Run) -> list[dict[str, Any]]:
+    """Return the events of a run: its start, and its end with what it read and made."""
+    ended = {"inputs": [_input(run)], "outputs": [_output(run)]}
+    return [_event(run, "START", run.started), _event(run, "COMPLETE", run.time) | ended]
+
+
+def _event(run: Run, kind: str, time: datetime.datetime) -> dict[str, Any]:
+    engine = {"name": "evalsampling", "version": __version__}
+    job_type = {"processingType": "BATCH", "integration": "EVALSAMPLING", "jobType": "ESTIMATE"}
+    return {
+        "eventType": kind,
+        "eventTime": time.isoformat(timespec="milliseconds"),
+        "producer": PRODUCER,
+        "schemaURL": _SPEC,
+        "run": {
+            "runId": str(uuid.UUID(run.id)),
+            "facets": {"processing_engine": _facet("1-1-1", "ProcessingEngineRunFacet", engine)},
+        },
+        "job": {
+            "namespace": "evalsampling",
+            "name": f"{run.name}.estimate",
+            "facets": {"jobType": _facet("2-0-4", "JobTypeJobFacet", job_type)},
+        },
+    }
+
+
+def _facet(version: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    url = f"{_FACETS}/{version}/{name}.json#/$defs/{name}"
+    return {"_producer": PRODUCER, "_schemaURL": url, **content}
+
+
+def _version(version: str) -> dict[str, Any]:
+    return _facet("1-0-1", "DatasetVersionDatasetFacet", {"datasetVersion": version})
+
+
+def _input(run: Run) -> dict[str, Any]:
+    """Return the pool, with the gates as assertions about it."""
+    dataset = dataset_name(run.pool_name) if run.pool else _unstored(run, "pool")
+    facets = {} if run.pool_version is None else {"version": _version(run.pool_version)}
+    checks: dict[str, Any] = {}
+    if run.gates is not None:
+        assertions = {"assertions": _assertions(run)}
+        name = "DataQualityAssertionsDatasetFacet"
+        checks = {"dataQualityAssertions": _facet("1-1-0", name, assertions)}
+    return {**dataset, "facets": facets, "inputFacets": checks}
+
+
+def _assertions(run: Run) -> list[dict[str, Any]]:
+    """Return the gates; one that cannot be decided is no success, and a warning alone."""
+    return [
+        {
+            "assertion": gate.bound,
+            "name": f"{gate.number} {gate.bound} {gate.target:g}",
+            "success": gate.reached is True,
+            "severity": "warn" if gate.reached is None else "error",
+            "description": gate.statement,
+            "expected": f"{gate.target!r}",
+            **({} if gate.value is None else {"actual": f"{gate.value!r}"}),
+        }
+        for gate in (run.gates.gates if run.gates else ())
+    ]
+
+
+def _output(run: Run) -> dict[str, Any]:
+    """Return the estimates, with their values; points of curves are left out."""
+    dataset = _unstored(run, "estimates")
+    if run.workspace is not None:
+        dataset = dataset_name(f"{run.workspace.rstrip('/')}/estimates")
+    plain = [number for number in run.numbers if not number.is_point]
+    content = {
+        "_producer": PRODUCER,
+        "_schemaURL": f"{FACET}#/$defs/EstimatesDatasetFacet",
+        "round": run.round,
+        "labels": run.labels,
+        "specVersion": run.spec_digest,
+        "estimates": [_estimate(number) for number in plain],
+        "gates": None if run.gates is None else dataclasses.asdict(run.gates),
+    }
+    statistics = {"rowCount": len(run.numbers)}
+    output = {"outputStatistics": _facet("1-0-2", "OutputStatisticsOutputDatasetFacet", statistics)}
+    facets = {"version": _version(run.id), "evalsampling_estimates": finite(content)}
+    return {**dataset, "facets": facets, "outputFacets": output}
+
+
+def _estimate(number: Number) -> dict[str, Any]:
+    names = (*TITLE[:-1], "value", "low", "high", "confidence", "method")
+    own = {name: getattr(number, name) for name in names}
+    return {"label": label_of(number.measure), **own, "claims": number.claims}
+
+
+def _unstored(run: Run, what: str) -> dict[str, str]:
+    """Return the name of a dataset that is in no store."""
+    return {"namespace": "evalsampling", "name": f"{run.name}.{what}"}
+
+
+def dataset_name(path: str) -> dict[str, str]:
+    """Return namespace and name of a dataset, as OpenLineage names those of each store.
+
+    Args:
+        path: of a file of this machine, or its URL; of many files the folder above the first part
+            that is a pattern.
+    """
+    parts = itertools.takewhile(lambda part: not re.search(r"[*?\[]", part), path.split("/"))
+    whole = "/".join(parts) or "/"
+    if not is_url(path):
+        return {"namespace": "file", "name": whole}
+    scheme, _, place = whole.partition("://")
+    authority, _, name = place.partition("/")
+    return {"namespace": f"{scheme}://{authority}", "name": name or "/"}

@@ -1,0 +1,125 @@
+"""Receivers of results by name, and handing a run to several of them."""
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Sequence
+from typing import Protocol
+
+from evalsampling.errors import InputError, UsageError
+from evalsampling.parts.registry import Registry
+from evalsampling.receivers.run import Run
+from evalsampling.telemetry import logs
+
+
+class Receiver(Protocol):
+    """A place that results are sent to."""
+
+    @property
+    def writes_files(self) -> bool:
+        """Whether what stands behind the receiver's name is a path."""
+
+    def check(self, where: str | None) -> None:
+        """Check, before any work is done, that results can be sent there.
+
+        Args:
+            where: what stands behind the receiver's name and a colon, None if nothing does.
+
+        Raises:
+            InputError: if a package is missing, or ``where`` is no such place.
+        """
+
+    def send(self, run: Run, where: str | None) -> str:
+        """Send a run, and return where it is now, in words; the same run again adds nothing.
+
+        Args:
+            run: estimates with what identifies them.
+            where: as `check` has it.
+        """
+
+
+RECEIVERS: Registry[Receiver] = Registry(
+    "receivers",
+    {
+        "table": "evalsampling.receivers.table:TABLE",
+        "openlineage": "evalsampling.receivers.openlineage:OPEN_LINEAGE",
+        "dagster": "evalsampling.receivers.dagster:DAGSTER",
+        "mlflow": "evalsampling.receivers.mlflow:MLFLOW",
+    },
+    "evalsampling.receivers.registry:Receiver",
+)
+"""Receivers, by name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Receipt:
+    """What became of a run that was sent to a receiver.
+
+    Attributes:
+        to: the receiver, as it was named.
+        where: where the run is now, in words; None if it could not be sent.
+        problem: why it could not be sent, else None.
+    """
+
+    to: str
+    where: str | None = None
+    problem: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The same in a line."""
+        if self.problem is None:
+            return f"reported to {self.where}"
+        return f"not reported to {self.to}: {self.problem}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Address:
+    """A receiver with its place: ``table:estimates/``.
+
+    Attributes:
+        text: as it was named.
+        receiver: the receiver.
+        where: what stands behind the name, None if nothing does.
+    """
+
+    text: str
+    receiver: Receiver
+    where: str | None
+
+    @classmethod
+    def read(cls, text: str) -> "Address":
+        """Return the address of a text, checked.
+
+        Raises:
+            UsageError: if there is no receiver of that name.
+            InputError: as the receiver says.
+        """
+        name, mark, where = text.partition(":")
+        if name not in RECEIVERS:
+            raise UsageError(f"--report-to: no receiver {name!r}; there are {', '.join(RECEIVERS)}")
+        receiver = RECEIVERS[name]
+        receiver.check(where if mark else None)
+        return cls(text, receiver, where if mark else None)
+
+    @property
+    def path(self) -> str | None:
+        """Path that the receiver writes to, None if it writes elsewhere."""
+        return self.where if self.receiver.writes_files else None
+
+    def send(self, run: Run) -> Receipt:
+        """Send a run; whatever the receiver raises is the problem of the receipt.
+
+        What it prints goes to stderr: stdout is for results.
+        """
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                return Receipt(self.text, self.receiver.send(run, self.where))
+        except Exception as error:  # Of packages and servers: estimates stay what they are.
+            kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            return Receipt(self.text, problem=f"{kind}{logs.one_line(error)}")
+
+
+def read_addresses(texts: Sequence[str]) -> list[Address]:
+    """Return the addresses of texts, each once, checked: see `Address.read`."""
+    return [Address.read(text) for text in dict.fromkeys(texts)]

@@ -1,0 +1,186 @@
+"""A run of `estimate`: all estimates of a moment, with what identifies pool, spec and code."""
+
+import dataclasses
+import datetime
+import functools
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.evaluation.gates import OUTCOMES, GateResult, Gates
+from evalsampling.inference.results import Target
+from evalsampling.report.numbers import Number, label_of
+from evalsampling.report.table import flat
+from evalsampling.spec import EvaluationSpec
+from evalsampling.telemetry.redaction import without_passwords
+from evalsampling.version import __version__
+from evalsampling.workspace.manifest import digest
+
+TITLE = ("measure", "system", "against", "slice", "threshold")
+"""What tells the numbers of a run apart."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run of `estimate`.
+
+    Attributes:
+        name: of the evaluation: that of its workspace.
+        workspace: path or URL, None of an evaluation in memory.
+        spec: what was asked for.
+        pool: fingerprint of the pool's files or table, as `prepare` stored it; empty in memory.
+        rows: of the pool.
+        started: when the run began, in UTC.
+        time: when the estimates were made, in UTC.
+        round: number of rounds.
+        labels: questions with a label.
+        open: unanswered questions of open rounds.
+        warnings: what a reader must know before trusting the intervals.
+        numbers: the estimates.
+        gates: what they say of targets, None if there are none.
+        page: returns the report as HTML; None in memory, which has none.
+    """
+
+    name: str
+    workspace: str | None
+    spec: EvaluationSpec
+    pool: Sequence[Mapping[str, Any]]
+    rows: int
+    started: datetime.datetime
+    time: datetime.datetime
+    round: int
+    labels: int
+    open: int
+    warnings: tuple[str, ...]
+    numbers: tuple[Number, ...]
+    gates: Gates | None = None
+    page: Callable[[], bytes] | None = None
+
+    @functools.cached_property
+    def id(self) -> str:
+        """Name of the run: 32 hexadecimal digits, the same for the same estimates again."""
+        content = {
+            "workspace": self.workspace,
+            "spec": self.spec_digest,
+            "pool": self.pool_version,
+            "version": __version__,
+            "counts": [self.round, self.labels, self.open],
+            "numbers": [dataclasses.asdict(number) for number in self.numbers],
+            "gates": None if self.gates is None else dataclasses.asdict(self.gates),
+        }
+        return digest(content)[:32]
+
+    @functools.cached_property
+    def spec_digest(self) -> str:
+        """SHA-256 of the spec with all defaults."""
+        return digest(self.spec.to_mapping())
+
+    @functools.cached_property
+    def pool_version(self) -> str | None:
+        """SHA-256 of the pool's fingerprint, which changes with its files; None in memory."""
+        return digest(list(self.pool)) if self.pool else None
+
+    @property
+    def pool_name(self) -> str:
+        """Path of the pool as the spec has it, or its table; without passwords in a URL."""
+        section = self.spec.to_mapping()["pool"]
+        return without_passwords(str(section.get("table") or section["path"]))
+
+    @property
+    def table(self) -> pa.Table:
+        """The estimates as a tidy table: a row each, and the columns of `SCHEMA`."""
+        rows = [self._row(number) for number in self.numbers]
+        return pa.Table.from_pylist(rows, SCHEMA)
+
+    def _row(self, number: Number) -> dict[str, Any]:
+        of_run = {
+            "run_id": self.id,
+            "time": self.time,
+            "evaluation": self.name,
+            "workspace": self.workspace,
+            "pool": self.pool_name,
+            "pool_version": self.pool_version,
+            "spec_version": self.spec_digest,
+            "version": __version__,
+            "round": self.round,
+            "labels": self.labels,
+            "open": self.open,
+            "warnings": "\n".join(self.warnings) or None,
+        }
+        title = [getattr(number, name) for name in TITLE]
+        own = {
+            "estimate_id": hashlib.sha256(repr([self.id, *title]).encode()).hexdigest()[:32],
+            "label": label_of(number.measure),
+            "level": number.confidence,
+            "kind": number.intervals[0].kind,
+            "claims": number.claims,
+        }
+        return of_run | flat(dataclasses.asdict(number)) | own | self._gate(number)
+
+    def _gate(self, number: Number) -> dict[str, Any]:
+        """Return the targets of a number, and what its interval says of them."""
+        own = self.gates_of(number)
+        reached = {gate.reached for gate in own}
+        outcome = False if False in reached else None if None in reached else True
+        return {
+            **{gate.bound: gate.target for gate in own},
+            "gate": OUTCOMES[outcome] if own else None,
+        }
+
+    def gates_of(self, number: Number) -> Sequence[GateResult]:
+        """Return the gates that are about a number."""
+        gates = () if self.gates is None else self.gates.gates
+        return [gate for gate in gates if gate.number == title_of(number)]
+
+
+def title_of(number: Number) -> str:
+    """Return the number in words, different from those of all other numbers of a run."""
+    return Target(**{name: getattr(number, name) for name in TITLE}).title
+
+
+_TEXT, _COUNT, _NUMBER = pa.string(), pa.int64(), pa.float64()
+
+SCHEMA = pa.schema(
+    {
+        "estimate_id": _TEXT,
+        "run_id": _TEXT,
+        "time": pa.timestamp("us", "UTC"),
+        "evaluation": _TEXT,
+        "workspace": _TEXT,
+        "pool": _TEXT,
+        "pool_version": _TEXT,
+        "spec_version": _TEXT,
+        "version": _TEXT,
+        "round": _COUNT,
+        "labels": _COUNT,
+        "open": _COUNT,
+        "measure": _TEXT,
+        "label": _TEXT,
+        "system": _TEXT,
+        "against": _TEXT,
+        "slice": _TEXT,
+        "threshold": _NUMBER,
+        "value": _NUMBER,
+        "standard_error": _NUMBER,
+        "low": _NUMBER,
+        "high": _NUMBER,
+        "level": _NUMBER,
+        "kind": _TEXT,
+        "method": _TEXT,
+        "claims": pa.bool_(),
+        "reason": _TEXT,
+        "effective_size": _NUMBER,
+        "design_effect": _NUMBER,
+        "largest_share": _NUMBER,
+        "largest_weight": _NUMBER,
+        "light_low": _NUMBER,
+        "light_high": _NUMBER,
+        "at_least": _NUMBER,
+        "at_most": _NUMBER,
+        "gate": _TEXT,
+        "warnings": _TEXT,
+    }
+)
+"""Columns of the table. `estimate_id` is different in each row, also of several runs."""

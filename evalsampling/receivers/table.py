@@ -1,0 +1,54 @@
+"""The tidy table of all estimates, as a file that other programs read."""
+
+import io
+import posixpath
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.receivers.run import Run
+from evalsampling.storage import is_url, replace_file
+
+_ENDS = (".parquet", ".csv")
+
+
+class Table:
+    """Writes the table of a run to a file of its own in a folder, or in place of one file."""
+
+    writes_files = True
+
+    def check(self, where: str | None) -> None:
+        """Check that a file or folder is named."""
+        name = posixpath.basename(where or "")
+        if not where or ("." in name and not name.endswith(_ENDS)):
+            raise InputError(
+                f"--report-to table:{where or ''}: must be a folder, or a file that ends in "
+                f"{' or '.join(_ENDS)}"
+            )
+
+    def send(self, run: Run, where: str | None) -> str:
+        """Write the file as a whole; in a folder its name is that of the run."""
+        assert where is not None
+        path = where if where.endswith(_ENDS) else posixpath.join(where, f"{run.id}.parquet")
+        if not is_url(path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content(run.table, path))
+        return path
+
+
+def content(table: pa.Table, path: str) -> bytes:
+    """Return a table as the bytes of a file, by the end of its name."""
+    if not path.endswith(".csv"):
+        file = io.BytesIO()
+        pq.write_table(table, file)
+        return file.getvalue()
+    import pyarrow.csv  # Most tables are Parquet.
+
+    file = io.BytesIO()
+    pyarrow.csv.write_csv(table, file)
+    return file.getvalue()
+
+
+TABLE = Table()

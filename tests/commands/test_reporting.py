@@ -1,0 +1,155 @@
+"""Gates and receivers of the command `estimate`: exit codes, files, and what failure leaves."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import Evaluation
+from tests.jobs import Job, call
+from tests.receivers.runs import lines_of
+
+NEEDED = {"recall": 0.2, "f1": 0.2}
+
+
+@pytest.fixture
+def labelled(job: Callable[..., Job]) -> Job:
+    """A workspace with a round and its labels; their file may be taken again."""
+    one = job(measure=["f1", "recall", "precision"], round_size=100)
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    return one
+
+
+def test_exit_codes(labelled: Job) -> None:
+    for gates, code, reached in (
+        (["--at-least", "recall=0.2", "f1=0.2"], 0, True),
+        (["--at-most", "precision=0.2", "--at-least", "f1=0.97"], 10, False),
+        (["--at-least", "f1=0.97"], 11, None),
+    ):
+        result = labelled.estimate(*gates)
+        assert (result.status, result.json["gates"]["reached"]) == (code, reached), gates
+        again = labelled.estimate(*gates, "--exit-zero")
+        assert (again.status, again.json) == (0, result.json)
+        text = call("estimate", labelled.workspace, *gates)
+        assert text.status == code
+        for gate in result.json["gates"]["gates"]:
+            assert gate["statement"] in " ".join(text.out.split())
+        detail = call("estimate", labelled.workspace, *gates, "--detail")
+        assert gate["statement"] in " ".join(detail.out.split())
+
+
+def test_without_gates_nothing_is_said_of_them(labelled: Job) -> None:
+    result = labelled.estimate()
+    assert result.status == 0
+    assert not {"gates", "reports"} & {*result.json}
+
+
+def test_gates_of_a_spec_are_asked_without_an_option(job: Callable[..., Job]) -> None:
+    one = job(measure=["f1", "recall"], round_size=100, gates={"at_least": {"recall": 0.999}})
+    one.prepare()
+    one.sample()
+    first = one.estimate("--labels", one.deliver(one.answers(1)))
+    assert first.status in (10, 11)
+    assert first.json["labels"] == 100, "labels are taken whatever gates say"
+    [gate] = first.json["gates"]["gates"]
+    assert (gate["number"], gate["target"]) == ("recall", 0.999)
+    only_f1 = one.estimate("--measure", "f1")
+    assert [each["measure"] for each in only_f1.json["measures"]] == ["f1"]
+    assert only_f1.json["gates"]["gates"] == [gate], "of the spec's measures, shown or not"
+    others = one.estimate("--at-least", "f1=0.1", "--gate-interval", "assumption-light")
+    [gate] = others.json["gates"]["gates"]
+    assert (gate["number"], gate["method"]) == ("f1", "betting")
+    kept = [json.loads(path.read_text()) for path in (one.workspace / "estimates").iterdir()]
+    assert len(kept) == 3
+    assert all(each["gates"] for each in kept)
+    assert Evaluation.open(one.workspace).gates().reached is not True
+
+
+def test_gates_of_a_workspace_stay(labelled: Job) -> None:
+    content = labelled.spec.read_text()
+    labelled.spec.write_text(f"{content}gates: {{at_least: {{recall: 0.5}}}}\n")
+    result = labelled.prepare()
+    assert result.status == 1
+    assert "prepared with other gates, which stay; options of `evalsampling estimate`" in result.err
+    labelled.spec.write_text(content)
+    assert labelled.prepare().status == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "problem"),
+    [
+        (["--at-least", "recal=0.9"], 1, "gates.at_least: no estimate 'recal'; there are: 'f1', "),
+        (["--at-most", "recall=90"], 1, "gates.at_most.recall: it lies between 0 and 1"),
+        (["--at-most", "recall"], 2, "--at-most: must be like recall=0.9, got 'recall'"),
+        (["--gate-interval", "wald"], 2, "invalid choice: 'wald'"),
+        (["--report-to", "tables:x"], 2, "--report-to: no receiver 'tables'; there are table, "),
+        (["--report-to", "table:x.json"], 1, "must be a folder, or a file that ends in .parquet"),
+        (["--report-to", "dagster"], 1, "Dagster Pipes has not started this process"),
+    ],
+)
+def test_what_cannot_be_is_said_before_labels_are_taken(
+    drawn: Job, options: list[str], code: int, problem: str
+) -> None:
+    result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1)), *options)
+    assert result.status == code
+    assert problem in result.err
+    assert drawn.estimate().json["labels"] == 0
+
+
+def test_nothing_is_written_into_the_workspace(labelled: Job) -> None:
+    for place in (labelled.workspace, labelled.workspace / "a.csv", f"{labelled.workspace}/new/b"):
+        result = labelled.estimate("--report-to", f"table:{place}")
+        assert result.status == 1
+        assert f"--report-to: {place}: is in the workspace" in result.err
+
+
+def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
+    events, folder = tmp_path / "events.jsonl", tmp_path / "tables"
+    line = ["--at-least", "recall=0.2", "--report-to", f"table:{folder}", f"openlineage:{events}"]
+    result = labelled.estimate(*line)
+    assert result.status == 0
+    assert [each["problem"] for each in result.json["reports"]] == [None, None]
+    assert f"reported to {events}" in result.err
+    [file] = folder.iterdir()
+    table = pq.read_table(file)
+    assert table["value"].to_pylist() == [each["value"] for each in result.json["measures"]]
+    assert table["gate"].to_pylist() == [None, "reached", None]
+    _, end = lines_of(events)
+    assert end["run"]["runId"].replace("-", "") == table["run_id"][0].as_py() == file.stem
+    assert end["inputs"][0]["name"] == str(labelled.directory / "pool")
+    assert labelled.estimate(*line).status == 0
+    assert [*folder.iterdir()] == [file], "the same estimates again"
+    evaluation = Evaluation.open(labelled.workspace)
+    assert evaluation.results().drop_columns(
+        ["time", "run_id", "estimate_id", "gate", "at_least"]
+    ) == (table.drop_columns(["time", "run_id", "estimate_id", "gate", "at_least"]))
+
+
+def test_a_receiver_that_fails_loses_nothing(drawn: Job, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = drawn.estimate(
+        "--labels", drawn.deliver(drawn.answers(1)), "--at-least", "f1=0",
+        "--report-to", f"table:{tmp_path}/file/x", f"table:{tmp_path}/good.csv",
+    )  # fmt: skip
+    assert result.status == 1
+    failed, good = result.json["reports"]
+    assert failed["where"] is None
+    assert f"not reported to table:{tmp_path}/file/x: " in result.err
+    assert good == {"to": good["to"], "where": f"{tmp_path}/good.csv", "problem": None}
+    assert (tmp_path / "good.csv").exists()
+    assert result.json["labels"] == 20
+    assert drawn.estimate().json["labels"] == 20
+
+
+@pytest.mark.slow
+def test_as_a_job_of_beam(labelled: Job, tmp_path: Path) -> None:
+    line: list[Any] = ["--at-least", "recall=0.2", "--report-to", f"table:{tmp_path}/a.csv"]
+    here = labelled.estimate(*line)
+    there = labelled.estimate(*line, "--runner", "DirectRunner")
+    assert (there.status, there.json) == (0, here.json)
+    assert labelled.estimate("--at-least", "f1=0.97", "--runner", "DirectRunner").status == 11

@@ -1,0 +1,83 @@
+"""MLflow, with its runs in a folder of this machine."""
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import InputError
+from evalsampling.receivers.mlflow import ID, MLFLOW, metrics
+from evalsampling.receivers.registry import Address
+from tests.receivers.runs import evaluation, run
+
+
+@pytest.fixture
+def tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A client of the runs in an empty folder."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.chdir(tmp_path)
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
+    yield mlflow.MlflowClient()
+    mlflow.set_tracking_uri(before)
+
+
+def runs_of(client: Any) -> list[Any]:
+    return list(client.search_runs([each.experiment_id for each in client.search_experiments()]))
+
+
+def test_a_run_has_numbers_files_and_what_identifies_them(tracked: Any) -> None:
+    receipt = Address.read("mlflow:evaluations").send(run())
+    [logged] = runs_of(tracked)
+    assert receipt.where == f"MLflow run {logged.info.run_id}"
+    assert tracked.get_experiment(logged.info.experiment_id).name == "evaluations"
+    assert logged.info.run_name == "pairs"
+    assert logged.info.status == "FINISHED"
+    f1 = next(number for number in run().numbers if number.system == "new")
+    said = logged.data.metrics
+    assert [said[f"f1 of new{end}"] for end in ("", ".low", ".high")] == [f1.value, f1.low, f1.high]
+    assert said["labels"] == 150
+    assert said["f1 of new where city_Bern"] is not None
+    assert not [name for name in said if "pr_curve" in name]
+    tags = logged.data.tags
+    assert (tags[ID], tags["evalsampling.pool"]) == (run().id, "/data/pool/*.parquet")
+    assert tags["evalsampling.gates"] == "not reached"
+    assert "not reached. The interval is" in tags["mlflow.note.content"]
+    assert logged.data.params["evalsampling.seed"] == "5"
+    files = {file.path for file in tracked.list_artifacts(logged.info.run_id)}
+    assert files == {"spec.yaml", "estimates.parquet", "report.html"}
+    path = tracked.download_artifacts(logged.info.run_id, "estimates.parquet")
+    assert pq.read_table(path) == run().table
+
+
+def test_the_same_run_again_is_logged_to_the_same(tracked: Any) -> None:
+    assert MLFLOW.send(run(), "a") == MLFLOW.send(run(), "a")
+    MLFLOW.send(dataclasses.replace(run(), labels=151), "a")
+    assert len(runs_of(tracked)) == 2
+
+
+def test_a_run_that_is_active_is_used_and_goes_on(tracked: Any) -> None:
+    with mlflow.start_run(run_name="training") as active:
+        evaluation().report_to("mlflow", at_least={"f1 of new": 0.2})
+        mlflow.log_metric("afterwards", 1.0)
+    [logged] = runs_of(tracked)
+    assert logged.info.run_id == active.info.run_id
+    assert {"f1 of new", "afterwards"} <= set(logged.data.metrics)
+    assert logged.data.tags["evalsampling.gates"] == "reached"
+
+
+def test_names_that_become_alike_are_refused() -> None:
+    numbers = [dataclasses.replace(run().numbers[0], slice=text) for text in ("a=b", "a:b")]
+    with pytest.raises(InputError, match=r"two estimates would be called '.* where a_b'"):
+        metrics(dataclasses.replace(run(), numbers=tuple(numbers)))
+
+
+def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(InputError, match=r'pip install "evalsampling\[mlflow\]"'):
+        Address.read("mlflow")

@@ -1,0 +1,174 @@
+"""Events of OpenLineage, held to its own schema.
+
+The files in `schemas/` are those of https://github.com/OpenLineage/OpenLineage, as they were in
+August 2026, under the Apache License 2.0.
+"""
+
+import dataclasses
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import referencing
+
+import evalsampling.receivers.openlineage as module
+from evalsampling import InputError
+from evalsampling.receivers.openlineage import FACET, OPEN_LINEAGE, dataset_name, events
+from evalsampling.receivers.registry import Address
+from tests.receivers.runs import lines_of, run
+
+OWN = Path(module.__file__).with_name("estimates_facet.json")
+SCHEMAS = [
+    json.loads(path.read_text())
+    for path in [OWN, *(Path(__file__).parent / "schemas").glob("*.json")]
+]
+REGISTRY: Any = referencing.Registry().with_resources(
+    (schema["$id"], referencing.Resource.from_contents(schema)) for schema in SCHEMAS
+)
+
+
+def validate(content: Any, url: str) -> None:
+    checks = jsonschema.Draft202012Validator.FORMAT_CHECKER
+    schema = {"$ref": url}
+    jsonschema.Draft202012Validator(schema, registry=REGISTRY, format_checker=checks).validate(
+        content
+    )
+
+
+def facets_of(event: Any) -> Iterator[dict[str, Any]]:
+    """All facets of an event, wherever they are."""
+    if isinstance(event, dict):
+        if "_schemaURL" in event:
+            yield event
+        for part in event.values():
+            yield from facets_of(part)
+    elif isinstance(event, list):
+        for part in event:
+            yield from facets_of(part)
+
+
+def test_events_and_facets_are_as_their_schemas_say() -> None:
+    begin, end = json.loads(json.dumps(events(run()), allow_nan=False))
+    facets = [*facets_of(begin), *facets_of(end)]
+    assert len(facets) == 9
+    for event in (begin, end):
+        validate(event, event["schemaURL"])
+    for facet in facets:
+        validate(facet, facet["_schemaURL"])
+    assert {facet["_schemaURL"].partition("#")[0] for facet in facets} <= {
+        schema["$id"] for schema in SCHEMAS
+    }
+
+
+def test_the_schemas_refuse_what_is_no_event() -> None:
+    _, end = events(run())
+    for broken in ({**end, "eventType": "DONE"}, {**end, "eventTime": "now"}, {**end, "run": {}}):
+        with pytest.raises(jsonschema.ValidationError):
+            validate(broken, end["schemaURL"])
+    facet = end["outputs"][0]["facets"]["evalsampling_estimates"]
+    with pytest.raises(jsonschema.ValidationError):
+        validate({**facet, "estimates": [{}]}, facet["_schemaURL"])
+    assert facet["_schemaURL"].startswith(FACET)
+
+
+def test_what_was_read_and_what_was_made() -> None:
+    begin, end = events(run())
+    assert (begin["eventType"], end["eventType"]) == ("START", "COMPLETE")
+    assert begin["run"] == end["run"]
+    assert end["run"]["runId"].replace("-", "") == run().id
+    assert end["job"]["name"] == "pairs.estimate"
+    [pool], [made] = end["inputs"], end["outputs"]
+    assert (pool["namespace"], pool["name"]) == ("file", "/data/pool")
+    assert pool["facets"]["version"]["datasetVersion"] == run().pool_version
+    assert (made["namespace"], made["name"]) == ("file", "/data/pairs/estimates")
+    shown = made["facets"]["evalsampling_estimates"]["estimates"]
+    assert [each["value"] for each in shown] == [
+        number.value for number in run().numbers if number.threshold is None
+    ]
+
+
+def test_gates_are_assertions_and_one_that_cannot_be_said_is_a_warning() -> None:
+    _, end = events(run())
+    listed = end["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+    assert run().gates is not None
+    reached = [gate.reached for gate in run().gates.gates]
+    assert {True, False, None} == {*reached}
+    for gate, assertion in zip(run().gates.gates, listed, strict=True):
+        assert assertion["success"] is (gate.reached is True)
+        assert assertion["severity"] == ("warn" if gate.reached is None else "error")
+        assert assertion["description"] == gate.statement
+
+
+def test_an_evaluation_in_memory_has_events_too() -> None:
+    made = dataclasses.replace(run(), workspace=None, pool=(), gates=None, page=None)
+    _, end = json.loads(json.dumps(events(made)))
+    validate(end, end["schemaURL"])
+    assert end["inputs"][0]["name"] == "pairs.pool"
+    assert end["inputs"][0]["inputFacets"] == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "namespace", "name"),
+    [
+        ("/data/pool.parquet", "file", "/data/pool.parquet"),
+        ("/data/*/part-*.parquet", "file", "/data"),
+        ("/*.csv", "file", "/"),
+        ("gs://bucket/pool/*.parquet", "gs://bucket", "pool"),
+        ("s3://bucket/*.csv", "s3://bucket", "/"),
+        ("hdfs://host:8020/a/b.csv", "hdfs://host:8020", "a/b.csv"),
+    ],
+)
+def test_names_of_datasets(path: str, namespace: str, name: str) -> None:
+    assert dataset_name(path) == {"namespace": namespace, "name": name}
+
+
+def test_a_file_has_a_line_for_each_event(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    for _ in range(2):
+        assert OPEN_LINEAGE.send(run(), str(path)) == str(path)
+    assert lines_of(path) == json.loads(json.dumps(events(run())))
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[Any]]]:
+    """A server that takes events, and what it was sent: path, key and event."""
+    taken: list[Any] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            taken.append((self.path, self.headers["Authorization"], json.loads(body)))
+            self.send_response(201 if "refused" not in self.path else 500)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{served.server_port}", taken
+        served.shutdown()
+
+
+def test_a_server_is_sent_both(
+    server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, taken = server
+    monkeypatch.setenv("OPENLINEAGE_URL", url)
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "abc")
+    assert Address.read("openlineage").send(run()).where == url
+    assert [(path, key) for path, key, _ in taken] == [("/api/v1/lineage", "Bearer abc")] * 2
+    assert [event["eventType"] for _, _, event in taken] == ["START", "COMPLETE"]
+    receipt = Address.read(f"openlineage:{url}/refused").send(run())
+    assert receipt.problem == "HTTPError: HTTP Error 500: Internal Server Error"
+
+
+def test_a_place_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENLINEAGE_URL", raising=False)
+    with pytest.raises(InputError, match="name a file, or a server"):
+        Address.read("openlineage")

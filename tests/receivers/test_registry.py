@@ -1,0 +1,57 @@
+"""Receivers by name, and what becomes of a run when one fails."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import InputError
+from evalsampling.errors import UsageError
+from evalsampling.receivers.registry import RECEIVERS, Address, Receipt, Receiver, read_addresses
+from tests.receivers.runs import evaluation, run
+
+
+class Broken:
+    writes_files = False
+
+    def check(self, where: str | None) -> None:
+        pass
+
+    def send(self, run: Any, where: str | None) -> str:
+        print("what packages print")
+        raise ConnectionError("no answer from\nhttp://user:secret@host")
+
+
+def test_all_receivers_are_receivers() -> None:
+    for name in RECEIVERS:
+        receiver: Receiver = RECEIVERS[name]
+        assert RECEIVERS._checked(name, receiver) is receiver
+
+
+def test_an_unknown_receiver_is_wrong_usage() -> None:
+    with pytest.raises(UsageError, match="no receiver 'tabel'; there are table, openlineage, "):
+        Address.read("tabel:x")
+
+
+def test_what_a_receiver_raises_is_one_line_without_passwords(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    receipt = Address("broken", Broken(), None).send(run())
+    assert capsys.readouterr() == ("", "what packages print\n")
+    assert receipt == Receipt("broken", problem="ConnectionError: no answer from http://...@host")
+    assert (
+        receipt.words == "not reported to broken: ConnectionError: no answer from http://...@host"
+    )
+
+
+def test_receivers_named_twice_are_sent_to_once(tmp_path: Path) -> None:
+    assert len(read_addresses([f"table:{tmp_path}", f"table:{tmp_path}"])) == 1
+
+
+def test_an_evaluation_sends_to_all_and_then_says_which_failed(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    last = tmp_path / "events.jsonl"
+    with pytest.raises(InputError, match=r"^not reported to table:.*/file/x: "):
+        evaluation().report_to(f"table:{tmp_path}/file/x", f"openlineage:{last}")
+    assert last.exists()
+    assert evaluation().report_to(f"openlineage:{last}") == [str(last)]

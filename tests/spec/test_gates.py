@@ -1,0 +1,68 @@
+"""The section `gates` of a spec, and gates as options."""
+
+from typing import Any
+
+import pytest
+
+from evalsampling.errors import InputError, UsageError
+from evalsampling.evaluation.specs import check_buildable
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.gates import Gate, GatesSpec
+
+POOL = {"path": "pool.parquet", "systems": {"old": {"score": "a", "prediction": "b"}}}
+
+
+def spec(gates: Any = None) -> EvaluationSpec:
+    content = {"pool": POOL, "measure": ["recall", "f1"]}
+    return EvaluationSpec.from_mapping(content | ({} if gates is None else {"gates": gates}), "/")
+
+
+def test_a_spec_without_gates_says_nothing_of_them() -> None:
+    assert "gates" not in spec().to_mapping()
+    assert not spec().gates
+
+
+def test_gates_come_back() -> None:
+    gates = {"at_least": {"recall": 0.9}, "at_most": {"f1": 1}, "interval": "assumption-light"}
+    read = spec(gates)
+    assert list(read.gates) == [Gate("recall", 0.9, True), Gate("f1", 1.0, False)]
+    assert read.to_mapping()["gates"] == gates
+    assert EvaluationSpec.from_mapping(read.to_mapping(), "/") == read
+
+
+@pytest.mark.parametrize(
+    ("gates", "problem"),
+    [
+        ({"atleast": {}}, "unknown key gates.atleast; did you mean gates.at_least"),
+        ({"at_least": 0.9}, "gates.at_least: must be a mapping like {recall: 0.9}"),
+        ({"at_least": {"recall": "high"}}, "gates.at_least.recall: must be a number, got 'high'"),
+        ({"at_least": {"recall": True}}, "gates.at_least.recall: must be a number, got True"),
+        ({"at_most": {"f1": float("nan")}}, "gates.at_most.f1: must be a number, got nan"),
+        ({"interval": "wald"}, "gates.interval: must be one of default, assumption-light"),
+    ],
+)
+def test_what_is_no_gate(gates: Any, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        spec(gates)
+    assert problem in str(caught.value)
+
+
+def test_a_spec_is_checked_to_estimate_what_its_gates_are_about() -> None:
+    check_buildable(spec({"at_least": {"recall": 0.9, "f1 of old": 0.5}}))
+    check_buildable(spec({"at_least": {"recall where city=Bern": 0.9}}))
+    with pytest.raises(InputError, match=r"gates.at_least: no estimate 'precision'; there are:"):
+        check_buildable(spec({"at_least": {"precision": 0.9}}))
+    with pytest.raises(InputError, match=r"gates.at_most.f1: it lies between 0 and 1, so 7 "):
+        check_buildable(spec({"at_most": {"f1": 7}}))
+
+
+def test_options_have_the_target_behind_the_last_equals_sign() -> None:
+    gates = GatesSpec.parse(["recall=0.9", "f1 where city=Bern = .5"], ["mse=1e-2"])
+    assert gates.at_least == {"recall": 0.9, "f1 where city=Bern": 0.5}
+    assert gates.at_most == {"mse": 0.01}
+
+
+@pytest.mark.parametrize("text", ["recall", "recall=", "=0.9", "recall=high", "recall=nan"])
+def test_options_that_are_no_gates(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^--at-least: must be like recall=0\.9, got "):
+        GatesSpec.parse([text], [])
