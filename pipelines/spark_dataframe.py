@@ -1,0 +1,140 @@
+"""Prepare a DataFrame of Spark: its rows are stored once below the workspace, and read from there.
+
+    from evalsampling.evaluation import load_spec
+    from evalsampling.pipelines.spark_dataframe import prepare
+
+    prepare(spark.table("main.fraud.scored"), load_spec("evaluation.yaml"))
+
+See docs/pyspark.md.
+"""
+
+import contextlib
+import dataclasses
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from evalsampling.commands.prepare import Preparation, PrepareResult
+from evalsampling.commands.prepare_plan import prepare_by_shares
+from evalsampling.errors import InputError
+from evalsampling.pipelines.errors import plain_errors
+from evalsampling.pipelines.spark_engine import execution_context, gather_by_tasks
+from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.stored_rows import as_row_groups, store_batches
+from evalsampling.preparation.shares import Shares
+from evalsampling.spec import EvaluationSpec
+from evalsampling.storage import open_store
+
+
+def prepare(
+    rows: DataFrame, spec: EvaluationSpec, check_ids: bool = False, partitions: int | None = None
+) -> PrepareResult:
+    """Prepare a DataFrame as the pool, unless that is done, and return what was prepared.
+
+    The DataFrame is gone through once. Its columns that the spec names are stored in the workspace,
+    all of them if the spec names a scorer. Both passes, and all later commands, read those files.
+    A workspace that is prepared is not compared with the DataFrame.
+
+    Args:
+        rows: the pool, with the columns that the spec names and any others.
+        spec: of the evaluation; its ``pool.path`` is not looked at.
+        check_ids: whether to check all ids of the pool, not only those of the reserve. A
+            workspace that was prepared without is refused then.
+        partitions: most shares the files are read in; ``spark.sql.shuffle.partitions`` if None.
+
+    Raises:
+        InputError: for anything wrong with the spec or the rows; the workspace is as it was.
+    """
+    preparation = Preparation.from_spec(spec, execution_context(), check_ids).of_stored_rows()
+    wanted = rows.columns if spec.pool.scorer else required_columns(spec)
+    check_columns(rows, wanted)
+    gather = gather_by_tasks(rows.sparkSession, partitions)
+    directory = preparation.stored_directory
+    engine = _OfDataFrame(gather, rows.select(*quoted(wanted)), directory)
+    with _errors_by_partition(directory):
+        return prepare_by_shares(preparation, engine)
+
+
+def check_columns(rows: DataFrame, names: Iterable[str]) -> None:
+    """Check that a DataFrame has columns.
+
+    Raises:
+        InputError: if one is missing, or there twice, as after a join.
+    """
+    for name in names:
+        if name not in rows.columns:
+            raise InputError(f"column {name!r} is missing; there are: {', '.join(rows.columns)}")
+        if rows.columns.count(name) > 1:
+            raise InputError(f"column {name!r} is there twice: drop or rename all but one")
+
+
+def quoted(names: Iterable[str]) -> list[str]:
+    """Return names of columns as Spark takes them, where a dot would mean a field of a struct."""
+    return ["`" + name.replace("`", "``") + "`" for name in names]
+
+
+@contextlib.contextmanager
+def _errors_by_partition(directory: str) -> Iterator[None]:
+    """Let an error name the partition that a row came from: its file has gone by then."""
+    try:
+        yield
+    except InputError as error:
+        file = rf"{re.escape(directory)}/partition-0*(\d+)-[0-9a-f]{{32}}\.parquet"
+        raise InputError(re.sub(file, r"partition \1 of the DataFrame", str(error))) from error
+
+
+@dataclasses.dataclass(frozen=True)
+class _OfDataFrame(Shares):
+    """An engine of shares whose files are made of a DataFrame when they are asked for.
+
+    Attributes:
+        rows: what they are to hold.
+        directory: or URL, where they are written.
+    """
+
+    rows: DataFrame
+    directory: str
+
+    def inspect(self, path: str) -> list[PoolFile]:
+        store = open_store(self.directory)
+        store.make()
+        # `mapInArrow` of Spark 3.5 takes no names with dots.
+        numbered = self.rows.toDF(*(f"c{number}" for number in range(len(self.rows.columns))))
+        keep = _store(self.rows.columns, self.directory)
+        with plain_errors():
+            stored = numbered.mapInArrow(keep, "name string").collect()
+        names = {row.name for row in stored}
+        if not names:
+            raise InputError("the DataFrame has no rows: the pool is empty")
+        # Of a task that was tried again or twice, only what its last try wrote counts.
+        store.remove([name for name in store.names() if name not in names])
+        return super().inspect(path)
+
+
+def _store(
+    columns: Sequence[str], directory: str
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what stores the rows of a partition in a file, and yields its name.
+
+    Each try has a file of its own: rows of another try may differ.
+
+    Args:
+        columns: names that the columns have in the file.
+        directory: or URL, to write to.
+    """
+
+    def store(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        assert context is not None
+        name = f"partition-{context.partitionId():05d}-{uuid.uuid4().hex}.parquet"
+        named = (batch.rename_columns(list(columns)) for batch in batches)
+        rows = sum(map(len, store_batches(as_row_groups(named), directory, name)))
+        if rows:
+            yield pa.record_batch({"name": [name]})
+
+    return store
