@@ -87,8 +87,8 @@ def prepare(
         workspace.check_free()
         run(pipeline, wait=False)
         return None
-    spilling = _spill(options, needed=check_ids)
-    with workspace.preparing(preparation.attempt), _progress(), spilling as folder:
+    spilling, preparation = _spill(options, needed=check_ids), preparation.settled()
+    with workspace.preparing(preparation.attempt, preparation.table), _progress(), spilling as folder:
         plan_passes(BeamEngine(pipeline), preparation, folder)
         done = run(pipeline)
         with workspace.in_use():

@@ -21,8 +21,8 @@ from evalsampling.pool.columns import (
     read_slices,
     required_columns,
 )
-from evalsampling.pool.files import find_files
 from evalsampling.pool.scorer import Scorer
+from evalsampling.pool.source import pinned, planned_files
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_items, stratify
@@ -71,7 +71,7 @@ def check(options: SpecOptions) -> CheckResult:
     problems: list[str] = []
     specs: list[EvaluationSpec] = []
     with unknown_keys() as unknown, _telling(problems):
-        specs.append(load_spec(options.spec))
+        specs.append(pinned(load_spec(options.spec)))
     problems = [*(f"{options.spec}: {message}" for message in unknown), *problems]
     if not specs:
         return CheckResult(tuple(problems), None, None, 0)
@@ -123,7 +123,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     if spec.pool.scorer is not None:
         return []  # It may add them.
     try:
-        first = PoolFile.inspect(find_files(spec.pool.path)[0])
+        first = PoolFile.inspect(planned_files(spec.pool)[0])
     except InputError:
         return []  # The catalog tells of that.
     columns = first.contents.schema.names

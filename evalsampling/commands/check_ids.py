@@ -61,7 +61,7 @@ class IdCheck:
             InputError: if the pool changed while it was read.
         """
         preparation = self.preparation
-        self.pool.check_unchanged(preparation.spec.pool.path)
+        self.pool.check_unchanged(preparation.spec.pool)
         manifest = preparation.context.manifest(
             NAME,
             preparation.spec,

@@ -18,7 +18,7 @@ from evalsampling.labels.drawn_tasks import DrawnTasks
 from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.task_names import opaque_name, task_key
 from evalsampling.labels.tasks import blind, make_batch, mask_key
-from evalsampling.pool.files import unchanged
+from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.drawn_payload import read_payload
 from evalsampling.preparation.with_replacement import sample_with_replacement
 from evalsampling.spec import EvaluationSpec
@@ -77,9 +77,9 @@ def draw(options: DrawOptions) -> DrawResult:
         InputError: for anything wrong with the spec, the pool or the folder, or if the budget is
             spent, or another call has drawn the round meanwhile. Nothing is written then.
     """
-    spec = load_spec(options.spec)
+    spec = pinned(load_spec(options.spec))
     before = read_rounds(spec, options.folder)
-    with unchanged(spec.pool.path):
+    with unchanged(spec.pool):
         drawn = sample_with_replacement(spec, before, options.draws)
         every, number = DrawnRows.read(spec, [*before, drawn]), len(before) + 1
         new = np.flatnonzero(every.round[every.first] == number)

@@ -13,7 +13,7 @@ from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison
-from evalsampling.pool.files import unchanged
+from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
@@ -140,7 +140,7 @@ def plan(options: PlanOptions) -> PlanResult:
         raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
     if options.effect is not None and (options.power is None or not options.effect):
         raise UsageError("--effect must not be 0, and goes with --power")
-    spec = load_spec(options.spec)
+    spec = pinned(load_spec(options.spec))
     if options.power is not None and not 1 - spec.confidence < options.power < 1:
         raise UsageError(
             f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
@@ -151,7 +151,7 @@ def plan(options: PlanOptions) -> PlanResult:
             f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
             "name two systems or more in pool.systems"
         )
-    with unchanged(spec.pool.path):
+    with unchanged(spec.pool):
         stratification = stratify_pool(spec)
         table = read_table(spec, stratification)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)

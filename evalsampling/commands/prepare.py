@@ -15,9 +15,9 @@ from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.files import find_files
 from evalsampling.pool.fingerprint import changes_of, is_changed
 from evalsampling.pool.scorer import scored_item
+from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
 from evalsampling.pool.stored_rows import FOLDER, stored_pattern
@@ -140,7 +140,7 @@ class Preparation:
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         shared = detached or Workspace(spec.workspace).store.shared
-        return cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
+        return cls(pinned(spec) if detached else spec, context, uuid.uuid4().hex if shared else "", check_ids)
 
     @classmethod
     def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
@@ -152,6 +152,31 @@ class Preparation:
         """
         attempt = prepared.marker.get("attempt", "")
         return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
+
+    def settled(self) -> "Preparation":
+        """Return this preparation with the version of its table, if the pool is one.
+
+        It is the version of a preparation of the same table that was killed, else the current one
+        or that of the spec.
+
+        Raises:
+            InputError: if there is no such table or version, or a package is not installed.
+        """
+        table = self.spec.pool.table
+        if table is None or table.pinned is not None:
+            return self
+        kept = self.workspace.table or {}
+        same = kept.get("table") == table.to_mapping()
+        spec = self.spec.at_version(kept["version"]) if same else pinned(self.spec)
+        return dataclasses.replace(self, spec=spec)
+
+    @property
+    def table(self) -> dict[str, Any] | None:
+        """Which table is read at which version, None if the pool is none."""
+        table = self.spec.pool.table
+        if table is None:
+            return None
+        return {"table": table.to_mapping(), "version": table.pinned}
 
     @property
     def workspace(self) -> Workspace:
@@ -256,7 +281,7 @@ class Preparation:
             InputError: if an id is in the reserve twice, a slice column has too many values, no
                 row has a value that a measure names, or the pool changed meanwhile.
         """
-        catalog.check_unchanged(self.spec.pool.path)
+        catalog.check_unchanged(self.spec.pool)
         capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
@@ -328,6 +353,7 @@ class Preparation:
             **sizes,
             "partition": stratification.to_mapping(),
             "pool": catalog.fingerprint,
+            **({} if self.table is None else {"table": self.table}),
             "warnings": [*catalog.warnings, *stratification.warnings(self.spec, table)],
             "scores": what_scores_say(self.spec, table),
             "seconds": round(time.time() - started, 3),
@@ -377,13 +403,13 @@ class Preparation:
         changed, absent = changes_of(pool)
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
-        if absent or not pool:
+        if absent or not pool or self.spec.pool.table is not None:
             return
         names = {file["path"] for file in pool}
-        for file in find_files(self.spec.pool.path):
-            if file.path not in names:
+        for file in planned_files(self.spec.pool):
+            if file.stored.path not in names:
                 raise InputError(
-                    f"{file.path}: was not in the pool when {self.workspace.path} was prepared; "
+                    f"{file.stored.path}: was not in the pool when {self.workspace.path} was prepared; "
                     f"{_ANEW}"
                 )
 

@@ -22,6 +22,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
 from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
@@ -41,8 +42,8 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
         InputError: for anything wrong with the pool, where the engine runs at once.
     """
     spec = preparation.spec
-    started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool.path))
-    files = engine.inspect(engine.call(Step("NamePool", _path), started))
+    started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool))
+    files = engine.inspect(engine.call(Step("NamePool", _pool), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
     )
@@ -76,11 +77,11 @@ def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[A
     return engine.call(plan.cut_strata(spec), summary), items
 
 
-def _stamp(path: str) -> tuple[str, float]:
-    return path, time.time()
+def _stamp(pool: PoolSpec) -> tuple[PoolSpec, float]:
+    return pool, time.time()
 
 
-def _path(started: tuple[str, float]) -> str:
+def _pool(started: tuple[PoolSpec, float]) -> PoolSpec:
     return started[0]
 
 
@@ -95,7 +96,7 @@ def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
 def _commit(
     catalog: Catalog,
     preparation: Preparation,
-    started: tuple[str, float],
+    started: tuple[PoolSpec, float],
     stratification: Stratification,
     sums: CellSums,
     counts: SliceCounts,
@@ -119,7 +120,8 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
     workspace = preparation.workspace
     if not workspace.prepared:
         preparation.check_labels()
-        with workspace.preparing(preparation.attempt):
+        preparation = preparation.settled()
+        with workspace.preparing(preparation.attempt, preparation.table):
             plan_passes(engine, preparation)
         return preparation.result()
     preparation.check_same_spec()

@@ -10,7 +10,7 @@ from evalsampling.commands.options import SpecOptions, listed, numbers, option, 
 from evalsampling.commands.result import Result
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
-from evalsampling.pool.files import unchanged
+from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
@@ -139,7 +139,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     Raises:
         InputError: for anything wrong with the spec, the pool or the file of true labels.
     """
-    spec = load_spec(options.spec)
+    spec = pinned(load_spec(options.spec))
     plan = Plan(
         budgets=options.budgets or (spec.money or spec.budget,),
         round_size=spec.round_size,
@@ -150,7 +150,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         by_cost=spec.money is not None,
         votes=spec.labels.votes if spec.labels.oracle == "stochastic" else 1,
     )
-    with unchanged(spec.pool.path):
+    with unchanged(spec.pool):
         stratification = stratify_pool(spec)
         ranges = stratification.ranges
         truth = KnownPool.read(spec, stratification, Path(options.truth))

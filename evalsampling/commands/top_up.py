@@ -147,7 +147,7 @@ def _number(part: tuple[int, Reserve]) -> int:
 
 
 def _check_unchanged(top_up: TopUp, *_: Any) -> None:
-    top_up.pool.check_unchanged(top_up.preparation.spec.pool.path)
+    top_up.pool.check_unchanged(top_up.preparation.spec.pool)
 
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:

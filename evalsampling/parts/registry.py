@@ -32,6 +32,7 @@ KINDS = (
     "stores",
     "interval_methods",
     "label_spaces",
+    "tables",
 )
 """Kinds of parts that other packages may add."""
 

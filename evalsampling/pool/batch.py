@@ -27,12 +27,15 @@ class PoolBatch:
         path: of the file, for messages; empty for rows in memory.
         first_row: of the batch within the file, from 0.
         item: what the rows were read from, None for rows in memory.
+        kept: numbers of the rows in the file, ascending, shape (n,), where some between them were
+            left out; None if they follow ``first_row`` without a gap.
     """
 
     rows: pa.RecordBatch
     path: str = ""
     first_row: int = 0
     item: WorkItem | None = None
+    kept: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -45,7 +48,15 @@ class PoolBatch:
 
     def error(self, column: str, row: int, problem: str) -> InputError:
         """Return the error of one value, ``row`` being its place in this batch."""
-        return self._error(f"column {column!r}, row {self.first_row + row}: {problem}")
+        return self._error(f"column {column!r}, row {self.row_number(row)}: {problem}")
+
+    def row_number(self, row: int) -> int:
+        """Return the number in the file of a row of this batch."""
+        return self.first_row + row if self.kept is None else int(self.kept[row])
+
+    def row_numbers(self, rows: IntArray) -> IntArray:
+        """Return the numbers in the file of rows of this batch."""
+        return self.first_row + rows if self.kept is None else self.kept[rows]
 
     def refuse(self, column: str, wrong: BoolArray, problem: Callable[[int], str]) -> None:
         """Raise the error of the first wrong value of a column, if one is.
@@ -134,7 +145,7 @@ class PoolBatch:
         """
         column = self.column(name)
         if self.holds_text(column):
-            column = self._parsed(name, column)
+            column = self.parsed(name, column, pa.float64(), "a number")
         if pa.types.is_integer(column.type):
             column = self._floats(name, column)
         elif pa.types.is_float16(column.type):
@@ -157,14 +168,24 @@ class PoolBatch:
             problem = f"has no float64 of its own, got {whole[row].as_py()}"
             raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error
 
-    def _parsed(self, name: str, text: pa.Array) -> pa.Array:
-        """Return the numbers that text stands for."""
+    def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
+        """Return what text stands for.
+
+        Args:
+            name: of the column.
+            text: its values.
+            kind: type to return.
+            what: its values are, for messages.
+
+        Raises:
+            InputError: naming the first that is none.
+        """
         try:
-            return text.cast(pa.float64())
+            return text.cast(kind)
         except pa.ArrowInvalid as error:
-            row = first_unreadable(lambda end: text.slice(0, end).cast(pa.float64()), len(text))
+            row = first_unreadable(lambda end: text.slice(0, end).cast(kind), len(text))
             shown = reprlib.repr(text[row].as_py())
-            raise self.error(name, row, f"must be a number, got {shown}") from error
+            raise self.error(name, row, f"must be {what}, got {shown}") from error
 
     def ids(self, name: str) -> pa.Array:
         """Return the id column, checked to be integers or strings without nulls.

@@ -10,11 +10,16 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
-from evalsampling.pool.files import StoredFile, changed_while_read, check_same, find_files
+from evalsampling.pool.conditions import Filter
+from evalsampling.pool.files import StoredFile, changed_while_read
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
-from evalsampling.pool.formats.registry import format_of
-from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.pool.formats.registry import format_of, inspect
+from evalsampling.pool.layout import Layout, PlannedFile
+from evalsampling.pool.source import check_same, keeps_nothing, planned_files
+from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.where import columns_of, read_where
 
 _READERS = 8
 """Files whose blocks are read at once."""
@@ -26,22 +31,32 @@ class PoolFile:
 
     Attributes:
         stored: path and size.
-        contents: what it holds.
+        contents: what it holds, with the columns of the pool.
         blocks: see `files.hash_of_blocks`.
+        layout: what becomes of the columns of the file; None if they are those of the pool.
     """
 
     stored: StoredFile
     contents: Contents
     blocks: str
+    layout: Layout | None = None
 
     @classmethod
-    def inspect(cls, stored: StoredFile) -> "PoolFile":
+    def inspect(cls, file: PlannedFile) -> "PoolFile":
         """Return a file with its columns and splits.
 
         Raises:
             InputError: if it cannot be read.
         """
-        return cls(stored, format_of(stored.path).inspect(stored), hash_of_blocks(stored))
+        contents, layout = inspect(file)
+        return cls(file.stored, contents, hash_of_blocks(file.stored), layout)
+
+    def may_have(self, where: Filter | None, split: Split) -> bool:
+        """Tell whether a split may have a row that satisfies a condition."""
+        if where is None:
+            return True
+        ranges = split.ranges if self.layout is None else self.layout.ranges(split.ranges)
+        return where.may_hold(ranges)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,10 +66,12 @@ class Catalog:
     Attributes:
         files: ordered by path; none of a pool that was in memory.
         schema: columns that are read, and the types they have in every file.
+        where: which of the rows there are; None for all.
     """
 
     files: tuple[PoolFile, ...]
     schema: pa.Schema
+    where: Filter | None = None
 
     @classmethod
     def from_files(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
@@ -64,13 +81,22 @@ class Catalog:
 
         Raises:
             InputError: if there is no row, or a file lacks a column, has it twice, or with
-                another type than the first.
+                another type than the first, or than what the condition compares it with.
         """
         ordered = tuple(sorted(files, key=lambda file: file.stored.path))
         # Without rows a format that infers its columns knows of none.
         if not any(split.rows for file in ordered for split in file.contents.splits):
             raise InputError(f"{spec.pool.path}: the pool is empty")
-        return cls(ordered, _common_schema(ordered, spec))
+        condition = None if spec.pool.where is None else read_where(spec.pool.where)
+        looked_at = () if condition is None else columns_of(condition)
+        schema = _common_schema(ordered, spec, looked_at)
+        if condition is None:
+            return cls(ordered, schema)
+        untyped = format_of(ordered[0].stored.path).untyped
+        catalog = cls(ordered, schema, Filter.of(condition, schema, untyped))
+        if not any(catalog.items):
+            raise keeps_nothing(spec.pool)
+        return catalog
 
     @classmethod
     def read(cls, spec: EvaluationSpec) -> "Catalog":
@@ -79,33 +105,39 @@ class Catalog:
         Raises:
             InputError: if there are none, or as `from_files` says.
         """
-        return cls.from_files([PoolFile.inspect(file) for file in find_files(spec.pool.path)], spec)
+        return cls.from_files([PoolFile.inspect(file) for file in planned_files(spec.pool)], spec)
 
     @functools.cached_property
     def rows(self) -> int:
-        """Rows of the pool."""
+        """Rows of the files, also those that a condition leaves out."""
         return sum(s.rows for file in self.files for s in file.contents.splits)
 
     @property
     def items(self) -> Iterator[WorkItem]:
-        """Work items: one for each split of each file."""
+        """Work items: one for each split of each file that may have a row that is wanted."""
         for number, file in enumerate(self.files):
             first_row = 0
             for split in file.contents.splits:
-                path = file.stored.path
-                yield WorkItem(
-                    path=path,
-                    begin=split.begin,
-                    end=split.end,
-                    rows=split.rows,
-                    schema=self.schema,
-                    untyped=format_of(path).untyped,
-                    file=number,
-                    origin=path,
-                    first_row=first_row,
-                    stored=file.stored,
-                )
+                if file.may_have(self.where, split):
+                    yield self._item(number, file, split, first_row)
                 first_row += split.rows
+
+    def _item(self, number: int, file: PoolFile, split: Split, first_row: int) -> WorkItem:
+        path = file.stored.path
+        return WorkItem(
+            path=path,
+            begin=split.begin,
+            end=split.end,
+            rows=split.rows,
+            schema=self.schema,
+            untyped=format_of(path).untyped,
+            file=number,
+            origin=path,
+            first_row=first_row,
+            stored=file.stored,
+            layout=file.layout,
+            where=self.where,
+        )
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:
@@ -116,20 +148,20 @@ class Catalog:
         """
         return [fingerprint_of(file.stored, file.blocks) for file in self.files]
 
-    def check_unchanged(self, pattern: str) -> None:
+    def check_unchanged(self, pool: PoolSpec) -> None:
         """Check that the files are still as they were found, and that there are no others.
 
         By their sizes and when they were written; those without a generation by their blocks too.
 
         Args:
-            pattern: that names them.
+            pool: that they are of.
 
         Raises:
             InputError: naming the first that is not, or that has come.
         """
         if not self.files:
             return
-        check_same([file.stored for file in self.files], pattern)
+        check_same([file.stored for file in self.files], pool)
         with ThreadPoolExecutor(_READERS) as readers:
             doubtful = [file for file in self.files if file.stored.generation is None]
             hashes = readers.map(hash_of_blocks, [file.stored for file in doubtful])
@@ -143,8 +175,16 @@ class Catalog:
         return [file.contents.warning for file in self.files if file.contents.warning]
 
 
-def _common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:
-    """Return the columns that are read, with types that hold in every file."""
+def _common_schema(
+    files: Sequence[PoolFile], spec: EvaluationSpec, looked_at: Sequence[str]
+) -> pa.Schema:
+    """Return the columns that are read, with types that hold in every file.
+
+    Args:
+        files: of the pool.
+        spec: names columns.
+        looked_at: further columns, that a condition names.
+    """
     first = files[0]
     kind = format_of(first.stored.path)
     for file in files:
@@ -153,7 +193,7 @@ def _common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema
                 f"{file.stored.path}: another format than {first.stored.path}; "
                 "a pool has files of one format"
             )
-    names = required_columns(spec)
+    names = list(dict.fromkeys([*required_columns(spec), *looked_at]))
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
         names = list(dict.fromkeys(name for file in wide for name in file.contents.schema.names))

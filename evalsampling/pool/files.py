@@ -1,6 +1,5 @@
 """The files of a pool, wherever they are: on this machine or in an object store."""
 
-import contextlib
 import dataclasses
 import datetime
 import fnmatch
@@ -91,32 +90,6 @@ def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
     except InputError:  # It is gone, which the error says, or cannot be looked at.
         changed = False
     return changed_while_read(file.path) if file is not None and changed else error
-
-
-def check_same(before: Sequence[StoredFile], pattern: str) -> None:
-    """Check that a pattern names the files that it named before, as they were then.
-
-    Raises:
-        InputError: naming the first that has changed or gone, or one that has come.
-    """
-    now = {file.path: file for file in find_files(pattern)}
-    for file in before:
-        if now.pop(file.path, None) != file:
-            raise changed_while_read(file.path)
-    if now:
-        raise InputError(f"{next(iter(now))}: has come while the pool was read")
-
-
-@contextlib.contextmanager
-def unchanged(pattern: str) -> Iterator[None]:
-    """Let a block read files, however often, and fail in its end if they changed meanwhile.
-
-    Raises:
-        InputError: as `find_files` and `check_same` say.
-    """
-    before = find_files(pattern)
-    yield
-    check_same(before, pattern)
 
 
 def changed_while_read(path: str) -> InputError:

@@ -13,7 +13,9 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import format_of, read_batches
+from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec.sink import is_taken
 
 MOST_ROWS = 10_000
@@ -167,21 +169,36 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     Raises:
         InputError: if there is no such file, or it cannot be read.
     """
-    files = find_files(pattern)
-    path = files[0].path
-    contents = PoolFile.inspect(files[0]).contents
+    files = partitioned(find_files(pattern), None)
+    first = PoolFile.inspect(files[0])
+    path, contents = first.stored.path, first.contents
     splits = [split for split in contents.splits if split.rows] or list(contents.splits)
     if not splits:
         return len(files), []
     item = WorkItem(
         path=path, begin=splits[0].begin, end=splits[0].end, rows=splits[0].rows,
         schema=contents.schema, untyped=format_of(path).untyped, file=0, origin=path, first_row=0,
+        layout=first.layout,
     )  # fmt: skip
     batch = next(iter(read_batches(item, None)), None)
     if batch is None:
         return len(files), []
-    first = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
-    return len(files), [SampledColumn.of(first, name) for name in batch.rows.schema.names]
+    rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
+    values = _in_paths(files)
+    columns = [
+        SampledColumn.of(values if name in values.rows.schema.names else rows, name)
+        for name in batch.rows.schema.names
+    ]
+    return len(files), columns
+
+
+def _in_paths(files: Sequence[PlannedFile]) -> PoolBatch:
+    """Return the values that columns have in the paths of files, a row for each file."""
+    rows = [pa.Table.from_batches([file.constants]) for file in files if file.constants is not None]
+    if len(rows) < len(files):
+        return PoolBatch(pa.record_batch({}))
+    together = pa.concat_tables(rows, promote_options="default").combine_chunks()
+    return PoolBatch(next(iter(together.to_batches())))
 
 
 def _looks_like_numbers(texts: pa.Array) -> bool:

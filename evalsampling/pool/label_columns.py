@@ -22,7 +22,7 @@ class LabelColumns(PoolBatch):
     @classmethod
     def of(cls, batch: PoolBatch) -> Self:
         """Return the columns of a batch."""
-        return cls(batch.rows, batch.path, batch.first_row, batch.item)
+        return cls(batch.rows, batch.path, batch.first_row, batch.item, batch.kept)
 
     def __contains__(self, name: str) -> bool:
         """Tell whether there is a column of a name."""

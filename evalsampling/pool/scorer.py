@@ -51,8 +51,8 @@ class Scorer:
         Raises:
             InputError: if the function fails or returns other than the rows it was given.
         """
-        last_row = batch.first_row + len(batch.rows) - 1
-        where = f"{batch.path}: rows {batch.first_row} to {last_row}: scorer {self.reference}"
+        first, last = batch.row_number(0), batch.row_number(len(batch) - 1)
+        where = f"{batch.path}: rows {first} to {last}: scorer {self.reference}"
         try:
             rows: Any = self.function(batch.rows)
         except InputError:

@@ -1,10 +1,18 @@
 """Splits of a pool's files: the parts that workers read."""
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.layout import Layout
+from evalsampling.pool.ranges import Range
+
+
+PLACE = "evalsampling.row"
+"""Column of scored rows, where some were left out: numbers of the rows in the pool's file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,11 +23,13 @@ class Split:
         begin: where it begins: number of a row group, or a place in bytes.
         end: where it ends, itself outside.
         rows: its rows.
+        ranges: of the columns of the file that were asked for and are known of, by name.
     """
 
     begin: int
     end: int
     rows: int
+    ranges: Mapping[str, Range] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +47,19 @@ class Contents:
     warning: str | None = None
 
 
+class Selection(Protocol):
+    """Which rows of a pool there are: a `pool.conditions.Filter`.
+
+    Attributes:
+        types: of the columns that tell, by name.
+    """
+
+    types: Mapping[str, pa.DataType]
+
+    def kept(self, batch: Any) -> Any:
+        """Return the rows of a `pool.batch.PoolBatch` that there are."""
+
+
 @dataclasses.dataclass(frozen=True)
 class WorkItem:
     """One split of a pool's file, with all that a worker needs to read it.
@@ -52,6 +75,9 @@ class WorkItem:
         origin: path of the pool's file the rows come from; `path` unless they were scored.
         first_row: of the split within the pool's file, from 0.
         stored: the pool's file as it was when it was found, None if nobody looked.
+        layout: what becomes of the columns of the file; None if they are those of the pool.
+        where: which of its rows there are; None for all.
+        has_places: whether `PLACE` in the file has the numbers of its rows in the pool's file.
     """
 
     path: str
@@ -64,3 +90,10 @@ class WorkItem:
     origin: str
     first_row: int
     stored: StoredFile | None = None
+    layout: Layout | None = None
+    where: Selection | None = None
+    has_places: bool = False
+
+    def stored_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:
+        """Return what is read of the file for some columns of the pool, or for all."""
+        return columns if self.layout is None else self.layout.stored(columns)

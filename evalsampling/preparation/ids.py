@@ -97,7 +97,7 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
                         HASH: pa.array(keys[row : row + 1]),
                         ID: ids.slice(row, 1),
                         FILE: [batch.path],
-                        ROW: [batch.first_row + row],
+                        ROW: [batch.row_number(row)],
                     }
                 )
                 earlier = first.setdefault(ids[row].as_py(), place)
@@ -119,7 +119,7 @@ def check_unique_ids(batches: Iterable[PoolBatch], name: str, seed: int = 0) -> 
     places = []
     for batch in batches:
         ids = batch.ids(name)
-        rows = np.arange(batch.first_row, batch.first_row + len(ids))
+        rows = batch.row_numbers(np.arange(len(ids)))
         file = pa.repeat(batch.path, len(ids))
         places.append(pa.table({HASH: hash_ids(ids, seed), ID: ids, FILE: file, ROW: rows}))
     if places:

@@ -37,6 +37,7 @@ from evalsampling.preparation.summary import (
     summary_columns,
 )
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.slices import SliceCounts
 
@@ -232,13 +233,13 @@ def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
 
 def compare_counts(spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> Step:
     """Return the step that checks the counts of `recount`: True, or the error of a changed pool."""
-    return Step("CheckHeld/CompareCounts", _compare, (held, pool, spec.pool.path))
+    return Step("CheckHeld/CompareCounts", _compare, (held, pool, spec.pool))
 
 
-def _compare(counts: Any, held: HeldRows, pool: Catalog, path: str) -> bool:
+def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bool:
     try:
-        held.check_recount(counts, path)
+        held.check_recount(counts, source.path)
     except InputError:
-        pool.check_unchanged(path)  # Its error names the file.
+        pool.check_unchanged(source)  # Its error names the file.
         raise
     return True

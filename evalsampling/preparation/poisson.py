@@ -20,7 +20,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids, required_columns
-from evalsampling.pool.files import unchanged
+from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
@@ -198,6 +198,7 @@ def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     Raises:
         InputError: for anything wrong with the pool or the spec.
     """
-    with unchanged(spec.pool.path):
+    spec = pinned(spec)
+    with unchanged(spec.pool):
         kept = keep_rows(LOCAL, pool_rows(spec), spec, by_cell)
         return pa.concat_tables(kept.batches())

@@ -68,7 +68,7 @@ def located_ids(
         HASH: pa.array(keys[taken]),
         ID: cells.ids.take(pa.array(taken)),
         FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), dtype=np.int32), [batch.path]),
-        ROW: pa.array(batch.first_row + taken),
+        ROW: pa.array(batch.row_numbers(taken)),
     }
 
 

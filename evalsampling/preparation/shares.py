@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from evalsampling.pool.catalog import PoolFile
-from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.source import planned_files
 from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
 
 Item = TypeVar("Item")
@@ -131,8 +133,8 @@ class Shares:
     def expand(self, step: Step, value: Any) -> list[Any]:
         return list(step(value))
 
-    def inspect(self, path: str) -> list[PoolFile]:
-        (files,) = self.run(Rows(find_files(path), _as_one), _INSPECT_POOL)
+    def inspect(self, pool: PoolSpec) -> list[PoolFile]:
+        (files,) = self.run(Rows(planned_files(pool), _as_one), _INSPECT_POOL)
         return files
 
     def read(self, reading: Reading, items: list[Any]) -> tuple[Rows, list[Any]]:
@@ -163,11 +165,11 @@ def _read(items: Iterable[Any], _: Sequence[str] | None, step: Step) -> Iterator
         progress.advance(len(batch))
 
 
-def _as_one(files: list[StoredFile], _: Sequence[str] | None) -> list[list[StoredFile]]:
+def _as_one(files: list[PlannedFile], _: Sequence[str] | None) -> list[list[PlannedFile]]:
     return [files]
 
 
-def _inspected(files: list[StoredFile]) -> list[PoolFile]:
+def _inspected(files: list[PlannedFile]) -> list[PoolFile]:
     return [PoolFile.inspect(file) for file in files]
 
 

@@ -179,7 +179,7 @@ class Engine(Protocol):
     def expand(self, step: Step, value: Any) -> Any:
         """Return the list, as a value, of all that a step yields."""
 
-    def inspect(self, path: Any) -> Any:
+    def inspect(self, pool: Any) -> Any:
         """Return the list, as a value, of the files that a pattern names, looked into."""
 
     def read(self, reading: Reading, items: Any) -> tuple[Any, Any]:

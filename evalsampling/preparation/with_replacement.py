@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.files import unchanged
+from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
@@ -308,5 +308,6 @@ def sample_with_replacement(
     Raises:
         InputError: for anything wrong with the pool or the spec, or if the budget is spent.
     """
-    with unchanged(spec.pool.path):
+    spec = pinned(spec)
+    with unchanged(spec.pool):
         return draw_rows(LOCAL, pool_rows(spec), spec, before, draws)

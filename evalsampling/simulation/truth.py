@@ -276,7 +276,7 @@ class _Truth:
         if place.null_count:
             row = pc.index(place.is_null(), True).as_py()
             raise InputError(
-                f"{batch.path}: row {batch.first_row + row}: "
+                f"{batch.path}: row {batch.row_number(row)}: "
                 f"id {ids[row].as_py()!r} has no label in {self.path}"
             )
         return np.asarray(place.to_numpy().astype(np.int64))

@@ -139,6 +139,12 @@ class EvaluationSpec:
     stop_test: str = "anytime"
     money: float | None = None
 
+    def at_version(self, version: Any) -> "EvaluationSpec":
+        """Return the spec with its table pinned at a version; the pool is a table."""
+        assert self.pool.table is not None
+        table = dataclasses.replace(self.pool.table, pinned=version)
+        return dataclasses.replace(self, pool=dataclasses.replace(self.pool, table=table))
+
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
         """Return the spec in a YAML file; relative paths in it resolve against its directory.

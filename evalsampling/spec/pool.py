@@ -22,10 +22,12 @@ from evalsampling.spec.systems import (
     read_systems,
     system_mapping,
 )
+from evalsampling.spec.tables import TableSpec, read_table
+from evalsampling.spec.where import read_where
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost", "logits",
+    "features", "variance", "lists", "cost", "logits", "table", "where",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -35,7 +37,8 @@ class PoolSpec:
     """Where the pool is and what its columns mean.
 
     Attributes:
-        path: absolute path or pattern of its files, of this machine or one of `READ_FROM`.
+        path: absolute path or pattern of its files, of this machine or one of `READ_FROM`; of a
+            table its name.
         id: column that identifies each row: integers or strings, all different.
         score: numeric column that drives the strata, finite; None if features do. Where labels are
             numbers a spec names the column `variance` in its place.
@@ -52,6 +55,8 @@ class PoolSpec:
             is a list with a number for every item; its probability a list of lists, one for every
             grade; and it has no prediction.
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
+        table: that has the rows; None if files have.
+        where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
     """
 
     path: str
@@ -67,6 +72,8 @@ class PoolSpec:
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
     lists: ListsSpec | None = None
     cost: str | None = None
+    table: TableSpec | None = None
+    where: str | None = None
 
     @property
     def mistaken_ids(self) -> Sequence[str]:
@@ -88,7 +95,13 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         InputError: naming the key that is wrong.
     """
     section.check_keys(*KEYS)
-    path = absolute("pool.path", section.text("path", required=True), directory, READ_FROM)
+    table = read_table(section.section("table"), directory) if section.get("table") else None
+    path = table.name if table is not None else _path(section, directory)
+    if table is not None and section.get("path") is not None:
+        raise InputError("pool.path: a pool has a path or a table, not both")
+    where = section.text("where")
+    if where is not None and not section.is_stored:
+        read_where(where)
     scorer = section.text("scorer")
     if scorer is not None and len([p for p in scorer.split(":") if p]) != 2:
         raise InputError(f"pool.scorer: must be module:function, got {scorer!r}")
@@ -98,7 +111,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     lists = read_lists(section)
     pool = PoolSpec(
-        path=str(path),
+        path=path,
         id=section.text("id") or "id",
         score=None,
         probability=None,
@@ -111,6 +124,8 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         masks=masks,
         lists=lists,
         cost=section.text("cost"),
+        table=table,
+        where=where,
     )
     if lists is not None:
         payload = (*payload, *(name for name in lists.payload if name not in payload))
@@ -148,9 +163,18 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
     )
 
 
+def _path(section: Section, directory: str) -> str:
+    """Return ``pool.path``, absolute."""
+    path = section.text("path", required=True)
+    return str(absolute("pool.path", path, directory, READ_FROM))
+
+
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
-    mapping: dict[str, Any] = {"path": pool.path, "id": pool.id}
+    place = {"path": pool.path} if pool.table is None else {"table": pool.table.to_mapping()}
+    mapping: dict[str, Any] = {**place, "id": pool.id}
+    if pool.where is not None:
+        mapping["where"] = pool.where
     if pool.lists is not None:
         mapping["lists"] = lists_mapping(pool.lists)
     first = pool.systems[0]

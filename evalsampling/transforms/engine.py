@@ -35,8 +35,8 @@ class BeamEngine:
             value.pvalue | step.name >> beam.FlatMap(step.function, *step.arguments)
         )
 
-    def inspect(self, path: pvalue.AsSideInput) -> pvalue.AsList:
-        return pvalue.AsList(path.pvalue | InspectPool())
+    def inspect(self, pool: pvalue.AsSideInput) -> pvalue.AsList:
+        return pvalue.AsList(pool.pvalue | InspectPool())
 
     def read(
         self, reading: Reading, items: pvalue.AsList

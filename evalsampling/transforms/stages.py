@@ -11,9 +11,11 @@ from apache_beam import pvalue
 from apache_beam.transforms import window
 
 from evalsampling.pool.catalog import PoolFile
-from evalsampling.pool.files import StoredFile, find_files
+from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.source import planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
 from evalsampling.transforms.metering import Meter, MeteredMap
 
@@ -22,20 +24,20 @@ STORED = "items"
 
 
 class InspectPool(beam.PTransform):
-    """Inspects files: PCollection[str], patterns of paths, to PCollection[PoolFile]."""
+    """Inspects files: PCollection[PoolSpec] to PCollection[PoolFile]."""
 
-    def expand(self, patterns: beam.PCollection[str]) -> beam.PCollection[PoolFile]:
+    def expand(self, pools: beam.PCollection[PoolSpec]) -> beam.PCollection[PoolFile]:
         return (
-            patterns
-            | "FindFiles" >> beam.FlatMap(find_files)
+            pools
+            | "FindFiles" >> beam.FlatMap(planned_files)
             | "SpreadFiles" >> beam.Reshuffle()
             | "InspectFiles" >> beam.Map(_inspect)
         )
 
 
-def _inspect(stored: StoredFile) -> PoolFile:
+def _inspect(file: PlannedFile) -> PoolFile:
     # A classmethod would be pickled by value, with the path of its source.
-    return PoolFile.inspect(stored)
+    return PoolFile.inspect(file)
 
 
 class ReadItems(beam.PTransform):

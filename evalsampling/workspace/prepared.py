@@ -87,7 +87,10 @@ class PreparedPool:
     def spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with, with the present budget."""
         budget = self.budgets[-1] if self.budgets else self.own_spec.limits
-        return dataclasses.replace(self.own_spec, budget=budget.labels, money=budget.money)
+        spec = self.own_spec
+        if "table" in self.marker:
+            spec = spec.at_version(self.marker["table"]["version"])
+        return dataclasses.replace(spec, budget=budget.labels, money=budget.money)
 
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:

@@ -33,7 +33,10 @@ BUDGETS = "budgets"
 ANNOTATORS, FOLDED = "annotators", "folded"
 """Key of the marker, and its value if spellings of an annotator's name count as one person."""
 
-_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", "stored")
+_TABLE = "table.json"
+"""Which version of a table a `prepare` reads that has not finished."""
+
+_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", "stored", _TABLE)
 """Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16
@@ -131,19 +134,35 @@ class Workspace:
                     raise self.store.overtaken() from error
             else:
                 failed = self.store.written(_PRODUCTS, lambda name: attempt not in name)
-                self.store.remove(failed)
+                self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
-    def preparing(self, attempt: str = "") -> contextlib.AbstractContextManager[None]:
+    @property
+    def table(self) -> dict[str, Any] | None:
+        """What `preparing` was given by a `prepare` that was killed, None if there is nothing."""
+        return self.store.read_json(_TABLE) if self.store.exists(_TABLE) else None
+
+    @contextlib.contextmanager
+    def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
         """Hold the workspace while it is prepared; a failed `prepare` leaves nothing behind.
 
         Args:
             attempt: part of the names of the files that this `prepare` writes.
+            table: which version of a table it reads, None if the pool is none.
 
         Raises:
             InputError: if the directory holds other files, or if another `prepare` is seen at work
                 or has just finished.
         """
-        return self.store.preparing(MARKER, attempt, _PRODUCTS)
+        with self.store.preparing(MARKER, attempt, _PRODUCTS):
+            if table is None:
+                yield
+                return
+            self.store.write_json(_TABLE, table)
+            try:
+                yield
+            except InputError:
+                self.store.remove([_TABLE])
+                raise
 
     def check_free(self) -> None:
         """Check that a `prepare` which holds no lock may be started.

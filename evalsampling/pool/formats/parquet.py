@@ -1,7 +1,7 @@
 """Parquet files, read by row groups."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,7 @@ from evalsampling.pool.formats.parquet_footer import (
     Chunk,
     RowGroup,
     arrow_metadata,
+    ranges_of,
     read_footer,
     row_groups,
 )
@@ -46,8 +47,14 @@ class Parquet:
     untyped = False
     inferred = False
 
-    def inspect(self, file: StoredFile) -> Contents:
+    def inspect(
+        self, file: StoredFile, looked_at: Callable[[pa.Schema], Sequence[str]] | None = None
+    ) -> Contents:
         """Read the footer of a file.
+
+        Args:
+            file: to look into.
+            looked_at: returns the columns of a schema whose ranges in row groups are wanted.
 
         Raises:
             InputError: if there is none.
@@ -56,10 +63,10 @@ class Parquet:
             footer = read_footer(source)
             schema = _metadata(footer).schema.to_arrow_schema()
             # Names that are no text are found now.
-            types = [(field.name, _value_type(field.type)) for field in schema]
-            groups = row_groups(footer)
+            types = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
+            groups = row_groups(footer, tuple(looked_at(types)) if looked_at else ())
         splits = (
-            Split(number, number + 1, group.rows)
+            Split(number, number + 1, group.rows, ranges_of(group, types))
             for number, group in enumerate(groups)
             if group.rows
         )
@@ -71,7 +78,7 @@ class Parquet:
                     f"{group.plain / 1e6:,.0f} MB is read by one worker alone; "
                     "write row groups of about a million rows"
                 )
-        return Contents(pa.schema(types), tuple(splits), warning)
+        return Contents(types, tuple(splits), warning)
 
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
         """Return the bytes of columns of some row groups, before compression.

@@ -6,6 +6,7 @@ starts fast.
 """
 
 import json
+import math
 import resource
 import signal
 import sys
@@ -36,7 +37,9 @@ def serve() -> None:
         request = json.loads(line)
         content = requests.read(request["bytes"])
         signal.alarm(MOST_SECONDS)
-        facts, payload = answer(content, request["columns"], request["most"])
+        facts, payload = answer(
+            content, request["columns"], request["most"], request["looked_at"]
+        )
         signal.alarm(0)
         replies.write(json.dumps({**facts, "bytes": len(payload)}).encode() + b"\n" + payload)
         replies.flush()
@@ -56,13 +59,16 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
-def answer(content: bytes, columns: Sequence[str] | None, most: int) -> Reply:
+def answer(
+    content: bytes, columns: Sequence[str] | None, most: int, looked_at: Sequence[str] = ()
+) -> Reply:
     """Return what the footer of a file says, or some of its columns, or what is wrong with it.
 
     Args:
         content: of the file; for the footer, that with the magic words around it is enough.
         columns: to decode; None for the footer.
         most: bytes of the columns as Arrow writes them, text once where it is repeated.
+        looked_at: columns whose statistics are wanted beside the footer.
 
     Returns:
         Facts, and a schema or a stream of record batches. ``rows`` are those of the file,
@@ -75,7 +81,7 @@ def answer(content: bytes, columns: Sequence[str] | None, most: int) -> Reply:
             schema = metadata.schema.to_arrow_schema().serialize().to_pybytes()
             return {
                 "rows": metadata.num_rows,
-                "groups": list(map(_facts, _groups(metadata))),
+                "groups": [_facts(group, looked_at) for group in _groups(metadata)],
             }, schema
         return {}, _decoded(content, metadata, columns, most)
     except MemoryError:
@@ -94,8 +100,10 @@ def _chunks(group: pq.RowGroupMetaData) -> list[pq.ColumnChunkMetaData]:
     return [group.column(place) for place in range(group.num_columns)]
 
 
-def _facts(group: pq.RowGroupMetaData) -> tuple[int, int, list[tuple[Any, ...]]]:
-    """Return rows, plain bytes and chunks of a row group."""
+def _facts(
+    group: pq.RowGroupMetaData, looked_at: Sequence[str]
+) -> tuple[int, int, list[tuple[Any, ...]], dict[str, Any]]:
+    """Return rows, plain bytes, chunks and statistics of a row group."""
     chunks = [
         (
             chunk.path_in_schema,
@@ -109,7 +117,43 @@ def _facts(group: pq.RowGroupMetaData) -> tuple[int, int, list[tuple[Any, ...]]]
     ]
     if min(group.num_rows, group.total_byte_size, *(min(chunk[3:]) for chunk in chunks)) < 0:
         raise ValueError("its footer is damaged")
-    return group.num_rows, group.total_byte_size, chunks
+    statistics = {
+        chunk.path_in_schema: _statistics(chunk)
+        for chunk in (_chunks(group) if looked_at else ())
+        if chunk.path_in_schema in looked_at and chunk.is_stats_set
+    }
+    return group.num_rows, group.total_byte_size, chunks, statistics
+
+
+def _statistics(chunk: pq.ColumnChunkMetaData) -> tuple[Any, Any, int | None]:
+    """Return the least and the greatest value of a column, and how many are null.
+
+    Points of time are nanoseconds since 1970, dates days. What is not known is None.
+    """
+    statistics = chunk.statistics
+    nulls = statistics.null_count if statistics.has_null_count else None
+    if not statistics.has_min_max:
+        return None, None, nulls
+    kind = statistics.logical_type
+    factor = {"NONE": 1, "INT": 1, "DATE": 1, "STRING": 1, "TIMESTAMP": None}.get(kind.type, 0)
+    if factor is None:
+        units = json.loads(kind.to_json())
+        factor = {"milliseconds": 10**6, "microseconds": 1000}.get(units["timeUnit"], 1)
+    low, high = (_plain(value, factor) for value in (statistics.min_raw, statistics.max_raw))
+    return low, high, nulls
+
+
+def _plain(value: Any, factor: int) -> Any:
+    """Return a bound as JSON has it, None if it is none."""
+    if isinstance(value, bytes):
+        try:
+            return value.decode() if factor else None
+        except UnicodeDecodeError:
+            return None  # Cut off within a character.
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, bool | float) else value * factor if factor else None
+
 
 
 def _decoded(content: bytes, metadata: pq.FileMetaData, columns: Sequence[str], most: int) -> bytes:

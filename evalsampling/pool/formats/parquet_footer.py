@@ -4,11 +4,17 @@ Arrow's view of a column may end the process where a footer is damaged, so anoth
 """
 
 import dataclasses
+import datetime
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.pool.formats.parquet_process import read_facts
+from evalsampling.pool.ranges import Range
+
+_EPOCH, _DAY = datetime.date(1970, 1, 1), datetime.timedelta(days=1)
 
 _MAGIC = b"PAR1"
 _END_BYTES = 8
@@ -47,11 +53,14 @@ class RowGroup:
         rows: how many there are.
         plain: bytes before compression.
         chunks: of the columns.
+        statistics: of the columns that were asked for, by name: least and greatest value and the
+            number of nulls, each None where it is not known, as `parquet_decoder` writes them.
     """
 
     rows: int
     plain: int
     chunks: tuple[Chunk, ...]
+    statistics: Mapping[str, tuple[Any, Any, int | None]] = dataclasses.field(default_factory=dict)
 
 
 def read_footer(source: pa.NativeFile) -> bytes:
@@ -72,16 +81,43 @@ def read_footer(source: pa.NativeFile) -> bytes:
 
 
 @functools.lru_cache(maxsize=8)
-def row_groups(footer: bytes) -> tuple[RowGroup, ...]:
+def row_groups(footer: bytes, looked_at: tuple[str, ...] = ()) -> tuple[RowGroup, ...]:
     """Return the row groups of a file by its footer.
+
+    Args:
+        footer: of the file.
+        looked_at: columns whose statistics are wanted.
 
     Raises:
         ValueError: if it is damaged.
     """
     return tuple(
-        RowGroup(rows, plain, tuple(Chunk(*chunk) for chunk in chunks))
-        for rows, plain, chunks in read_facts(_MAGIC + footer)["groups"]
+        RowGroup(rows, plain, tuple(Chunk(*chunk) for chunk in chunks), statistics)
+        for rows, plain, chunks, statistics in read_facts(_MAGIC + footer, looked_at)["groups"]
     )
+
+
+def ranges_of(group: RowGroup, schema: pa.Schema) -> dict[str, Range]:
+    """Return the ranges of the columns of a row group that were asked for and have statistics.
+
+    Statistics that cannot be right are not used: of text they may be cut off, but bound it still.
+    """
+    return {
+        name: _range(schema.field(name).type, *statistics, group.rows)
+        for name, statistics in group.statistics.items()
+    }
+
+
+def _range(kind: pa.DataType, low: Any, high: Any, nulls: int | None, rows: int) -> Range:
+    null = None if nulls is None else True if nulls == rows else False if nulls == 0 else None
+    floating = bool(pa.types.is_floating(kind))
+    if pa.types.is_unsigned_integer(kind) and low is not None and low < 0:
+        low = high = None  # Compared as if they had a sign.
+    if low is not None and high is not None and low > high:
+        low = high = None
+    if pa.types.is_date(kind):
+        low, high = (None if days is None else _EPOCH + days * _DAY for days in (low, high))
+    return Range(low, high, null, floating)
 
 
 def arrow_metadata(footer: bytes) -> pa.BufferReader:

@@ -32,16 +32,17 @@ class TooLargeError(ValueError):
     """A file takes more memory than it may."""
 
 
-def read_facts(content: bytes) -> dict[str, Any]:
+def read_facts(content: bytes, looked_at: Sequence[str] = ()) -> dict[str, Any]:
     """Return the number of rows of a Parquet file, its row groups and its schema.
 
     Args:
         content: of the file, or its footer with the magic words around it.
+        looked_at: columns whose statistics are wanted.
 
     Raises:
         ValueError: if it cannot be read.
     """
-    facts, schema = decoder(os.getpid()).ask(content, None, 0)
+    facts, schema = decoder(os.getpid()).ask(content, None, 0, looked_at)
     return {**facts, "schema": pa.ipc.read_schema(pa.py_buffer(schema))}
 
 
@@ -78,7 +79,11 @@ class Decoder:
         atexit.register(self.close)
 
     def ask(
-        self, content: bytes, columns: Sequence[str] | None, most: int
+        self,
+        content: bytes,
+        columns: Sequence[str] | None,
+        most: int,
+        looked_at: Sequence[str] = (),
     ) -> tuple[dict[str, Any], bytes]:
         """Return what `parquet_decoder.answer` says of a file.
 
@@ -87,6 +92,7 @@ class Decoder:
             TooLargeError: as `read_batches` says.
         """
         request = {"columns": columns, "most": most, "bytes": len(content)}
+        request["looked_at"] = list(looked_at)
         with self._turn:
             facts, payload = self._answer(json.dumps(request).encode() + b"\n", content)
         if "damaged" in facts:

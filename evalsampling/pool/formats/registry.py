@@ -1,5 +1,7 @@
 """The formats a pool may have, known by the ends of file names."""
 
+import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -14,6 +16,8 @@ from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.text import COMPRESSIONS
+from evalsampling.pool.layout import Layout, PlannedFile
+from evalsampling.pool.selection import read_beside, rows_of_pool
 from evalsampling.pool.splits import Contents, WorkItem
 
 
@@ -80,6 +84,31 @@ def format_of(path: str) -> Format:
     return OTHERS.get(ending, PARQUET)
 
 
+def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
+    """Return the columns of the pool that a file has, its splits, and what becomes of its columns.
+
+    Raises:
+        InputError: if it cannot be read, or a column is not as its table or its path says.
+    """
+    kind = format_of(file.stored.path)
+    if kind is PARQUET:
+        contents = PARQUET.inspect(file.stored, functools.partial(_looked_at, file))
+    else:
+        contents = kind.inspect(file.stored)
+    layout = Layout.of(file, contents.schema)
+    if layout is None:
+        return contents, None
+    return dataclasses.replace(contents, schema=layout.schema(contents.schema)), layout
+
+
+def _looked_at(file: PlannedFile, schema: pa.Schema) -> Sequence[str]:
+    """Return the columns of a file with a schema whose ranges are wanted."""
+    if not file.looked_at:
+        return ()
+    layout = Layout.of(file, schema)
+    return file.looked_at if layout is None else layout.stored(file.looked_at) or ()
+
+
 def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
     """Return about how many bytes columns of a split have; of a format of rows, the rows.
 
@@ -89,7 +118,7 @@ def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
         InputError: if the file cannot be read.
     """
     if format_of(item.path) is PARQUET:
-        return PARQUET.stored_bytes(item, columns)
+        return PARQUET.stored_bytes(item, item.stored_columns(columns) or ())
     return item.end - item.begin
 
 
@@ -110,7 +139,8 @@ def read_batches(
     kind = format_of(item.path)
     if columns is not None and not kind.columnar:
         columns = list(dict.fromkeys([*columns, *payload]))
-    first_row, batches = item.first_row, kind.read(item, columns)
+    wanted = columns if columns is None else list(dict.fromkeys([*columns, *read_beside(item)]))
+    first_row, batches = item.first_row, kind.read(item, item.stored_columns(wanted))
     while True:
         try:
             rows = next(batches, None)
@@ -118,5 +148,5 @@ def read_batches(
             raise error_of_reading(item.stored, error) from error
         if rows is None:
             return
-        yield PoolBatch(rows, item.origin, first_row, item)
+        yield rows_of_pool(PoolBatch(rows, item.origin, first_row, item), wanted)
         first_row += len(rows)

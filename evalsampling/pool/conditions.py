@@ -1,0 +1,286 @@
+"""The rows of a pool that satisfy its condition, ``pool.where``."""
+
+import dataclasses
+import datetime
+import decimal
+import difflib
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool.arrow import is_text
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.pruning import may_hold
+from evalsampling.pool.ranges import Range
+from evalsampling.spec.where import (
+    KEY,
+    All,
+    Column,
+    Comparison,
+    Condition,
+    IsNull,
+    Not,
+    OneOf,
+    Value,
+    columns_of,
+    moment,
+)
+from evalsampling.spec.where import Any as AnyOf
+
+_COMPARE: Mapping[str, Callable[..., pa.Array]] = {
+    "=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater,
+    ">=": pc.greater_equal,
+}  # fmt: skip
+
+_WHOLE = pa.decimal128(20, 0)
+"""A type that holds all whole numbers, with and without sign."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """A condition on columns whose types are known.
+
+    Attributes:
+        condition: with literals of the types of their columns.
+        types: of the columns, by name.
+    """
+
+    condition: Condition
+    types: Mapping[str, pa.DataType]
+
+    @classmethod
+    def of(cls, condition: Condition, schema: pa.Schema, untyped: bool = False) -> "Filter":
+        """Return a condition on the columns of a schema, checked to compare like with like.
+
+        Args:
+            condition: as `spec.where.read_where` returns it.
+            schema: of the pool.
+            untyped: whether the pool's files have text alone, from which other types are parsed.
+
+        Raises:
+            InputError: naming a column that is missing, or has another type than what it is
+                compared with.
+        """
+        types = {}
+        for name in columns_of(condition):
+            if name not in schema.names:
+                near = difflib.get_close_matches(name, schema.names, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]}?" if near else f"there are: {_list(schema)}"
+                raise InputError(f"{KEY}: column {name!r} is missing; {hint}")
+            types[name] = schema.field(name).type
+        return cls(_Types(types, untyped).settled(condition), types)
+
+    def may_hold(self, ranges: Mapping[str, Range]) -> bool:
+        """Tell whether a row may satisfy the condition, by the ranges of some columns."""
+        return may_hold(self.condition, ranges)
+
+    def kept(self, batch: PoolBatch) -> PoolBatch:
+        """Return the rows of a batch that satisfy the condition, with their places.
+
+        Raises:
+            InputError: naming the row of a text that is not what it is compared with.
+        """
+        mask = pc.fill_null(self._mask(self.condition, batch), False)
+        if pc.all(mask).as_py():
+            return batch
+        places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        numbers = batch.row_numbers(places)
+        return dataclasses.replace(batch, rows=batch.rows.filter(mask), kept=numbers)
+
+    def _mask(self, condition: Condition, batch: PoolBatch) -> pa.Array:
+        """Return for each row whether it satisfies a condition: true, false or null."""
+        match condition:
+            case All(parts):
+                return functools.reduce(pc.and_kleene, [self._mask(p, batch) for p in parts])
+            case AnyOf(parts):
+                return functools.reduce(pc.or_kleene, [self._mask(p, batch) for p in parts])
+            case Not(part):
+                return pc.invert(self._mask(part, batch))
+            case IsNull(column):
+                return pc.is_null(batch.any_column(column))
+            case OneOf(column, values):
+                masks = [_compared(batch, column, "=", value) for value in values]
+                return functools.reduce(pc.or_kleene, masks)
+            case Comparison(column, operator, Column(other)):
+                return _of_columns(batch, column, operator, other)
+            case Comparison(column, operator, value):
+                return _compared(batch, column, operator, value)
+
+
+def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Array:
+    """Return how a column compares with a literal."""
+    column = batch.any_column(name)
+    kind = column.type
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column), pa.bool_())
+    if is_text(kind) and not isinstance(value, str):
+        column = _parsed(batch, name, column, value)
+        kind = column.type
+    if pa.types.is_integer(kind):
+        return _whole_compared(column, operator, value)
+    if pa.types.is_floating(kind):
+        return _COMPARE[operator](column.cast(pa.float64()), pa.scalar(value, pa.float64()))
+    if pa.types.is_decimal(kind):
+        return _COMPARE[operator](column, pa.scalar(decimal.Decimal(str(value))))
+    if pa.types.is_timestamp(kind):
+        return _times_compared(column, operator, value)
+    if pa.types.is_date(kind):
+        return _COMPARE[operator](column.cast(pa.date32()), pa.scalar(value, pa.date32()))
+    return _COMPARE[operator](column, pa.scalar(value, kind))
+
+
+def _whole_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
+    """Return how whole numbers compare with a number, which may be beyond their type."""
+    if isinstance(value, float) and not value.is_integer():
+        # Exact: so small a number with a fraction is between two floats that are whole.
+        floats = column.cast(pa.float64(), safe=False)
+        return _COMPARE[operator](floats, pa.scalar(value, pa.float64()))
+    try:
+        return _COMPARE[operator](column, pa.scalar(int(value), column.type))
+    except (pa.ArrowInvalid, OverflowError):
+        return _beyond(column, operator, value > 0)
+
+
+def _times_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
+    """Return how points of time compare with one, which nanoseconds may not reach."""
+    try:
+        return _COMPARE[operator](column, pa.scalar(value, pa.timestamp("us", column.type.tz)))
+    except pa.ArrowInvalid:
+        if column.type.unit != "ns":
+            raise
+        return _beyond(column, operator, value.year > 1970)
+
+
+def _beyond(column: pa.Array, operator: str, above: bool) -> pa.Array:
+    """Return how values compare with one that is above, or below, all that their type has."""
+    holds = operator == "!=" or operator in (("<", "<=") if above else (">", ">="))
+    return pc.if_else(pc.is_valid(column), pa.scalar(holds), pa.scalar(None, pa.bool_()))
+
+
+def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Array:
+    """Return how a column compares with another."""
+    first, second = batch.any_column(left), batch.any_column(right)
+    if first.type != second.type:
+        kinds = first.type, second.type
+        if all(map(pa.types.is_integer, kinds)):
+            both = _WHOLE
+        elif all(map(is_text, kinds)):
+            both = pa.large_string()
+        elif all(map(pa.types.is_timestamp, kinds)):
+            both = pa.timestamp("us", first.type.tz)
+        else:
+            both = pa.float64()
+        first, second = first.cast(both, safe=False), second.cast(both, safe=False)
+    return _COMPARE[operator](first, second)
+
+
+def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.Array:
+    """Return what texts stand for, where they are compared with something else than text."""
+    if isinstance(value, bool):
+        return batch.parsed(name, column, pa.bool_(), "true or false")
+    if isinstance(value, datetime.datetime):
+        return batch.parsed(name, column, pa.timestamp("us"), "a point of time")
+    if isinstance(value, datetime.date):
+        return batch.parsed(name, column, pa.date32(), "a date")
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return batch.parsed(name, column, pa.float64(), "a number")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Types:
+    """What literals become, so that they are of the types of their columns.
+
+    Attributes:
+        of: type of each column.
+        untyped: whether text may stand for anything.
+    """
+
+    of: Mapping[str, pa.DataType]
+    untyped: bool
+
+    def settled(self, condition: Condition) -> Condition:
+        """Return a condition whose literals are of the types of their columns."""
+        match condition:
+            case All(parts):
+                return All(tuple(map(self.settled, parts)))
+            case AnyOf(parts):
+                return AnyOf(tuple(map(self.settled, parts)))
+            case Not(part):
+                return Not(self.settled(part))
+            case OneOf(column, values):
+                return OneOf(column, tuple(self._literal(column, "=", value) for value in values))
+            case Comparison(column, operator, Column(other)):
+                self._check_alike(column, other)
+                return condition
+            case Comparison(column, operator, value):
+                return Comparison(column, operator, self._literal(column, operator, value))
+        return condition
+
+    def _literal(self, name: str, operator: str, value: Any) -> Value:
+        kind, wanted = self.of[name], _kind(self.of[name])
+        if wanted == "anything" or (self.untyped and wanted == "text"):
+            return value
+        if wanted in ("date", "time") and isinstance(value, str):
+            value = moment(value)
+            value = value.date() if wanted == "date" else value
+        given = _kind_of_value(value)
+        if wanted == "time" and given == "date":
+            value, given = datetime.datetime(value.year, value.month, value.day), "time"
+        if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
+            raise InputError(
+                f"{KEY}: column {name!r} has type {kind}, which {operator} {value!r} does not "
+                "compare"
+            )
+        if wanted == "time":
+            return _in_zone(name, kind, value)
+        return float(value) if pa.types.is_floating(kind) else value
+
+    def _check_alike(self, name: str, other: str) -> None:
+        first, second = self.of[name], self.of[other]
+        kinds = {_kind(first), _kind(second)} - {"anything"}
+        zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
+        if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
+            raise InputError(
+                f"{KEY}: column {name!r} has type {first} and {other!r} {second}, which are not "
+                "compared"
+            )
+
+
+def _in_zone(name: str, kind: pa.DataType, value: datetime.datetime) -> datetime.datetime:
+    """Return a point of time as a column has them: in UTC, or without a zone."""
+    if kind.tz is None and value.tzinfo is not None:
+        raise InputError(f"{KEY}: column {name!r} has no time zone, {value} has")
+    if kind.tz is None:
+        return value
+    return value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+
+
+def _kind(kind: pa.DataType) -> str:
+    """Return what the values of a type are compared as."""
+    if pa.types.is_null(kind):
+        return "anything"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    for name, belongs in (
+        ("text", is_text), ("truth", pa.types.is_boolean), ("date", pa.types.is_date),
+        ("time", pa.types.is_timestamp),
+    ):  # fmt: skip
+        if belongs(kind):
+            return name
+    return "other"
+
+
+def _kind_of_value(value: Value) -> str:
+    kinds = {bool: "truth", int: "number", float: "number", str: "text", datetime.date: "date"}
+    return kinds.get(type(value), "time")
+
+
+def _list(schema: pa.Schema) -> str:
+    return ", ".join(schema.names)

@@ -1,0 +1,184 @@
+"""How the rows of a file become rows of the table that the file belongs to."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.errors import InputError
+from evalsampling.pool.files import StoredFile
+from evalsampling.pool.ranges import Range
+
+FIELD_ID = b"PARQUET:field_id"
+"""Key of the metadata of a field: the number that a table knows its column by."""
+
+_WIDENED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
+"""Kinds of types that a table may widen after files were written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TableColumn:
+    """A column of a table, as it is sought in a file.
+
+    Attributes:
+        name: in the table.
+        type: in the table.
+        field_id: number that the file has beside the column; None to seek it by its name.
+    """
+
+    name: str
+    type: pa.DataType
+    field_id: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannedFile:
+    """A file to read, and what is known of it before it is opened.
+
+    Attributes:
+        stored: path, size and version.
+        constants: one row: columns that have one value in the whole file, and need not be read from
+            it; None if there are none.
+        columns: of the table, which the file may lack, call otherwise or have with a narrower type;
+            None if the file has the columns as they are.
+        looked_at: columns whose least and greatest values in parts of the file are wanted.
+    """
+
+    stored: StoredFile
+    constants: pa.RecordBatch | None = None
+    columns: tuple[TableColumn, ...] | None = None
+    looked_at: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What is read of a file, and what becomes of it.
+
+    Attributes:
+        constants: one row: columns that are not read, as they have one value; nulls where a file
+            lacks a column of its table.
+        expected: one row: columns that are read, and must have this value in every row.
+        names: what the file calls the columns that are read, by the table's names; None if they are
+            the file's own, all of them.
+        types: of columns that the table has with a wider type than the file.
+    """
+
+    constants: pa.RecordBatch | None = None
+    expected: pa.RecordBatch | None = None
+    names: Mapping[str, str] | None = None
+    types: Mapping[str, pa.DataType] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
+        """Return the layout of a file with a schema; None if its columns are those of the pool.
+
+        Raises:
+            InputError: if a column has a type that its table does not make of it.
+        """
+        if file.columns is not None:
+            return cls._of_table(file, file.columns, schema)
+        if file.constants is None:
+            return None
+        names = file.constants.schema.names
+        read = [name for name in names if name in schema.names]
+        return cls(
+            _row({name: file.constants[name] for name in names if name not in read}),
+            _row({name: file.constants[name] for name in read}),
+        )
+
+    @classmethod
+    def _of_table(
+        cls, file: PlannedFile, columns: Sequence[TableColumn], schema: pa.Schema
+    ) -> "Layout":
+        ids = {(field.metadata or {}).get(FIELD_ID): field.name for field in schema}
+        constants = {} if file.constants is None else _columns(file.constants)
+        names, types = {}, {}
+        for column in columns:
+            own = ids.get(str(column.field_id).encode()) if column.field_id else column.name
+            if column.name in constants:
+                continue
+            if own not in schema.names:
+                constants[column.name] = pa.nulls(1, column.type)
+                continue
+            names[column.name] = own
+            stored = schema.field(own).type
+            if _is_widened(file, column, stored):
+                types[column.name] = column.type
+        return cls(_row(constants), None, names, types)
+
+    @property
+    def _fixed(self) -> Mapping[str, pa.Array]:
+        return {} if self.constants is None else _columns(self.constants)
+
+    def schema(self, stored: pa.Schema) -> pa.Schema:
+        """Return the columns of the pool that a file with a schema has."""
+        fields = [(name, column.type) for name, column in self._fixed.items()]
+        if self.names is None:
+            return pa.schema([*((field.name, field.type) for field in stored), *fields])
+        read = [
+            (name, self.types.get(name, stored.field(own).type)) for name, own in self.names.items()
+        ]
+        return pa.schema([*read, *fields])
+
+    def stored(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return what is read of a file for some columns of the pool, or for all: None for all."""
+        if columns is None:
+            return None if self.names is None else list(self.names.values())
+        names = self.names or {}
+        return [names.get(name, name) for name in columns if name not in self._fixed]
+
+    def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
+        """Return rows of the pool, of some columns or all, from what was read of a file."""
+        own = {} if self.names is None else {stored: name for name, stored in self.names.items()}
+        made = {}
+        for field, column in zip(rows.schema, rows.columns, strict=True):
+            name = own.get(field.name, field.name)
+            made[name] = column.cast(self.types[name]) if name in self.types else column
+        for name, value in self._fixed.items():
+            if columns is None or name in columns:
+                made[name] = pa.repeat(value[0], len(rows))
+        return pa.RecordBatch.from_pydict(made) if made else rows
+
+    def ranges(self, stored: Mapping[str, Range]) -> dict[str, Range]:
+        """Return the ranges of the pool's columns in a part of a file, by those of the file's."""
+        names = {name: name for name in stored} if self.names is None else self.names
+        ranges = {
+            name: stored[own]
+            for name, own in names.items()
+            if own in stored and not pa.types.is_temporal(self.types.get(name, pa.null()))
+        }
+        return ranges | ranges_of(self.constants) | ranges_of(self.expected)
+
+
+def ranges_of(constants: pa.RecordBatch | None) -> dict[str, Range]:
+    """Return the ranges of columns that have one value each."""
+    if constants is None:
+        return {}
+    return {name: Range.of_value(column[0].as_py()) for name, column in _columns(constants).items()}
+
+
+def _columns(row: pa.RecordBatch) -> dict[str, pa.Array]:
+    return dict(zip(row.schema.names, row.columns, strict=True))
+
+
+def _row(columns: Mapping[str, pa.Array]) -> pa.RecordBatch | None:
+    return pa.RecordBatch.from_pydict(dict(columns)) if columns else None
+
+
+def _is_widened(file: PlannedFile, column: TableColumn, stored: pa.DataType) -> bool:
+    """Tell whether a table has a column with a wider type than a file.
+
+    Raises:
+        InputError: if it has another type, which the file's is not made to.
+    """
+    if stored == column.type or not any(kind(column.type) for kind in _WIDENED):
+        return False
+    try:
+        pc.cast(pa.nulls(0, stored), column.type)
+    except pa.ArrowNotImplementedError as error:
+        raise InputError(
+            f"{file.stored.path}: column {column.name!r} has type {stored}, but {column.type} in "
+            "the table"
+        ) from error
+    return True

@@ -1,0 +1,65 @@
+"""The rows of a pool among those that were read of a file."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.splits import PLACE, WorkItem
+
+
+def read_beside(item: WorkItem) -> list[str]:
+    """Return the columns that tell which rows are of the pool, and that are right."""
+    names = [] if item.where is None else list(item.where.types)
+    return [*names, PLACE] if item.has_places else names
+
+
+def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
+    """Return the rows of the pool among those of a batch, with some columns of the pool or all.
+
+    Args:
+        batch: rows as the file has them.
+        columns: of the pool, with those of `read_beside`.
+
+    Raises:
+        InputError: naming a row whose value is not that in the path of its file.
+    """
+    item = batch.item
+    assert item is not None
+    if item.layout is not None:
+        batch = dataclasses.replace(batch, rows=item.layout.applied(batch.rows, columns))
+        _check_expected(batch)
+    if item.has_places:
+        places = batch.rows[PLACE].to_numpy()
+        batch = dataclasses.replace(batch, rows=batch.rows.drop_columns([PLACE]), kept=places)
+    return batch if item.where is None else item.where.kept(batch)
+
+
+def _check_expected(batch: PoolBatch) -> None:
+    """Check the columns that are in the path of the file too."""
+    assert batch.item is not None
+    assert batch.item.layout is not None
+    expected = batch.item.layout.expected
+    for name in expected.schema.names if expected is not None else ():
+        if name not in batch.rows.schema.names:
+            continue
+        value, column = expected[name][0], batch.any_column(name)
+        wrong = ~np.asarray(_is(column, value).to_numpy(zero_copy_only=False))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            shown, path = column[row].as_py(), value.as_py()
+            raise batch.error(name, row, f"has {shown!r}, but the path of the file {path!r}")
+
+
+def _is(column: pa.Array, value: pa.Scalar) -> pa.Array:
+    """Return which values of a column are that of a path: a whole number, text or null."""
+    if not value.is_valid:
+        return pc.is_null(column)
+    kind = pa.int64() if pa.types.is_integer(value.type) else pa.string()
+    try:
+        return pc.fill_null(pc.equal(column.cast(kind), value.cast(kind)), False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # A text that is no number, say.
+        return pc.is_null(pa.repeat(value, len(column)))

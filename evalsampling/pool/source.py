@@ -1,0 +1,102 @@
+"""Where the rows of a pool are: the files of a pattern, or those of a table at one version."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from evalsampling.errors import InputError
+from evalsampling.pool.files import StoredFile, changed_while_read, find_file, find_files
+from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.tables.base import TableKind
+from evalsampling.pool.tables.hive import partitioned
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.tables import TABLES, TableSpec
+from evalsampling.spec.where import KEY, read_where
+
+_REQUESTS = 8
+"""Files that are looked at, at once."""
+
+
+def pinned(spec: EvaluationSpec) -> EvaluationSpec:
+    """Return a spec whose pool, if it is a table, is read at one version from now on.
+
+    Raises:
+        InputError: if there is no such table or version, or a package is not installed.
+    """
+    table = spec.pool.table
+    if table is None or table.pinned is not None:
+        return spec
+    return spec.at_version(_kind(table).pin(table))
+
+
+def planned_files(pool: PoolSpec) -> list[PlannedFile]:
+    """Return the files of a pool, ordered by path, but for those without a row that is wanted.
+
+    Raises:
+        InputError: if there is none, or the listing fails.
+    """
+    where = None if pool.where is None else read_where(pool.where)
+    if pool.table is None:
+        files = partitioned(find_files(pool.path), where)
+    else:
+        table = pool.table
+        if table.pinned is None:
+            table = dataclasses.replace(table, pinned=_kind(table).pin(table))
+        files = sorted(_kind(table).plan(table, where), key=lambda file: file.stored.path)
+    if not files:
+        raise keeps_nothing(pool)
+    return files
+
+
+def keeps_nothing(pool: PoolSpec) -> InputError:
+    """Return the error of a pool without rows, which a condition may have left out."""
+    if pool.where is None:
+        return InputError(f"{pool.path}: the pool is empty")
+    return InputError(f"{KEY}: no row of {pool.path} satisfies {pool.where}")
+
+
+def _kind(table: TableSpec) -> TableKind:
+    kind: TableKind = TABLES.find(f"pool.table.{table.kind}", table.kind)
+    return kind
+
+
+def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
+    """Check that a pool has the files that it had before, as they were then.
+
+    Raises:
+        InputError: naming the first that has changed or gone, or one that has come.
+    """
+    if pool.table is not None:
+        with ThreadPoolExecutor(_REQUESTS) as requests:
+            now = dict(zip(before, requests.map(_as_it_is, before), strict=True))
+        changed = next((file.path for file, same in now.items() if same != file), None)
+        if changed is not None:
+            raise changed_while_read(changed)
+        return
+    files = {file.stored.path: file.stored for file in planned_files(pool)}
+    for file in before:
+        if files.pop(file.path, None) != file:
+            raise changed_while_read(file.path)
+    if files:
+        raise InputError(f"{next(iter(files))}: has come while the pool was read")
+
+
+def _as_it_is(file: StoredFile) -> StoredFile | None:
+    try:
+        return find_file(file.path)
+    except InputError:
+        return None
+
+
+@contextlib.contextmanager
+def unchanged(pool: PoolSpec) -> Iterator[None]:
+    """Let a block read the files of a pool, however often, and fail if they changed meanwhile.
+
+    Raises:
+        InputError: as `planned_files` and `check_same` say.
+    """
+    before = [file.stored for file in planned_files(pool)]
+    yield
+    check_same(before, pool)

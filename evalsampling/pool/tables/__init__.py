@@ -1,0 +1,1 @@
+"""Tables of files as pools: one module a kind, found by its key of ``pool.table``."""

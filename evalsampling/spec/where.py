@@ -1,0 +1,224 @@
+"""The condition ``pool.where``: which rows of a pool there are, as SQL.
+
+A condition is made of `Comparison`, `OneOf`, `IsNull`, `Not`, `All` and `Any`. What it says of rows,
+files and statistics is in `pool.conditions`.
+"""
+
+import dataclasses
+import datetime
+import typing
+
+from evalsampling.errors import InputError
+
+if typing.TYPE_CHECKING:
+    from sqlglot.expressions import Expression
+
+KEY = "pool.where"
+"""What messages call a condition."""
+
+Value = bool | int | float | str | datetime.date | datetime.datetime
+"""What a literal stands for."""
+
+SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Comparisons, each with the one that holds if its sides are swapped."""
+
+_MOST_TEXT = 60
+"""Characters of a condition that a message repeats."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column on the right of a comparison."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A column compared with a literal or with another column, by one of `SWAPPED`."""
+
+    column: str
+    operator: str
+    value: Value | Column
+
+
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """Whether the value of a column is one of some literals: ``IN``."""
+
+    column: str
+    values: tuple[Value, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class IsNull:
+    """Whether a column is null."""
+
+    column: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Not:
+    """The contrary of a condition."""
+
+    part: "Condition"
+
+
+@dataclasses.dataclass(frozen=True)
+class All:
+    """Whether all of some conditions hold: ``AND``."""
+
+    parts: tuple["Condition", ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Any:
+    """Whether at least one of some conditions holds: ``OR``."""
+
+    parts: tuple["Condition", ...]
+
+
+Condition = Comparison | OneOf | IsNull | Not | All | Any
+
+
+def columns_of(condition: Condition) -> tuple[str, ...]:
+    """Return the columns that a condition looks at, each once."""
+    match condition:
+        case All(parts) | Any(parts):
+            names = [name for part in parts for name in columns_of(part)]
+        case Not(part):
+            return columns_of(part)
+        case Comparison(column, _, Column(other)):
+            names = [column, other]
+        case _:
+            names = [condition.column]
+    return tuple(dict.fromkeys(names))
+
+
+def read_where(text: str) -> Condition:
+    """Return the condition that a text in SQL stands for.
+
+    Args:
+        text: of columns, literals, comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN`` and
+            ``IS NULL``.
+
+    Raises:
+        InputError: if it is no SQL, or has anything else in it.
+    """
+    import sqlglot  # It takes long to load, and few specs have a condition.
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = sqlglot.parse_one(text)
+        return _condition(tree)
+    except SqlglotError as error:
+        problems = getattr(error, "errors", None)
+        what = problems[0]["description"] if problems else str(error)
+        raise InputError(f"{KEY}: no condition in SQL: {_short(what)}: {_short(text)}") from error
+    except RecursionError as error:
+        raise InputError(f"{KEY}: nested too deeply") from error
+
+
+def _condition(tree: "Expression") -> Condition:
+    from sqlglot import expressions as sql
+
+    comparisons = {
+        sql.EQ: "=", sql.NEQ: "!=", sql.LT: "<", sql.LTE: "<=", sql.GT: ">", sql.GTE: ">=",
+    }  # fmt: skip
+    if isinstance(tree, sql.Paren):
+        return _condition(tree.this)
+    if isinstance(tree, sql.And):
+        return All(tuple(map(_condition, tree.flatten())))
+    if isinstance(tree, sql.Or):
+        return Any(tuple(map(_condition, tree.flatten())))
+    if isinstance(tree, sql.Not):
+        return Not(_condition(tree.this))
+    if isinstance(tree, sql.Column):
+        return Comparison(_column(tree), "=", True)
+    if isinstance(tree, sql.Is) and isinstance(tree.expression, sql.Null):
+        return IsNull(_column(tree.this))
+    if isinstance(tree, sql.Between):
+        column = _column(tree.this)
+        low, high = _literal(tree.args["low"]), _literal(tree.args["high"])
+        return All((Comparison(column, ">=", low), Comparison(column, "<=", high)))
+    if isinstance(tree, sql.In) and tree.expressions:
+        return OneOf(_column(tree.this), tuple(map(_literal, tree.expressions)))
+    if type(tree) in comparisons:
+        return _comparison(tree.this, comparisons[type(tree)], tree.expression)
+    raise _unknown(tree)
+
+
+def _comparison(left: "Expression", operator: str, right: "Expression") -> Condition:
+    from sqlglot import expressions as sql
+
+    left, right = left.unnest(), right.unnest()
+    if not isinstance(left, sql.Column):
+        left, operator, right = right, SWAPPED[operator], left
+    value = Column(_column(right)) if isinstance(right, sql.Column) else _literal(right)
+    return Comparison(_column(left), operator, value)
+
+
+def _column(tree: "Expression") -> str:
+    from sqlglot import expressions as sql
+
+    tree = tree.unnest()
+    if not isinstance(tree, sql.Column) or not isinstance(tree.this, sql.Identifier):
+        raise _unknown(tree)
+    if tree.table:
+        raise InputError(
+            f"{KEY}: {tree.sql()} has a dot; name a column of the pool, in double quotes if it has "
+            "a dot itself"
+        )
+    return tree.name
+
+
+def _literal(tree: "Expression") -> Value:
+    from sqlglot import expressions as sql
+
+    tree = tree.unnest()
+    negative = isinstance(tree, sql.Neg)
+    inner = tree.this if negative else tree
+    if isinstance(inner, sql.Literal) and not inner.is_string:
+        return _number(inner.name) * (-1 if negative else 1)
+    if negative:
+        raise _unknown(tree)
+    if isinstance(tree, sql.Literal):
+        return tree.name
+    if isinstance(tree, sql.Boolean):
+        return bool(tree.this)
+    if isinstance(tree, sql.Null):
+        raise InputError(f"{KEY}: nothing is compared with NULL; write IS NULL or IS NOT NULL")
+    if isinstance(tree, sql.Cast) and isinstance(tree.this, sql.Literal) and tree.this.is_string:
+        if tree.is_type("date"):
+            return moment(tree.this.name).date()
+        if tree.is_type("timestamp", "timestamptz", "datetime", "timestampntz"):
+            return moment(tree.this.name)
+    raise _unknown(tree)
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.isdigit() else float(text)
+
+
+def moment(text: str) -> datetime.datetime:
+    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight.
+
+    Raises:
+        InputError: if it is none.
+    """
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{KEY}: no date or time in ISO 8601: {text!r}") from error
+
+
+def _unknown(tree: "Expression") -> InputError:
+    return InputError(
+        f"{KEY}: {_short(tree.sql())} is not among what it may have: columns, literals, "
+        "comparisons, AND, OR, NOT, IN, BETWEEN and IS NULL"
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_TEXT else f"{line[:_MOST_TEXT]}..."
