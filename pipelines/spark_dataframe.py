@@ -8,14 +8,13 @@
 See docs/pyspark.md.
 """
 
-import contextlib
 import dataclasses
-import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from evalsampling.commands.prepare import Preparation, PrepareResult
@@ -24,10 +23,14 @@ from evalsampling.errors import InputError
 from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pipelines.spark_engine import execution_context, gather_by_tasks
 from evalsampling.pool.catalog import PoolFile
-from evalsampling.pool.columns import required_columns
+from evalsampling.pool.source import keeps_nothing
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
+from evalsampling.pool.tables.spark import KIND
+from evalsampling.pool.tables.stored import FILES, columns_to_store, stored_name
 from evalsampling.preparation.shares import Shares
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.where import in_dialect
 from evalsampling.storage import open_store
 
 
@@ -42,7 +45,7 @@ def prepare(
 
     Args:
         rows: the pool, with the columns that the spec names and any others.
-        spec: of the evaluation; its ``pool.path`` is not looked at.
+        spec: of the evaluation. Its ``pool.table`` is ``{spark: NAME}``, whose name is shown.
         check_ids: whether to check all ids of the pool, not only those of the reserve. A
             workspace that was prepared without is refused then.
         partitions: most shares the files are read in; ``spark.sql.shuffle.partitions`` if None.
@@ -50,14 +53,29 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the rows; the workspace is as it was.
     """
-    preparation = Preparation.from_spec(spec, execution_context(), check_ids).of_stored_rows()
-    wanted = rows.columns if spec.pool.scorer else required_columns(spec)
-    check_columns(rows, wanted)
+    table = spec.pool.table
+    if table is None or table.kind != KIND:
+        raise InputError("pool.table: a DataFrame is no file; name it, as `table: {spark: NAME}`")
+    preparation = Preparation.from_spec(spec, execution_context(), check_ids)
     gather = gather_by_tasks(rows.sparkSession, partitions)
-    directory = preparation.stored_directory
-    engine = _OfDataFrame(gather, rows.select(*quoted(wanted)), directory)
-    with _errors_by_partition(directory):
-        return prepare_by_shares(preparation, engine)
+    return prepare_by_shares(preparation, _OfDataFrame(gather, _wanted(rows, spec)))
+
+
+def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
+    """Return the rows and columns of a DataFrame that are to be stored.
+
+    Raises:
+        InputError: for a column that is missing or there twice, or a condition that Spark refuses.
+    """
+    names = columns_to_store(spec) or rows.columns
+    check_columns(rows, names)
+    wanted = rows.select(*quoted(names))
+    if spec.pool.where is None:
+        return wanted
+    try:
+        return wanted.filter(in_dialect(spec.pool.where, "spark"))
+    except AnalysisException as error:
+        raise InputError(f"pool.where: Spark: {str(error).splitlines()[0]}") from error
 
 
 def check_columns(rows: DataFrame, names: Iterable[str]) -> None:
@@ -78,42 +96,31 @@ def quoted(names: Iterable[str]) -> list[str]:
     return ["`" + name.replace("`", "``") + "`" for name in names]
 
 
-@contextlib.contextmanager
-def _errors_by_partition(directory: str) -> Iterator[None]:
-    """Let an error name the partition that a row came from: its file has gone by then."""
-    try:
-        yield
-    except InputError as error:
-        file = rf"{re.escape(directory)}/partition-0*(\d+)-[0-9a-f]{{32}}\.parquet"
-        raise InputError(re.sub(file, r"partition \1 of the DataFrame", str(error))) from error
-
-
 @dataclasses.dataclass(frozen=True)
 class _OfDataFrame(Shares):
     """An engine of shares whose files are made of a DataFrame when they are asked for.
 
     Attributes:
         rows: what they are to hold.
-        directory: or URL, where they are written.
     """
 
     rows: DataFrame
-    directory: str
 
-    def inspect(self, path: str) -> list[PoolFile]:
-        store = open_store(self.directory)
+    def inspect(self, pool: PoolSpec) -> list[PoolFile]:
+        assert pool.table is not None
+        directory, columns = pool.table.pinned[FILES], self.rows.columns
+        store = open_store(directory)
         store.make()
         # `mapInArrow` of Spark 3.5 takes no names with dots.
-        numbered = self.rows.toDF(*(f"c{number}" for number in range(len(self.rows.columns))))
-        keep = _store(self.rows.columns, self.directory)
+        numbered = self.rows.toDF(*(f"c{number}" for number in range(len(columns))))
         with plain_errors():
-            stored = numbered.mapInArrow(keep, "name string").collect()
+            stored = numbered.mapInArrow(_store(columns, directory), "name string").collect()
         names = {row.name for row in stored}
         if not names:
-            raise InputError("the DataFrame has no rows: the pool is empty")
+            raise keeps_nothing(pool)
         # Of a task that was tried again or twice, only what its last try wrote counts.
         store.remove([name for name in store.names() if name not in names])
-        return super().inspect(path)
+        return super().inspect(pool)
 
 
 def _store(
@@ -131,7 +138,7 @@ def _store(
     def store(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
-        name = f"partition-{context.partitionId():05d}-{uuid.uuid4().hex}.parquet"
+        name = stored_name(context.partitionId(), uuid.uuid4().hex)
         named = (batch.rename_columns(list(columns)) for batch in batches)
         rows = sum(map(len, store_batches(as_row_groups(named), directory, name)))
         if rows:

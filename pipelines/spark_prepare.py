@@ -18,18 +18,22 @@ import os
 import sys
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
 
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.prepare_plan import prepare_by_shares
+from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
+from evalsampling.pipelines import spark_dataframe
 from evalsampling.pipelines.errors import run_as_program
 from evalsampling.pipelines.spark_engine import (
     SHUFFLE_PARTITIONS,
     execution_context,
     gather_by_tasks,
 )
+from evalsampling.pool.tables.spark import KIND
 from evalsampling.preparation.shares import Shares
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
@@ -53,8 +57,24 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
+    table = spec.pool.table
+    if table is not None and table.kind == KIND:
+        rows = _rows_of(table.name, session)
+        return spark_dataframe.prepare(rows, spec, check_ids, partitions)
     preparation = Preparation.from_spec(spec, execution_context(), check_ids)
     return prepare_by_shares(preparation, Shares(gather_by_tasks(session, partitions)))
+
+
+def _rows_of(name: str, session: SparkSession) -> DataFrame:
+    """Return a table of a session by its name.
+
+    Raises:
+        InputError: if there is none.
+    """
+    try:
+        return session.table(name)
+    except AnalysisException as error:
+        raise InputError(f"pool.table.spark: {str(error).splitlines()[0]}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -20,7 +20,8 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
-from evalsampling.pool.stored_rows import FOLDER, stored_pattern
+from evalsampling.pool.stored_rows import FOLDER
+from evalsampling.pool.tables.stored import TablePart, is_stored, parts_of, stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
@@ -140,7 +141,8 @@ class Preparation:
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         shared = detached or Workspace(spec.workspace).store.shared
-        return cls(pinned(spec) if detached else spec, context, uuid.uuid4().hex if shared else "", check_ids)
+        preparation = cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
+        return preparation.settled() if detached else preparation
 
     @classmethod
     def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
@@ -168,7 +170,7 @@ class Preparation:
         kept = self.workspace.table or {}
         same = kept.get("table") == table.to_mapping()
         spec = self.spec.at_version(kept["version"]) if same else pinned(self.spec)
-        return dataclasses.replace(self, spec=spec)
+        return dataclasses.replace(self, spec=stored_in(spec, self.stored_directory))
 
     @property
     def table(self) -> dict[str, Any] | None:
@@ -194,19 +196,13 @@ class Preparation:
         """Where the rows of a pool that has no files of its own go."""
         return self.workspace.store.url(f"{FOLDER}/{self.attempt}".rstrip("/"))
 
-    def of_stored_rows(self) -> "Preparation":
-        """Return this preparation with the files in `stored_directory` as its pool.
+    def parts_to_store(self) -> list[TablePart]:
+        """Return the parts of a table that workers are to store first; none of other pools.
 
         Raises:
-            InputError: if the workspace is prepared, but cannot be read.
+            InputError: if there is no such table, version or column.
         """
-        workspace, attempt = self.workspace, self.attempt
-        if workspace.prepared:
-            attempt = PreparedPool.read(workspace).marker.get("attempt", "")
-        preparation = dataclasses.replace(self, attempt=attempt)
-        path = stored_pattern(preparation.stored_directory)
-        pool = dataclasses.replace(self.spec.pool, path=path)
-        return dataclasses.replace(preparation, spec=dataclasses.replace(self.spec, pool=pool))
+        return parts_of(self.spec)
 
     @property
     def _reserve(self) -> ReserveFiles:
@@ -243,8 +239,9 @@ class Preparation:
 
     @property
     def passes(self) -> int:
-        """How often the rows are read, by the scorer or without."""
-        return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
+        """How often the rows are read, by the scorer or without, and to be stored."""
+        given = Stratification.given(self.spec) is not None and not self.spec.pool.scorer
+        return (1 if given else 2) + is_stored(self.spec.pool)
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.

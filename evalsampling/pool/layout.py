@@ -43,12 +43,14 @@ class PlannedFile:
         columns: of the table, which the file may lack, call otherwise or have with a narrower type;
             None if the file has the columns as they are.
         looked_at: columns whose least and greatest values in parts of the file are wanted.
+        called: what messages call it; None for its path.
     """
 
     stored: StoredFile
     constants: pa.RecordBatch | None = None
     columns: tuple[TableColumn, ...] | None = None
     looked_at: tuple[str, ...] = ()
+    called: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
