@@ -8,7 +8,7 @@
 See docs/pyspark.md.
 """
 
-import dataclasses
+import functools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -22,7 +22,6 @@ from evalsampling.commands.prepare_plan import prepare_by_shares
 from evalsampling.errors import InputError
 from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pipelines.spark_engine import execution_context, gather_by_tasks
-from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
 from evalsampling.pool.tables.spark import KIND
@@ -58,7 +57,8 @@ def prepare(
         raise InputError("pool.table: a DataFrame is no file; name it, as `table: {spark: NAME}`")
     preparation = Preparation.from_spec(spec, execution_context(), check_ids)
     gather = gather_by_tasks(rows.sparkSession, partitions)
-    return prepare_by_shares(preparation, _OfDataFrame(gather, _wanted(rows, spec)))
+    store = functools.partial(_store_rows, _wanted(rows, spec))
+    return prepare_by_shares(preparation, Shares(gather, store))
 
 
 def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
@@ -96,34 +96,28 @@ def quoted(names: Iterable[str]) -> list[str]:
     return ["`" + name.replace("`", "``") + "`" for name in names]
 
 
-@dataclasses.dataclass(frozen=True)
-class _OfDataFrame(Shares):
-    """An engine of shares whose files are made of a DataFrame when they are asked for.
+def _store_rows(rows: DataFrame, pool: PoolSpec) -> None:
+    """Store rows as the files of a pool.
 
-    Attributes:
-        rows: what they are to hold.
+    Raises:
+        InputError: if there is none.
     """
-
-    rows: DataFrame
-
-    def inspect(self, pool: PoolSpec) -> list[PoolFile]:
-        assert pool.table is not None
-        directory, columns = pool.table.pinned[FILES], self.rows.columns
-        store = open_store(directory)
-        store.make()
-        # `mapInArrow` of Spark 3.5 takes no names with dots.
-        numbered = self.rows.toDF(*(f"c{number}" for number in range(len(columns))))
-        with plain_errors():
-            stored = numbered.mapInArrow(_store(columns, directory), "name string").collect()
-        names = {row.name for row in stored}
-        if not names:
-            raise keeps_nothing(pool)
-        # Of a task that was tried again or twice, only what its last try wrote counts.
-        store.remove([name for name in store.names() if name not in names])
-        return super().inspect(pool)
+    assert pool.table is not None
+    directory, columns = pool.table.pinned[FILES], rows.columns
+    store = open_store(directory)
+    store.make()
+    # `mapInArrow` of Spark 3.5 takes no names with dots.
+    numbered = rows.toDF(*(f"c{number}" for number in range(len(columns))))
+    with plain_errors():
+        stored = numbered.mapInArrow(_keeping(columns, directory), "name string").collect()
+    names = {row.name for row in stored}
+    if not names:
+        raise keeps_nothing(pool)
+    # Of a task that was tried again or twice, only what its last try wrote counts.
+    store.remove([name for name in store.names() if name not in names])
 
 
-def _store(
+def _keeping(
     columns: Sequence[str], directory: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return what stores the rows of a partition in a file, and yields its name.
@@ -135,7 +129,7 @@ def _store(
         directory: or URL, to write to.
     """
 
-    def store(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def keep(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
         name = stored_name(context.partitionId(), uuid.uuid4().hex)
@@ -144,4 +138,4 @@ def _store(
         if rows:
             yield pa.record_batch({"name": [name]})
 
-    return store
+    return keep

@@ -2,8 +2,7 @@
 
 import contextlib
 import glob
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +20,9 @@ def stored_pattern(directory: str) -> str:
     return f"{glob.escape(directory)}/*.parquet"
 
 
-def store_batches(batches: Iterable[Any], directory: str, name: str) -> Iterator[Any]:
+def store_batches(
+    batches: Iterable[PoolBatch], directory: str, name: str
+) -> Generator[PoolBatch, None, None]:
     """Yield batches as they come, and write their rows to a Parquet file.
 
     Args:
