@@ -27,6 +27,7 @@ from evalsampling.preparation.reserve import Reserve, check_complete, check_uniq
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification, what_scores_say
+from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.slices import SliceCounts
@@ -279,6 +280,7 @@ class Preparation:
                 row has a value that a measure names, or the pool changed meanwhile.
         """
         catalog.check_unchanged(self.spec.pool)
+        check_not_empty(sums.count.sum(), self.spec.pool)
         capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)

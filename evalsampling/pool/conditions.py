@@ -70,7 +70,7 @@ class Filter:
         for name in columns_of(condition):
             if name not in schema.names:
                 near = difflib.get_close_matches(name, schema.names, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]}?" if near else f"there are: {_list(schema)}"
+                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(schema.names)}"
                 raise InputError(f"{KEY}: column {name!r} is missing; {hint}")
             types[name] = schema.field(name).type
         return cls(_Types(types, untyped).settled(condition), types)
@@ -235,8 +235,7 @@ class _Types:
             value, given = datetime.datetime(value.year, value.month, value.day), "time"
         if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
             raise InputError(
-                f"{KEY}: column {name!r} has type {kind}, which {operator} {value!r} does not "
-                "compare"
+                f"{KEY}: {name} {operator} {_shown(value)}: the column has type {kind}"
             )
         if wanted == "time":
             return _in_zone(name, kind, value)
@@ -248,7 +247,7 @@ class _Types:
         zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
         if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
             raise InputError(
-                f"{KEY}: column {name!r} has type {first} and {other!r} {second}, which are not "
+                f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
                 "compared"
             )
 
@@ -282,5 +281,8 @@ def _kind_of_value(value: Value) -> str:
     return kinds.get(type(value), "time")
 
 
-def _list(schema: pa.Schema) -> str:
-    return ", ".join(schema.names)
+def _shown(value: Value) -> str:
+    """Return a literal as SQL has it."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    return repr(value) if isinstance(value, str | int | float) else f"'{value}'"

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -12,8 +13,8 @@ from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.splits import WorkItem
-from evalsampling.pool.stored_rows import store_batches
+from evalsampling.pool.splits import PLACE, WorkItem
+from evalsampling.pool.stored_rows import rows_of, store_batches
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
@@ -85,12 +86,16 @@ def score_item(
         InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
             says.
     """
-    return store_batches(_scored(item, scorer, spec), directory, _scored_name(item))
+    written = rows_of if item.where is None else _with_places
+    scored = _scored(item, scorer, spec)
+    return store_batches(scored, directory, _scored_name(item), written, pa.schema([]))
 
 
 def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[PoolBatch]:
     columns, first = required_columns(spec), None
     for batch in read_batches(item, columns=None):
+        if not len(batch):
+            continue
         result = scorer.score(batch)
         for name in columns:
             if name not in result.rows.schema.names:
@@ -108,10 +113,18 @@ def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[Po
         yield dataclasses.replace(result, rows=rows)
 
 
+def _with_places(batch: PoolBatch) -> pa.RecordBatch:
+    """Return scored rows with their numbers in the pool's file, as some were left out."""
+    return batch.rows.append_column(PLACE, pa.array(batch.row_numbers(np.arange(len(batch)))))
+
+
 def scored_item(item: WorkItem, directory: str) -> WorkItem:
     """Return the work item that reads the scored rows of another."""
     path = open_store(directory).url(_scored_name(item))
-    return dataclasses.replace(item, path=path, begin=0, end=_ALL_GROUPS)
+    return dataclasses.replace(
+        item, path=path, begin=0, end=_ALL_GROUPS, layout=None, where=None,
+        has_places=item.where is not None,
+    )  # fmt: skip
 
 
 def _scored_name(item: WorkItem) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 import glob
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,28 +20,45 @@ def stored_pattern(directory: str) -> str:
     return f"{glob.escape(directory)}/*.parquet"
 
 
+def rows_of(batch: PoolBatch) -> pa.RecordBatch:
+    """Return the rows of a batch as they are."""
+    return batch.rows
+
+
 def store_batches(
-    batches: Iterable[PoolBatch], directory: str, name: str
+    batches: Iterable[PoolBatch],
+    directory: str,
+    name: str,
+    written: Callable[[PoolBatch], pa.RecordBatch] = rows_of,
+    empty: pa.Schema | None = None,
 ) -> Generator[PoolBatch, None, None]:
     """Yield batches as they come, and write their rows to a Parquet file.
 
     Args:
         batches: of rows, all with the same columns; each becomes a row group.
         directory: or URL, to write to.
-        name: of the file, which is there when the last batch has been taken; without a batch there
-            is none.
+        name: of the file, which is there when the last batch has been taken.
+        written: returns what is written of a batch.
+        empty: columns of a file without a batch; None for no file then.
     """
     with contextlib.ExitStack() as open_files:
         writer = None
         for batch in batches:
-            if writer is None:
-                draft = open_files.enter_context(open_store(directory).new_file(name))
-                writer = pq.ParquetWriter(
-                    draft, batch.rows.schema, compression="zstd", write_page_checksum=True
-                )
-                open_files.enter_context(writer)
-            writer.write_batch(batch.rows)
+            rows = written(batch)
+            writer = writer or _writer(open_files, directory, name, rows.schema)
+            writer.write_batch(rows)
             yield batch
+        if writer is None and empty is not None:
+            _writer(open_files, directory, name, empty)
+
+
+def _writer(
+    open_files: contextlib.ExitStack, directory: str, name: str, schema: pa.Schema
+) -> pq.ParquetWriter:
+    """Return what writes a file, which is there when the stack is closed."""
+    draft = open_files.enter_context(open_store(directory).new_file(name))
+    writer = pq.ParquetWriter(draft, schema, compression="zstd", write_page_checksum=True)
+    return open_files.enter_context(writer)
 
 
 def as_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[PoolBatch]:

@@ -6,6 +6,7 @@ more: either their ids are equal, or two ids share a hash of 64 bits by chance, 
 """
 
 import errno
+import itertools
 import os
 import struct
 from collections.abc import Iterable, Iterator
@@ -39,7 +40,8 @@ def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
     ordered = np.sort(hash_ids(cells.ids, seed))
     shares = (ordered >> np.uint64(64 - _SHARE_BITS)).astype(np.int64)
     numbers, first = np.unique(shares, return_index=True)
-    for number, begin, end in zip(numbers.tolist(), first, [*first[1:], len(ordered)], strict=True):
+    bounds = itertools.pairwise([*first, len(ordered)])
+    for number, (begin, end) in zip(numbers.tolist(), bounds, strict=True):
         yield number, ordered[begin:end].tobytes()
 
 

@@ -1,5 +1,6 @@
 """Payload columns of the reserve, read only from the splits that hold its rows."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -91,10 +92,15 @@ def _take(
 ) -> Iterator[pa.Table]:
     """Read some columns of some rows of an item, given by their places in it, ascending."""
     done = 0
-    for batch in read_batches(item, columns):
-        rows = wanted[np.searchsorted(wanted, done) :] - done
-        done += len(batch.rows)
-        rows = rows[rows < len(batch.rows)]
+    for batch in read_batches(dataclasses.replace(item, where=None), columns):
+        if batch.kept is None:
+            rows = wanted[np.searchsorted(wanted, done) :] - done
+            rows = rows[rows < len(batch.rows)]
+            done += len(batch.rows)
+        else:  # Of scored rows, where some were left out.
+            places = batch.kept - item.first_row
+            rows = np.flatnonzero(np.isin(places, wanted, assume_unique=True))
+            done = int(places[-1]) + 1
         if len(rows):
             yield pa.table({name: batch.payload(name, rows) for name in columns})
         if done > wanted[-1]:

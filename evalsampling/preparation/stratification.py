@@ -112,7 +112,7 @@ class Stratification:
         Raises:
             InputError: if there are no rows, or the scores do not allow the strata asked for.
         """
-        check_not_empty(0 if summary is None else summary.rows)
+        check_not_empty(0 if summary is None else summary.rows, spec.pool)
         assert summary is not None
         stratification = cls._of(spec, summary)
         return dataclasses.replace(stratification, min_rows=stratification.known_rows(summary))

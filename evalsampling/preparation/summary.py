@@ -21,9 +21,11 @@ from evalsampling.pool.columns import (
     read_signatures,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
+from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
 from evalsampling.stats.partition import Paths
@@ -257,11 +259,17 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def check_not_empty(rows: int) -> None:
+def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
     """Check that a pool has rows.
+
+    Args:
+        rows: how many it has.
+        pool: what the spec says of it, to name the condition that may have left all out.
 
     Raises:
         InputError: if there are none.
     """
+    if not rows and pool is not None and pool.where is not None:
+        raise keeps_nothing(pool)
     if not rows:
         raise InputError("the pool is empty")

@@ -125,7 +125,7 @@ def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
 def read_batches(
     item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str] = ()
 ) -> Iterator[PoolBatch]:
-    """Yield the rows of a work item as batches.
+    """Yield the rows of a work item as batches; if there are none of the pool, one without rows.
 
     Args:
         item: what to read.
@@ -141,12 +141,16 @@ def read_batches(
         columns = list(dict.fromkeys([*columns, *payload]))
     wanted = columns if columns is None else list(dict.fromkeys([*columns, *read_beside(item)]))
     first_row, batches = item.first_row, kind.read(item, item.stored_columns(wanted))
+    last_row, some = item.first_row + item.rows, False
     while True:
         try:
             rows = next(batches, None)
         except InputError as error:
             raise error_of_reading(item.stored, error) from error
         if rows is None:
-            return
-        yield rows_of_pool(PoolBatch(rows, item.origin, first_row, item), wanted)
+            break
+        batch = rows_of_pool(PoolBatch(rows, item.origin, first_row, item), wanted)
         first_row += len(rows)
+        if len(batch) or (first_row == last_row and not some):
+            yield batch
+        some = some or bool(len(batch))

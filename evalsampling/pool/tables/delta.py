@@ -1,0 +1,185 @@
+"""Tables of Delta Lake, read by their log and our own reader of Parquet."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.conditions import Filter
+from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of
+from evalsampling.pool.ranges import Range
+from evalsampling.pool.tables.locations import location, stored_files, unquoted
+from evalsampling.spec.sections import Section
+from evalsampling.spec.tables import TableSpec
+from evalsampling.spec.where import Condition, columns_of
+from evalsampling.storage.filesystems import one_line
+
+_READ = {"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck"}
+"""Features of a table's protocol that our reader honours, or refuses file by file."""
+
+_MAPPING = "delta.columnMapping.mode"
+
+_WHOLE_TEXT = 32
+"""Characters from which on the log may have the begin of a text alone."""
+
+_CUT_OFF = datetime.timedelta(milliseconds=1)
+"""What a point of time in the log may lack: it has whole milliseconds."""
+
+
+class Delta:
+    """A table named by the path or URL of its folder, at a version: a whole number."""
+
+    keys = ("version",)
+    is_path = True
+
+    def check(self, section: Section) -> None:
+        """Check that the version is a whole number.
+
+        Raises:
+            InputError: if it is not.
+        """
+        if section.get("version") is not None:
+            section.integer("version", 0, least=0)
+
+    def pin(self, table: TableSpec) -> int:
+        """Return the version to read: that of the spec, else the current one.
+
+        Raises:
+            InputError: as `TableKind.pin` says.
+        """
+        return int(_opened(table.name, table.keys.get("version")).version())
+
+    def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
+        """Return the files that the log has at the pinned version.
+
+        Raises:
+            InputError: as `TableKind.plan` says.
+        """
+        log = _opened(table.name, table.pinned)
+        what = f"{table.name} at version {table.pinned}"
+        _check_readable(log, what)
+        schema = pa.schema(log.schema().to_arrow())
+        partitions = log.metadata().partition_columns
+        columns = tuple(
+            TableColumn(field.name, field.type) for field in schema if field.name not in partitions
+        )
+        selection = None if where is None else Filter.of(where, schema)
+        actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
+        deleted = _with_deleted_rows(log)
+        wanted, constants = [], []
+        for action in actions:
+            values = _partition(action, partitions, schema)
+            ranges = {} if where is None else _ranges(action, schema, columns_of(where))
+            if selection is not None and not selection.may_hold(ranges | ranges_of(values)):
+                continue
+            if any(path.endswith(action["path"]) for path in deleted):
+                raise InputError(
+                    f"{what}: rows of {action['path']} are deleted by a deletion vector, which is "
+                    f"not read; run REORG TABLE delta.`{table.name}` APPLY (PURGE) first"
+                )
+            wanted.append(_path(table, action["path"]))
+            constants.append(values)
+        looked_at = () if where is None else columns_of(where)
+        return [
+            PlannedFile(stored, values, columns, looked_at)
+            for stored, values in zip(stored_files(wanted, what), constants, strict=True)
+        ]
+
+
+DELTA = Delta()
+"""The kind ``delta``."""
+
+
+def _opened(path: str, version: int | None) -> Any:
+    """Return a table at a version, the current one if None.
+
+    Raises:
+        InputError: if there is none, or the package is not installed.
+    """
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError, TableNotFoundError
+    except ImportError as error:
+        raise InputError(
+            "pool.table.delta: needs deltalake: pip install 'evalsampling[delta]'"
+        ) from error
+    try:
+        return DeltaTable(path, version=version)
+    except TableNotFoundError as error:
+        raise InputError(f"{path}: no Delta table") from error
+    except (DeltaError, OSError, ValueError) as error:
+        if version is None:
+            raise InputError(f"{path}: cannot be read as a Delta table: {one_line(error)}") from error
+        last = _opened(path, None).version()
+        raise InputError(
+            f"{path}: version {version} is not there or its log is gone; the current one is {last}"
+        ) from error
+
+
+def _check_readable(log: Any, what: str) -> None:
+    """Check that a table has no feature that would be read wrongly.
+
+    Raises:
+        InputError: naming the feature.
+    """
+    features = {feature.removesuffix("-preview") for feature in log.protocol().reader_features or ()}
+    if (log.metadata().configuration or {}).get(_MAPPING, "none") != "none":
+        raise InputError(
+            f"{what}: has column mapping ({_MAPPING}), which is not read; copy it by CREATE TABLE "
+            "... AS SELECT to a table without"
+        )
+    unread = sorted(features - _READ - {"columnMapping"})
+    if unread:
+        raise InputError(f"{what}: has the feature {unread[0]}, which is not read")
+
+
+def _with_deleted_rows(log: Any) -> list[str]:
+    """Return the URIs of the files that have rows which a deletion vector leaves out."""
+    if "deletionVectors" not in (log.protocol().reader_features or ()):
+        return []
+    vectors = pa.table(log.deletion_vectors())
+    return [unquoted(path) for path in vectors["filepath"].to_pylist()]
+
+
+def _partition(
+    action: Mapping[str, Any], partitions: Sequence[str], schema: pa.Schema
+) -> pa.RecordBatch | None:
+    """Return the values of the partition columns of a file, with the types of the table."""
+    columns = {
+        name: pa.array([action.get(f"partition.{name}")], schema.field(name).type)
+        for name in partitions
+    }
+    return pa.RecordBatch.from_pydict(columns) if columns else None
+
+
+def _ranges(
+    action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]
+) -> dict[str, Range]:
+    """Return the ranges of columns of a file, by the statistics of the log."""
+    return {
+        name: _range(
+            action.get(f"min.{name}"), action.get(f"max.{name}"), action.get(f"null_count.{name}"),
+            action.get("num_records"), bool(pa.types.is_floating(schema.field(name).type)),
+        )
+        for name in names
+    }  # fmt: skip
+
+
+def _range(low: Any, high: Any, nulls: int | None, rows: int | None, nan: bool) -> Range:
+    known = nulls is not None and rows is not None
+    null = True if known and nulls == rows else False if nulls == 0 else None
+    if isinstance(high, str) and len(high) >= _WHOLE_TEXT:
+        high = None
+    if isinstance(high, datetime.datetime):
+        high += _CUT_OFF
+    ends = Range.of_value(low), Range.of_value(high)
+    return Range(ends[0].low, ends[1].high, null, nan)
+
+
+def _path(table: TableSpec, path: str) -> str:
+    """Return where a file of the log is, which names it below the table or by its URL."""
+    if "://" in path or path.startswith("/"):
+        return location(unquoted(path), table.name)
+    return f"{table.name}/{unquoted(path)}"

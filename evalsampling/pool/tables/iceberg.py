@@ -1,0 +1,190 @@
+"""Tables of Apache Iceberg, planned by pyiceberg and read by our own reader of Parquet."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.layout import PlannedFile, TableColumn
+from evalsampling.pool.tables.iceberg_filter import row_filter
+from evalsampling.pool.tables.locations import location, stored_files
+from evalsampling.spec.sections import Section
+from evalsampling.spec.tables import TableSpec
+from evalsampling.spec.where import Condition, columns_of
+from evalsampling.storage.filesystems import one_line
+
+_CATALOG = "default"
+"""Name of a catalog whose properties stand in the spec without one; it is pyiceberg's own."""
+
+
+class Iceberg:
+    """A table of a catalog, at a snapshot; what is pinned has the number of its schema too."""
+
+    keys = ("catalog", "snapshot")
+    is_path = False
+
+    def check(self, section: Section) -> None:
+        """Check that there is a catalog, and that the snapshot is a whole number.
+
+        Raises:
+            InputError: if it is not so.
+        """
+        catalog = section.get("catalog")
+        if not isinstance(catalog, str | Mapping) or not catalog:
+            raise InputError(
+                f"{section.name}.catalog: must be the name of a catalog that pyiceberg knows, or "
+                "its properties: {name: ..., type: sql, uri: ..., warehouse: ...}"
+            )
+        if section.get("snapshot") is not None:
+            section.integer("snapshot", 0, least=0)
+
+    def pin(self, table: TableSpec) -> dict[str, int]:
+        """Return the snapshot to read, that of the spec or the current one, and its schema.
+
+        Raises:
+            InputError: as `TableKind.pin` says.
+        """
+        loaded, wanted = _loaded(table), table.keys.get("snapshot")
+        if wanted is None:
+            current = loaded.current_snapshot()
+            if current is None:
+                raise InputError(f"{table.name}: the pool is empty")
+            return {"snapshot": current.snapshot_id, "schema": loaded.schema().schema_id}
+        schema = _snapshot(loaded, table.name, wanted).schema_id
+        return {
+            "snapshot": wanted,
+            "schema": loaded.schema().schema_id if schema is None else schema,
+        }
+
+    def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
+        """Return the files of the pinned snapshot.
+
+        Raises:
+            InputError: as `TableKind.plan` says.
+        """
+        loaded, number = _loaded(table), table.pinned["snapshot"]
+        _snapshot(loaded, table.name, number)
+        what = f"{table.name} at snapshot {number}"
+        schema = loaded.schemas().get(table.pinned["schema"])
+        if schema is None:
+            raise InputError(f"{what}: schema {table.pinned['schema']} is gone")
+        columns = _columns(schema)
+        wanted = row_filter(where, columns, loaded.schema())
+        tasks = _tasks(loaded, number, wanted, what)
+        specs = loaded.specs()
+        looked_at = () if where is None else columns_of(where)
+        files = stored_files([location(task.file.file_path, what) for task in tasks], what)
+        return [
+            PlannedFile(
+                stored, _identities(task.file, specs[task.file.spec_id], columns), columns, looked_at
+            )
+            for stored, task in zip(files, tasks, strict=True)
+        ]
+
+
+ICEBERG = Iceberg()
+"""The kind ``iceberg``."""
+
+
+def _loaded(table: TableSpec) -> Any:
+    """Return a table, by its catalog.
+
+    Raises:
+        InputError: if there is none, or the package is not installed.
+    """
+    try:
+        from pyiceberg.catalog import load_catalog
+        from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+    except ImportError as error:
+        raise InputError(
+            "pool.table.iceberg: needs pyiceberg: pip install 'evalsampling[iceberg]'"
+        ) from error
+    catalog = table.keys["catalog"]
+    named = {"name": catalog} if isinstance(catalog, str) else {"name": _CATALOG, **catalog}
+    properties = {key: str(value) for key, value in named.items()}
+    name = properties.pop("name")
+    try:
+        return load_catalog(name, **properties).load_table(table.name)
+    except (NoSuchNamespaceError, NoSuchTableError) as error:
+        raise InputError(f"{table.name}: the catalog {name} has no such table") from error
+    except Exception as error:  # Of whatever package reaches the catalog.
+        raise InputError(
+            f"{table.name}: the catalog {name} cannot be asked: {one_line(error)}"
+        ) from error
+
+
+def _snapshot(loaded: Any, name: str, number: int) -> Any:
+    """Return a snapshot of a table.
+
+    Raises:
+        InputError: if it is not there.
+    """
+    snapshot = loaded.snapshot_by_id(number)
+    if snapshot is None:
+        current = loaded.current_snapshot()
+        last = "there is none" if current is None else f"the current one is {current.snapshot_id}"
+        raise InputError(f"{name}: snapshot {number} is not there or has expired; {last}")
+    return snapshot
+
+
+def _columns(schema: Any) -> tuple[TableColumn, ...]:
+    """Return the columns of a schema.
+
+    Raises:
+        InputError: if one has a value for the files that lack it, which is not read.
+    """
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    for field in schema.fields:
+        if field.initial_default is not None:
+            raise InputError(f"column {field.name!r} has an initial default, which is not read")
+    return tuple(
+        TableColumn(field.name, arrow.type, field.field_id)
+        for field, arrow in zip(schema.fields, schema_to_pyarrow(schema), strict=True)
+    )
+
+
+def _tasks(loaded: Any, snapshot: int, wanted: Any, what: str) -> list[Any]:
+    """Return what there is to read of a snapshot.
+
+    Raises:
+        InputError: if rows are deleted by other files, or a file is not Parquet.
+    """
+    try:
+        tasks = list(loaded.scan(row_filter=wanted, snapshot_id=snapshot).plan_files())
+    except (ValueError, NotImplementedError, OSError) as error:
+        raise InputError(f"{what}: cannot be planned: {one_line(error)}") from error
+    for task in tasks:
+        if task.delete_files:
+            raise InputError(
+                f"{what}: rows of {task.file.file_path} are deleted by other files, which are not "
+                "read; run CALL system.rewrite_data_files(table => ..., options => "
+                "map('delete-file-threshold', '1')) first"
+            )
+        if task.file.file_format.name != "PARQUET":
+            raise InputError(
+                f"{what}: {task.file.file_path} is {task.file.file_format.name}; only Parquet is "
+                "read"
+            )
+    return tasks
+
+
+def _identities(file: Any, spec: Any, columns: Sequence[TableColumn]) -> pa.RecordBatch | None:
+    """Return the columns that a file is partitioned by as they are; it may lack them."""
+    by_id = {column.field_id: column for column in columns}
+    constants = {}
+    for place, field in enumerate(spec.fields):
+        column = by_id.get(field.source_id)
+        if column is not None and str(field.transform) == "identity":
+            constants[column.name] = _value(file.partition[place], column)
+    return pa.RecordBatch.from_pydict(constants) if constants else None
+
+
+def _value(value: Any, column: TableColumn) -> pa.Array:
+    """Return a value of a partition; pyiceberg has dates and times as numbers."""
+    kind = pa.string() if pa.types.is_large_string(column.type) else column.type
+    if not pa.types.is_temporal(kind):
+        return pa.array([value], kind)
+    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    return pa.array([value], width).cast(kind)

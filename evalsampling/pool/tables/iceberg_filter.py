@@ -1,0 +1,96 @@
+"""The part of a condition that pyiceberg may leave files out by, without losing a row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.pool.conditions import Filter
+from evalsampling.pool.layout import TableColumn
+from evalsampling.spec.where import All, Column, Comparison, Condition, IsNull, Not, OneOf
+from evalsampling.spec.where import Any as AnyOf
+
+_CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: Any) -> Any:
+    """Return an expression of pyiceberg that holds wherever a condition does.
+
+    Args:
+        where: the condition, None for none.
+        columns: of the table, at the snapshot that is read.
+        schema: the table's current one, by whose names pyiceberg plans.
+
+    Raises:
+        InputError: if the columns are not what they are compared with.
+    """
+    from pyiceberg.expressions import AlwaysTrue
+
+    if where is None:
+        return AlwaysTrue()
+    selection = Filter.of(where, pa.schema([(column.name, column.type) for column in columns]))
+    return _Translation(columns, schema).of(selection.condition, negated=False)
+
+
+class _Translation:
+    """What becomes of conditions; what pyiceberg understands otherwise is always true."""
+
+    def __init__(self, columns: Sequence[TableColumn], schema: Any) -> None:
+        from pyiceberg import expressions
+
+        self._sql = expressions
+        self._always = expressions.AlwaysTrue()
+        self._types = {column.name: column.type for column in columns}
+        names = {field.field_id: field.name for field in schema.fields}
+        self._names = {column.name: names.get(column.field_id) for column in columns}
+
+    def of(self, condition: Condition, negated: bool) -> Any:
+        match condition:
+            case Not(part):
+                return self.of(part, not negated)
+            case All(parts) | AnyOf(parts):
+                made = [self.of(part, negated) for part in parts]
+                both = isinstance(condition, All) != negated
+                join = self._sql.And if both else self._sql.Or
+                return made[0] if len(made) == 1 else join(*made)
+            case IsNull(column):
+                name = self._names[column]
+                kind = self._sql.NotNull if negated else self._sql.IsNull
+                return self._always if name is None else kind(name)
+            case OneOf(column, values):
+                parts = [self._compared(column, "=", value, negated) for value in values]
+                join = self._sql.And if negated else self._sql.Or
+                return parts[0] if len(parts) == 1 else join(*parts)
+            case Comparison(_, _, Column(_)):
+                return self._always
+            case Comparison(column, operator, value):
+                return self._compared(column, operator, value, negated)
+
+    def _compared(self, column: str, operator: str, value: Any, negated: bool) -> Any:
+        name, value = self._names[column], _literal(self._types[column], value, negated)
+        if name is None or value is None:
+            return self._always
+        made = {
+            "=": self._sql.EqualTo, "!=": self._sql.NotEqualTo, "<": self._sql.LessThan,
+            "<=": self._sql.LessThanOrEqual, ">": self._sql.GreaterThan,
+            ">=": self._sql.GreaterThanOrEqual,
+        }  # fmt: skip
+        return made[_CONTRARY[operator] if negated else operator](name, value)
+
+
+def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:
+    """Return a literal as pyiceberg takes it, None where it might leave out too much.
+
+    Of floats, NaN is neither below nor above a number, which pyiceberg's contraries forget; narrow
+    ones it rounds.
+    """
+    if pa.types.is_integer(kind):
+        whole = not isinstance(value, float) or value.is_integer()
+        return int(value) if whole and abs(value) < 1 << 63 else None
+    if pa.types.is_float64(kind):
+        return None if negated else value
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
+        return value
+    if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit == "us"):
+        return value.isoformat()
+    return None
