@@ -20,7 +20,6 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
-from evalsampling.pool.stored_rows import FOLDER
 from evalsampling.pool.tables.stored import TablePart, is_stored, parts_of, stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
@@ -34,10 +33,11 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
+from evalsampling.workspace.forgotten import unerased
 from evalsampling.workspace.manifest import ExecutionContext, versions
 from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import STORED, Workspace
 
 JOB = "prepare"
 """What its manifest is called."""
@@ -195,7 +195,7 @@ class Preparation:
     @property
     def stored_directory(self) -> str:
         """Where the rows of a pool that has no files of its own go."""
-        return self.workspace.store.url(f"{FOLDER}/{self.attempt}".rstrip("/"))
+        return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
 
     def parts_to_store(self) -> list[TablePart]:
         """Return the parts of a table that workers are to store first; none of other pools.
@@ -399,7 +399,7 @@ class Preparation:
             InputError: naming the first that has changed or come.
         """
         pool = PreparedPool.read(self.workspace).marker["pool"]
-        changed, absent = changes_of(pool)
+        changed, absent = changes_of(unerased(self.workspace.store, pool))
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
         if absent or not pool or self.spec.pool.table is not None:
@@ -433,12 +433,11 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
     Raises:
         InputError: naming a file that has come, gone or changed since.
     """
-    pool = Catalog.read(prepared.spec)
-    here, there = (
-        {file["path"]: file for file in files}
-        for files in (pool.fingerprint, prepared.marker["pool"])
-    )
+    pool, marked = Catalog.read(prepared.spec), prepared.marker["pool"]
+    here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
+    same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
+    gone_or_new = here.keys() ^ there.keys()
     for path in dict.fromkeys([*here, *there]):
-        if path not in here or path not in there or is_changed(here[path], there[path]):
+        if path in gone_or_new or (path in same and is_changed(here[path], there[path])):
             raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool

@@ -11,9 +11,6 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.formats.parquet import BATCH_BYTES, BATCH_ROWS
 from evalsampling.storage import open_store
 
-FOLDER = "stored"
-"""Of a workspace: the rows of a pool that has no files of its own."""
-
 
 def stored_pattern(directory: str) -> str:
     """Return the pattern that names all files of rows in a directory, or below a URL."""

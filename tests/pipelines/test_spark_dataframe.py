@@ -28,8 +28,8 @@ pytestmark = SPARK
 def of_rows(job: Callable[..., Job]) -> Callable[..., Job]:
     """Makes a job whose pool is a DataFrame called `pool`, with the rows of its files."""
 
-    def make(pool: Pool | None = None, where: str | None = None, **keys: Any) -> Job:
-        return of_table(job(pool or make_pool(), **keys), {"spark": "pool"}, where)
+    def make(rows: Pool | None = None, where: str | None = None, **keys: Any) -> Job:
+        return of_table(job(rows or make_pool(), **keys), {"spark": "pool"}, where)
 
     return make
 

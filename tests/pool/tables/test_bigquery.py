@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
+from evalsampling.commands.forget import ForgetOptions, forget
+from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.prepare_plan import prepare_in_process
+from evalsampling.commands.verify import verify
 from evalsampling.pool.tables.stored import store_part
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
@@ -186,6 +190,30 @@ def test_what_is_no_pool(
         prepare(one)
     assert len(str(error.value).splitlines()) == 1
     assert not one.workspace.exists()
+
+
+def test_later_commands_read_what_was_stored_and_payload_can_be_erased(
+    fake: FakeBigQuery, of_bigquery: Any
+) -> None:
+    one = of_bigquery(budget=30)
+    prepare(one)
+    fake.versions.clear()
+    options = WorkspaceOptions(str(one.workspace))
+    assert verify(options).ok
+    id = POOL.table["id"][1234].as_py()
+    forgotten = forget(ForgetOptions(str(one.workspace), str(id)))
+    assert "stored/00001.parquet" in forgotten.files
+    stored = pq.read_table(one.workspace / "stored")
+    assert stored.filter(pc.equal(stored["id"], id))["name"].to_pylist() == [None]
+    assert stored["name"].null_count == 1
+    assert verify(options).ok
+    assert prepare(one).rows == 2000
+    assert one.prepare("--check-ids").status == 0
+    assert one.prepare("--top-up").status == 0
+    damaged = one.workspace / "stored" / "00000.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    assert "00000.parquet" in str(verify(options).bad)
+    assert one.prepare("--top-up").status == 1
 
 
 def test_only_prepare_reads_such_a_table(fake: FakeBigQuery, of_bigquery: Any) -> None:
