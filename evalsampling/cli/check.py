@@ -20,12 +20,16 @@ def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
     if result.problems:
         problems = counted(len(result.problems), "problem")
         return "\n".join([*result.problems, f"{arguments.spec}: {problems}"])
-    rows = f"{counted(result.rows or 0, 'row')} in {counted(result.files or 0, 'file')}"
+    files = counted(result.files or 0, "file")
     text = (
-        f"{arguments.spec}: nothing wrong found; {rows}, "
+        f"{arguments.spec}: nothing wrong found; {_rows(result)} in {files}, "
         f"of which the first {result.looked_at:,} were looked at"
     )
     return text if result.scores is None else f"{text}\nscores of these: {result.scores}"
+
+
+def _rows(result: CheckResult) -> str:
+    return "rows that satisfy pool.where" if result.rows is None else counted(result.rows, "row")
 
 
 COMMAND = Command.of(

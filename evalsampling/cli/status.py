@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted, table, wrapped
@@ -27,11 +28,22 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
     prepared = result.prepared
     summary = (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
-        f"{prepared.runner}\n"
+        f"{prepared.runner}{_selection(prepared.selection)}\n"
         f"{_rounds(result)}, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
+
+
+def _selection(selection: Mapping[str, Any] | None) -> str:
+    """Return which table was read at which version, and which of its rows, in lines."""
+    return "".join(f"\n{key}: {_shown(value)}" for key, value in (selection or {}).items())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(held)}" for key, held in value.items())
+    return str(value)
 
 
 def _rounds(result: StatusResult) -> str:

@@ -46,7 +46,7 @@ class CheckResult(Result):
     Attributes:
         problems: in words, each in a line; none if nothing was found.
         files: of the pool, None if it cannot be known.
-        rows: of the pool, likewise.
+        rows: of the pool, likewise; a condition leaves them uncounted.
         looked_at: rows whose values were looked at, the first of the pool.
         warnings: what is odd about these, but does not keep the workspace from being prepared.
         scores: what is made of the scores of these, in a sentence; None where labels are no classes
@@ -90,7 +90,7 @@ def check(options: SpecOptions) -> CheckResult:
         with _telling(problems):
             warnings, scores = _prepared(spec, batches)
     looked_at = sum(map(len, batches))
-    if catalog is not None and looked_at < catalog.rows:
+    if catalog is not None and _are_more(catalog, looked_at):
         warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
     # By themselves too: each of several wrong columns is reported.
     for look in (_check_slices, _check_features, _check_payload, _check_ids):
@@ -102,7 +102,7 @@ def check(options: SpecOptions) -> CheckResult:
     return CheckResult(
         tuple(dict.fromkeys(problems)),
         None if catalog is None else len(catalog.files),
-        None if catalog is None else catalog.rows,
+        None if catalog is None or catalog.where is not None else catalog.rows,
         looked_at,
         tuple(warnings),
         scores,
@@ -151,6 +151,11 @@ def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]
         left -= len(first)
         if not left:
             return
+
+
+def _are_more(catalog: Catalog, looked_at: int) -> bool:
+    """Tell whether there may be rows of a pool behind the first ones."""
+    return looked_at < catalog.rows if catalog.where is None else looked_at == MOST_ROWS
 
 
 def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> tuple[list[str], str | None]:

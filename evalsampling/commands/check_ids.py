@@ -27,12 +27,14 @@ class IdCheck:
         stratification: how the pool is cut into cells.
         pool: its files.
         started: when, in seconds since 1970.
+        rows: of the pool.
     """
 
     preparation: Preparation
     stratification: Stratification
     pool: Catalog
     started: float
+    rows: int
 
     @classmethod
     def from_pool(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
@@ -48,7 +50,13 @@ class IdCheck:
         if ids_were_checked(prepared):
             return None
         started, preparation = time.time(), Preparation.done(prepared, context)
-        return cls(preparation, prepared.stratification, read_unchanged(prepared), started)
+        return cls(
+            preparation,
+            prepared.stratification,
+            read_unchanged(prepared),
+            started,
+            prepared.marker["rows"],
+        )
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
@@ -67,7 +75,7 @@ class IdCheck:
             preparation.spec,
             self.pool.fingerprint,
             options={CHECK_IDS: True},
-            counts={"rows": self.pool.rows},
+            counts={"rows": self.rows},
             started=self.started,
         )
         with preparation.workspace.in_use():

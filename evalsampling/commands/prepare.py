@@ -405,11 +405,10 @@ class Preparation:
         if absent or not pool or self.spec.pool.table is not None:
             return
         names = {file["path"] for file in pool}
-        for file in planned_files(self.spec.pool):
-            if file.stored.path not in names:
+        for path in (file.stored.path for file in planned_files(self.spec.pool)):
+            if path not in names:
                 raise InputError(
-                    f"{file.stored.path}: was not in the pool when {self.workspace.path} was prepared; "
-                    f"{_ANEW}"
+                    f"{path}: was not in the pool when {self.workspace.path} was prepared; {_ANEW}"
                 )
 
 

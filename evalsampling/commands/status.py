@@ -15,12 +15,17 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class PreparedStatus:
-    """How a workspace was prepared: rows of the pool, time, Beam runner, versions of packages."""
+    """How a workspace was prepared: rows of the pool, time, Beam runner, versions of packages.
+
+    With them what the spec says of the rows beside files: ``where``, table and version; None if
+    nothing.
+    """
 
     rows: int
     seconds: float
     runner: str | None
     versions: Mapping[str, str]
+    selection: Mapping[str, Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +60,10 @@ class StatusResult(Result):
 
     def to_json(self) -> Any:
         """Return the object that `status --json` prints, jobs by their names."""
-        return super().to_json() | {"jobs": {job.name: job.to_json() for job in self.jobs}}
+        content = super().to_json()
+        if self.prepared.selection is None:
+            del content["prepared"]["selection"]
+        return content | {"jobs": {job.name: job.to_json() for job in self.jobs}}
 
 
 def status(options: WorkspaceOptions) -> StatusResult:
@@ -76,7 +84,11 @@ def status(options: WorkspaceOptions) -> StatusResult:
         budget=pool.spec.budget,
         rejects=snapshot.rejects,
         prepared=PreparedStatus(
-            marker["rows"], marker["seconds"], marker["runner"], marker["versions"]
+            marker["rows"],
+            marker["seconds"],
+            marker["runner"],
+            marker["versions"],
+            pool.spec.pool.selection or None,
         ),
         jobs=tuple(read_jobs(pool.workspace)),
         disputed=sum(state is State.DISPUTED for state in snapshot.states),

@@ -107,7 +107,7 @@ class TopUp:
             preparation.spec,
             self.pool.fingerprint,
             options={"top_up": self.wanted},
-            counts={"rows": self.pool.rows, "reserve_rows": held},
+            counts={"rows": int(self.held.count.sum()), "reserve_rows": held},
             started=started,
         )
 

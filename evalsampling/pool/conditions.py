@@ -70,7 +70,9 @@ class Filter:
         for name in columns_of(condition):
             if name not in schema.names:
                 near = difflib.get_close_matches(name, schema.names, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(schema.names)}"
+                hint = (
+                    f"did you mean {near[0]}?" if near else f"there are: {', '.join(schema.names)}"
+                )
                 raise InputError(f"{KEY}: column {name!r} is missing; {hint}")
             types[name] = schema.field(name).type
         return cls(_Types(types, untyped).settled(condition), types)
@@ -108,8 +110,9 @@ class Filter:
                 return functools.reduce(pc.or_kleene, masks)
             case Comparison(column, operator, Column(other)):
                 return _of_columns(batch, column, operator, other)
-            case Comparison(column, operator, value):
+            case Comparison(column, operator, value) if not isinstance(value, Column):
                 return _compared(batch, column, operator, value)
+        raise AssertionError(condition)
 
 
 def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Array:

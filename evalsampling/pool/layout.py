@@ -99,7 +99,9 @@ class Layout:
         constants = {} if file.constants is None else _columns(file.constants)
         names, types = {}, {}
         for column in columns:
-            own = ids.get(str(column.field_id).encode()) if column.field_id else column.name
+            own = column.name
+            if column.field_id is not None:
+                own = ids.get(str(column.field_id).encode(), "")
             if column.name in constants:
                 continue
             if own not in schema.names:

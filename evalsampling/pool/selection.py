@@ -43,7 +43,9 @@ def _check_expected(batch: PoolBatch) -> None:
     assert batch.item is not None
     assert batch.item.layout is not None
     expected = batch.item.layout.expected
-    for name in expected.schema.names if expected is not None else ():
+    if expected is None:
+        return
+    for name in expected.schema.names:
         if name not in batch.rows.schema.names:
             continue
         value, column = expected[name][0], batch.any_column(name)

@@ -10,7 +10,6 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.layout import Layout
 from evalsampling.pool.ranges import Range
 
-
 PLACE = "evalsampling.row"
 """Column of scored rows, where some were left out: numbers of the rows in the pool's file."""
 
@@ -48,13 +47,11 @@ class Contents:
 
 
 class Selection(Protocol):
-    """Which rows of a pool there are: a `pool.conditions.Filter`.
+    """Which rows of a pool there are: a `pool.conditions.Filter`."""
 
-    Attributes:
-        types: of the columns that tell, by name.
-    """
-
-    types: Mapping[str, pa.DataType]
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """Types of the columns that tell, by name."""
 
     def kept(self, batch: Any) -> Any:
         """Return the rows of a `pool.batch.PoolBatch` that there are."""

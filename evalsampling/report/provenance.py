@@ -19,6 +19,7 @@ def provenance(facts: Facts) -> Section:
     rows = [
         ["workspace", escape(facts.workspace)],
         ["pool", f"{facts.rows:,} rows in {files} of {pool['bytes']:,} bytes"],
+        *_selection(pool),
         ["SHA-256 of the list of files", f"<code>{escape(pool['sha256'])}</code>"],
         ["SHA-256 of the spec", f"<code>{escape(record['spec_sha256'])}</code>"],
         ["seed", escape(record["seed"])],
@@ -48,6 +49,19 @@ def provenance(facts: Facts) -> Section:
                        f'<pre tabindex="0">{escape(spec)}</pre>'))  # fmt: skip
     note = "The JSON and CSV files beside this page hold the same numbers with all their digits."
     return Section("provenance", "How to make these numbers again", "".join(body) + paragraph(note))
+
+
+def _selection(pool: Mapping[str, Any]) -> list[list[str]]:
+    """Return the rows of the table about a table, its version, and a condition on the rows."""
+    return [
+        [f"{key} of the pool", f"<code>{escape(_text(pool[key]))}</code>"]
+        for key in ("table", "version", "where")
+        if key in pool
+    ]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _delivery(delivery: Mapping[str, Any]) -> list[str]:

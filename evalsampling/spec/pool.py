@@ -76,6 +76,18 @@ class PoolSpec:
     where: str | None = None
 
     @property
+    def selection(self) -> dict[str, Any]:
+        """Which rows there are, beside files: table, its version once it is pinned, and ``where``.
+
+        Empty if all rows of the files of `path` are the pool.
+        """
+        table = self.table
+        facts: dict[str, Any] = {"where": self.where}
+        if table is not None:
+            facts |= {"table": table.to_mapping(), "version": table.pinned}
+        return {key: value for key, value in facts.items() if value is not None}
+
+    @property
     def mistaken_ids(self) -> Sequence[str]:
         """Payload columns that a delivery would mistake for the ids of its rows."""
         as_it_is = self.lists is None and self.id not in self.masks

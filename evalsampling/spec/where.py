@@ -1,16 +1,16 @@
 """The condition ``pool.where``: which rows of a pool there are, as SQL.
 
-A condition is made of `Comparison`, `OneOf`, `IsNull`, `Not`, `All` and `Any`. What it says of rows,
-files and statistics is in `pool.conditions`.
+It is made of `Comparison`, `OneOf`, `IsNull`, `Not`, `All` and `Any`. Which rows satisfy it is in
+`pool.conditions`, and which files may have such rows in `pool.pruning`.
 """
 
 import dataclasses
 import datetime
-import typing
+from typing import TYPE_CHECKING
 
 from evalsampling.errors import InputError
 
-if typing.TYPE_CHECKING:
+if TYPE_CHECKING:
     from sqlglot.expressions import Expression
 
 KEY = "pool.where"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.storage.base import VERSION
 from evalsampling.workspace.workspace import Workspace, read_together
 
@@ -61,7 +62,7 @@ class ExecutionContext:
             "seed": spec.seed,
             "spec": digest(spec.to_mapping()),
             "input": {
-                "pool": pool_digest(pool),
+                "pool": pool_digest(pool, spec.pool),
                 "deliveries": list(deliveries),
             },
             "counts": dict(counts),
@@ -148,14 +149,18 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **packages}
 
 
-def pool_digest(pool: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def pool_digest(pool: Sequence[Mapping[str, Any]], spec: PoolSpec) -> dict[str, Any]:
     """Return number and total bytes of a pool's files, and the SHA-256 of their list.
+
+    Table, version and condition are there too, and in the SHA-256, where the spec has them.
 
     Args:
         pool: fingerprint of the pool, see `pool.catalog.Catalog.fingerprint`.
+        spec: of the pool, with the version that was read.
     """
-    size = sum(file["size"] for file in pool)
-    return {"files": len(pool), "bytes": size, "sha256": digest(pool)}
+    size, chosen = sum(file["size"] for file in pool), spec.selection
+    content = {"files": pool, **chosen} if chosen else pool
+    return {"files": len(pool), "bytes": size, "sha256": digest(content), **chosen}
 
 
 def digest(content: Any) -> str:

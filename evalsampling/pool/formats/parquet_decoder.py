@@ -37,9 +37,7 @@ def serve() -> None:
         request = json.loads(line)
         content = requests.read(request["bytes"])
         signal.alarm(MOST_SECONDS)
-        facts, payload = answer(
-            content, request["columns"], request["most"], request["looked_at"]
-        )
+        facts, payload = answer(content, request["columns"], request["most"], request["looked_at"])
         signal.alarm(0)
         replies.write(json.dumps({**facts, "bytes": len(payload)}).encode() + b"\n" + payload)
         replies.flush()
@@ -153,7 +151,6 @@ def _plain(value: Any, factor: int) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, bool | float) else value * factor if factor else None
-
 
 
 def _decoded(content: bytes, metadata: pq.FileMetaData, columns: Sequence[str], most: int) -> bytes:

@@ -111,7 +111,9 @@ def _opened(path: str, version: int | None) -> Any:
         raise InputError(f"{path}: no Delta table") from error
     except (DeltaError, OSError, ValueError) as error:
         if version is None:
-            raise InputError(f"{path}: cannot be read as a Delta table: {one_line(error)}") from error
+            raise InputError(
+                f"{path}: cannot be read as a Delta table: {one_line(error)}"
+            ) from error
         last = _opened(path, None).version()
         raise InputError(
             f"{path}: version {version} is not there or its log is gone; the current one is {last}"
@@ -124,7 +126,9 @@ def _check_readable(log: Any, what: str) -> None:
     Raises:
         InputError: naming the feature.
     """
-    features = {feature.removesuffix("-preview") for feature in log.protocol().reader_features or ()}
+    features = {
+        feature.removesuffix("-preview") for feature in log.protocol().reader_features or ()
+    }
     if (log.metadata().configuration or {}).get(_MAPPING, "none") != "none":
         raise InputError(
             f"{what}: has column mapping ({_MAPPING}), which is not read; copy it by CREATE TABLE "
@@ -154,9 +158,7 @@ def _partition(
     return pa.RecordBatch.from_pydict(columns) if columns else None
 
 
-def _ranges(
-    action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]
-) -> dict[str, Range]:
+def _ranges(action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]) -> dict[str, Range]:
     """Return the ranges of columns of a file, by the statistics of the log."""
     return {
         name: _range(

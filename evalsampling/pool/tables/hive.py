@@ -37,9 +37,7 @@ def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[Pl
         PlannedFile(file, _constants(texts, types), looked_at=looked_at)
         for file, texts in zip(files, values, strict=True)
     ]
-    return [
-        file for file in planned if where is None or may_hold(where, ranges_of(file.constants))
-    ]
+    return [file for file in planned if where is None or may_hold(where, ranges_of(file.constants))]
 
 
 def _values(path: str) -> dict[str, str | None]:

@@ -75,11 +75,10 @@ class Iceberg:
         specs = loaded.specs()
         looked_at = () if where is None else columns_of(where)
         files = stored_files([location(task.file.file_path, what) for task in tasks], what)
+        constants = [_identities(task.file, specs[task.file.spec_id], columns) for task in tasks]
         return [
-            PlannedFile(
-                stored, _identities(task.file, specs[task.file.spec_id], columns), columns, looked_at
-            )
-            for stored, task in zip(files, tasks, strict=True)
+            PlannedFile(stored, values, columns, looked_at)
+            for stored, values in zip(files, constants, strict=True)
         ]
 
 

@@ -45,11 +45,12 @@ class _Translation:
         self._names = {column.name: names.get(column.field_id) for column in columns}
 
     def of(self, condition: Condition, negated: bool) -> Any:
+        """Return what becomes of a condition, or of its contrary."""
         match condition:
             case Not(part):
                 return self.of(part, not negated)
             case All(parts) | AnyOf(parts):
-                made = [self.of(part, negated) for part in parts]
+                made: list[Any] = [self.of(part, negated) for part in parts]
                 both = isinstance(condition, All) != negated
                 join = self._sql.And if both else self._sql.Or
                 return made[0] if len(made) == 1 else join(*made)
@@ -58,9 +59,9 @@ class _Translation:
                 kind = self._sql.NotNull if negated else self._sql.IsNull
                 return self._always if name is None else kind(name)
             case OneOf(column, values):
-                parts = [self._compared(column, "=", value, negated) for value in values]
+                made = [self._compared(column, "=", value, negated) for value in values]
                 join = self._sql.And if negated else self._sql.Or
-                return parts[0] if len(parts) == 1 else join(*parts)
+                return made[0] if len(made) == 1 else join(*made)
             case Comparison(_, _, Column(_)):
                 return self._always
             case Comparison(column, operator, value):
