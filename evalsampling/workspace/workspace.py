@@ -34,7 +34,9 @@ ANNOTATORS, FOLDED = "annotators", "folded"
 """Key of the marker, and its value if spellings of an annotator's name count as one person."""
 
 _TABLE = "table.json"
-"""Which version of a table a `prepare` reads that has not finished."""
+"""Which version of a table a `prepare` reads that has not finished, below the key `_PINNED`."""
+
+_PINNED = "pinned"
 
 STORED = "stored"
 """Folder of the rows of a pool that has no files of its own."""
@@ -142,7 +144,10 @@ class Workspace:
     @property
     def table(self) -> dict[str, Any] | None:
         """What `preparing` was given by a `prepare` that was killed, None if there is nothing."""
-        return self.store.read_json(_TABLE) if self.store.exists(_TABLE) else None
+        if not self.store.exists(_TABLE):
+            return None
+        pinned: dict[str, Any] = self.store.read_json(_TABLE, [_PINNED])[_PINNED]
+        return pinned
 
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
@@ -160,7 +165,7 @@ class Workspace:
             if table is None:
                 yield
                 return
-            self.store.write_json(_TABLE, table)
+            self.store.write_json(_TABLE, {_PINNED: table})
             try:
                 yield
             except InputError:

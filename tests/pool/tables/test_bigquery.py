@@ -19,6 +19,7 @@ from evalsampling.commands.verify import verify
 from evalsampling.pool.tables.stored import store_part
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
+from evalsampling.storage.local import LocalStore
 from tests.bigquery import TABLE, FakeBigQuery, serving
 from tests.engines import Case, StartSpark, on_engines
 from tests.jobs import Job, Pool, make_pool
@@ -120,6 +121,29 @@ def test_the_table_as_it_was_at_a_time(fake: FakeBigQuery, of_bigquery: Any) -> 
         ("2026-06-01T00:30:00+01:00", 2000),
     ]:
         assert prepare(of_bigquery({} if time is None else {"time": time})).rows == rows
+
+
+def test_a_prepare_that_was_killed_begins_anew_at_the_same_time(
+    fake: FakeBigQuery, of_bigquery: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it had stored is not taken for whole."""
+    one = of_bigquery(budget=300)
+
+    def killed(*_: Any) -> Any:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Preparation, "plan", killed)
+        patch.setattr(LocalStore, "_abandon", lambda *_: None)
+        with pytest.raises(RuntimeError, match="killed"):
+            prepare(one)
+    left = one.workspace / "stored" / "00002.parquet"
+    left.rename(left.with_name("00003.parquet"))
+    fake.versions[TABLE].append((datetime.datetime.now(datetime.UTC), POOL.table.slice(0, 700)))
+    prepare(one)
+    assert_same(one.workspace, reference(one), budget=300)
+    first, second = fake.sessions
+    assert first.read_session.table_modifiers == second.read_session.table_modifiers
 
 
 def test_a_part_that_is_read_again_changes_nothing(fake: FakeBigQuery, of_bigquery: Any) -> None:
