@@ -43,7 +43,12 @@ class BigQuery(PartedTable):
         section.text(_BILLING)
 
     def pin(self, table: TableSpec) -> dict[str, str]:
-        """Return the time at which the table is read: that of the spec, or now."""
+        """Return the time at which the table is read: that of the spec, or now.
+
+        Raises:
+            InputError: if the package is not installed.
+        """
+        _storage()
         moment = _moment(table.keys.get(_TIME)) or datetime.datetime.now(datetime.UTC)
         return {_TIME: moment.isoformat()}
 
@@ -101,12 +106,10 @@ class _Request:
                 raise
 
     def _created(self) -> Any:
-        from google.cloud.bigquery_storage_v1 import types
-
         project, dataset, name = _names(self.table.name)
         wanted: Any = {
             "table": f"projects/{project}/datasets/{dataset}/tables/{name}",
-            "data_format": types.DataFormat.ARROW,
+            "data_format": _storage().types.DataFormat.ARROW,
             "table_modifiers": {
                 "snapshot_time": datetime.datetime.fromisoformat(self.table.pinned[_TIME])
             },
@@ -118,7 +121,7 @@ class _Request:
         billed = self.table.keys.get(_BILLING, project)
         client = _client(os.environ.get(EMULATOR), os.getpid())
         return client.create_read_session(
-            parent=f"projects/{billed}", read_session=types.ReadSession(wanted)
+            parent=f"projects/{billed}", read_session=_storage().types.ReadSession(wanted)
         )
 
     def _check_columns(self) -> None:
@@ -163,25 +166,35 @@ def _moment(value: Any) -> datetime.datetime | None:
     return moment
 
 
+def _storage() -> Any:
+    """Return the package of the API.
+
+    Raises:
+        InputError: if it is not installed.
+    """
+    try:
+        from google.cloud import bigquery_storage_v1
+    except ImportError as error:
+        raise InputError(
+            "pool.table.bigquery: needs google-cloud-bigquery-storage: "
+            "pip install 'evalsampling[gcp]'"
+        ) from error
+    return bigquery_storage_v1
+
+
 @functools.cache
 def _client(emulator: str | None, process: int) -> Any:
     """Return a client of this process: none may be used by a process that was forked from it."""
-    try:
-        from google.cloud.bigquery_storage_v1 import BigQueryReadClient
-    except ImportError as error:
-        raise InputError(
-            "pool.table.bigquery: google-cloud-bigquery-storage is not installed: "
-            "pip install 'evalsampling[gcp]'"
-        ) from error
+    client = _storage().BigQueryReadClient
     if emulator is None:
-        return BigQueryReadClient()
+        return client()
     import grpc
     from google.cloud.bigquery_storage_v1.services.big_query_read.transports import (
         BigQueryReadGrpcTransport,
     )
 
     channel = grpc.insecure_channel(emulator, options=_OPTIONS)
-    return BigQueryReadClient(transport=BigQueryReadGrpcTransport(channel=channel))
+    return client(transport=BigQueryReadGrpcTransport(channel=channel))
 
 
 @contextlib.contextmanager

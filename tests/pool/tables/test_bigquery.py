@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -238,6 +239,17 @@ def test_later_commands_read_what_was_stored_and_payload_can_be_erased(
     damaged.write_bytes(damaged.read_bytes()[:-1])
     assert "00000.parquet" in str(verify(options).bad)
     assert one.prepare("--top-up").status == 1
+
+
+def test_a_package_that_is_not_installed(of_bigquery: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from google import cloud
+
+    monkeypatch.setitem(sys.modules, "google.cloud.bigquery_storage_v1", None)
+    monkeypatch.delattr(cloud, "bigquery_storage_v1")
+    one = of_bigquery()
+    with pytest.raises(InputError, match=r"needs google-cloud-bigquery-storage: pip install 'eval"):
+        prepare(one)
+    assert not one.workspace.exists()
 
 
 def test_only_prepare_reads_such_a_table(fake: FakeBigQuery, of_bigquery: Any) -> None:
