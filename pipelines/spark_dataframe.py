@@ -11,6 +11,7 @@ See docs/pyspark.md.
 import functools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import PurePath
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -22,7 +23,8 @@ from evalsampling.commands.prepare_plan import prepare_by_shares
 from evalsampling.errors import InputError
 from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pipelines.spark_engine import execution_context, gather_by_tasks
-from evalsampling.pool.source import keeps_nothing
+from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.source import keeps_nothing, planned_files
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
 from evalsampling.pool.tables.spark import KIND
 from evalsampling.pool.tables.stored import FILES, columns_to_store, stored_name
@@ -96,8 +98,8 @@ def quoted(names: Iterable[str]) -> list[str]:
     return ["`" + name.replace("`", "``") + "`" for name in names]
 
 
-def _store_rows(rows: DataFrame, pool: PoolSpec) -> None:
-    """Store rows as the files of a pool.
+def _store_rows(rows: DataFrame, pool: PoolSpec) -> list[PlannedFile]:
+    """Store rows as the files of a pool, and return these.
 
     Raises:
         InputError: if there is none.
@@ -113,8 +115,10 @@ def _store_rows(rows: DataFrame, pool: PoolSpec) -> None:
     names = {row.name for row in stored}
     if not names:
         raise keeps_nothing(pool)
-    # Of a task that was tried again or twice, only what its last try wrote counts.
+    # Of a task that was tried again or twice, only what the try wrote counts that Spark counts.
     store.remove([name for name in store.names() if name not in names])
+    # A try that Spark has given up may still add one.
+    return [file for file in planned_files(pool) if PurePath(file.stored.path).name in names]
 
 
 def _keeping(

@@ -117,12 +117,12 @@ class Shares:
 
     Attributes:
         gather: goes over rows.
-        store: stores the rows of a pool that no file has yet, before its files are looked into;
-            None where they are there.
+        store: stores the rows of a pool that no file has yet, and returns the files; None where
+            they are there.
     """
 
     gather: Gather
-    store: Callable[[PoolSpec], None] | None = None
+    store: Callable[[PoolSpec], list[PlannedFile]] | None = None
 
     def value(self, _: str, value: Any) -> Any:
         return value
@@ -137,9 +137,8 @@ class Shares:
         return list(step(value))
 
     def inspect(self, pool: PoolSpec) -> list[PoolFile]:
-        if self.store is not None:
-            self.store(pool)
-        (files,) = self.run(Rows(planned_files(pool), _as_one), _INSPECT_POOL)
+        planned = planned_files(pool) if self.store is None else self.store(pool)
+        (files,) = self.run(Rows(planned, _as_one), _INSPECT_POOL)
         return files
 
     def read(self, reading: Reading, items: list[Any]) -> tuple[Rows, list[Any]]:
