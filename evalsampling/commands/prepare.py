@@ -170,7 +170,7 @@ class Preparation:
             return self
         kept = self.workspace.table or {}
         same = kept.get("table") == table.to_mapping()
-        spec = self.spec.at_version(kept["version"]) if same else pinned(self.spec)
+        spec = self.spec.at_version(kept["pinned"]) if same else pinned(self.spec)
         return dataclasses.replace(self, spec=stored_in(spec, self.stored_directory))
 
     @property
@@ -179,7 +179,7 @@ class Preparation:
         table = self.spec.pool.table
         if table is None:
             return None
-        return {"table": table.to_mapping(), "version": table.pinned}
+        return {"table": table.to_mapping(), "pinned": table.pinned}
 
     @property
     def workspace(self) -> Workspace:

@@ -89,7 +89,7 @@ class PreparedPool:
         budget = self.budgets[-1] if self.budgets else self.own_spec.limits
         spec = self.own_spec
         if "table" in self.marker:
-            spec = spec.at_version(self.marker["table"]["version"])
+            spec = spec.at_version(self.marker["table"]["pinned"])
         return dataclasses.replace(spec, budget=budget.labels, money=budget.money)
 
     @functools.cached_property

@@ -34,9 +34,7 @@ ANNOTATORS, FOLDED = "annotators", "folded"
 """Key of the marker, and its value if spellings of an annotator's name count as one person."""
 
 _TABLE = "table.json"
-"""Which version of a table a `prepare` reads that has not finished, below the key `_PINNED`."""
-
-_PINNED = "pinned"
+"""Which version of a table a `prepare` reads that has not finished."""
 
 STORED = "stored"
 """Folder of the rows of a pool that has no files of its own."""
@@ -144,10 +142,7 @@ class Workspace:
     @property
     def table(self) -> dict[str, Any] | None:
         """What `preparing` was given by a `prepare` that was killed, None if there is nothing."""
-        if not self.store.exists(_TABLE):
-            return None
-        pinned: dict[str, Any] = self.store.read_json(_TABLE, [_PINNED])[_PINNED]
-        return pinned
+        return self.store.read_json(_TABLE) if self.store.exists(_TABLE) else None
 
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
@@ -165,7 +160,7 @@ class Workspace:
             if table is None:
                 yield
                 return
-            self.store.write_json(_TABLE, {_PINNED: table})
+            self.store.write_json(_TABLE, table)
             try:
                 yield
             except InputError:

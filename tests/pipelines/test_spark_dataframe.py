@@ -19,7 +19,7 @@ from tests.cases import CASES
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.reference import assert_same, assert_same_evaluation, reference
 from tests.spark import SPARK
-from tests.tables import assert_same_as_files, million_rows, of_table
+from tests.stored_tables import assert_same_as_files, million_rows, of_table
 
 pytestmark = SPARK
 

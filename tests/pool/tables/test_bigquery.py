@@ -25,7 +25,7 @@ from tests.bigquery import TABLE, FakeBigQuery, serving
 from tests.engines import Case, StartSpark, on_engines
 from tests.jobs import Job, Pool, make_pool
 from tests.reference import assert_same, assert_same_evaluation, reference
-from tests.tables import assert_same_as_files, million_rows, of_table
+from tests.stored_tables import assert_same_as_files, million_rows, of_table
 
 POOL = make_pool()
 LATER = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)
@@ -106,7 +106,7 @@ def test_what_is_asked_of_bigquery_and_what_the_workspace_keeps(
     assert {*options.selected_fields} == {"id", "score", "prediction", "name", "more"}
     assert options.row_restriction == "`more` >= 0 AND score > -1"
     marker = json.loads((one.workspace / "evaluation.json").read_text())
-    time = datetime.datetime.fromisoformat(marker["table"]["version"]["time"])
+    time = datetime.datetime.fromisoformat(marker["table"]["pinned"]["time"])
     assert before <= time <= datetime.datetime.now(datetime.UTC)
     assert session.table_modifiers.snapshot_time == time
     assert marker["rows"] == (POOL.table["score"].to_numpy() > -1).sum() < 2000

@@ -1,0 +1,281 @@
+"""Tables as pools: the same evaluations as of flat files, at the version that is pinned."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from evalsampling import EvaluationSpec, InputError
+from evalsampling.commands.prepare import Preparation
+from evalsampling.commands.prepare_plan import prepare_in_process
+from evalsampling.pool.catalog import Catalog, PoolFile
+from tests.jobs import Pool, call, make_pool
+from tests.tables import KINDS, WHERE, as_delta, as_flat, evaluated, make_table, spec_of, wanted
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return make_table()
+
+
+@pytest.fixture(scope="module")
+def expected(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What an evaluation of a file says that has the wanted rows alone."""
+    folder = tmp_path_factory.mktemp("flat")
+    return evaluated(spec_of(folder, as_flat(folder / "pool", wanted(table))), make_pool())
+
+
+@pytest.mark.parametrize("kind", ["hive", "delta", "iceberg"])
+def test_a_table_is_evaluated_like_a_file(
+    kind: str, table: pa.Table, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    pool = KINDS[kind](tmp_path / "pool", table)
+    spec = spec_of(tmp_path, pool | {"where": WHERE})
+    said = evaluated(spec, make_pool())
+    assert said == expected
+    workspace = tmp_path / "run"
+    assert call("verify", workspace).status == 0
+    again = call("prepare", spec, "--in-process")
+    assert again.status == 0, again.err
+    status = call("status", workspace, "--json").json["prepared"]["selection"]
+    assert status["where"] == WHERE
+    assert ("version" in status) == (kind in ("delta", "iceberg"))
+    assert f"where: {WHERE}" in call("status", workspace).out
+    manifest = json.loads((workspace / "jobs" / "prepare.json").read_text())
+    assert manifest["input"]["pool"]["where"] == WHERE
+    report = call("report", workspace, "--to", tmp_path / "report.html")
+    assert report.status == 0, report.err
+    assert "where of the pool" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_rows_of_a_table(kind: str, table: pa.Table, tmp_path: Path) -> None:
+    plain = evaluated(spec_of(tmp_path / "a", as_flat(tmp_path / "flat", table)), make_pool())
+    spec = spec_of(tmp_path / "b", KINDS[kind](tmp_path / "pool", table))
+    assert evaluated(spec, make_pool()) == plain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["hive", "delta"])
+def test_by_beam(kind: str, table: pa.Table, expected: dict[str, Any], tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, KINDS[kind](tmp_path / "pool", table) | {"where": WHERE})
+    assert evaluated(spec, make_pool(), "--runner=FnApiRunner") == expected
+
+
+@pytest.mark.parametrize(
+    "suffix", ["csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jsonl", "avro"))]
+)
+def test_rows_of_other_formats(
+    suffix: str, table: pa.Table, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """A filter, a column of the path, and errors that name rows of the file."""
+    folder = tmp_path / "pool" / "kind=7"
+    flat = table.drop_columns(["day"])
+    Pool(flat, {}).write_as(suffix, folder)
+    pool = {"path": str(folder / f"*.{suffix}"), "where": f"{WHERE} AND kind = 7"}
+    said = evaluated(spec_of(tmp_path, pool), _texts() if suffix == "csv" else make_pool())
+    assert said["rows"] == expected["rows"]
+    if suffix != "csv":  # Whose ids are texts, and have other hashes.
+        assert said == expected
+
+
+@pytest.mark.slow
+def test_a_million_rows(tmp_path: Path) -> None:
+    """The same cells, draws and estimates, whatever the rows are in."""
+    table, truth = make_table(1_000_000), make_pool(1_000_000)
+    flat = evaluated(spec_of(tmp_path / "flat", as_flat(tmp_path / "pool", wanted(table))), truth)
+    for kind in ("hive", "delta", "iceberg"):
+        pool = KINDS[kind](tmp_path / f"{kind}-pool", table) | {"where": WHERE}
+        assert evaluated(spec_of(tmp_path / kind, pool), truth) == flat
+
+
+def _texts() -> Pool:
+    return make_pool().with_text_ids()
+
+
+def _pool(tmp_path: Path, table: pa.Table, **pool: Any) -> Path:
+    return spec_of(tmp_path, as_flat(tmp_path / "pool", table) | pool)
+
+
+def test_the_place_of_a_bad_value_behind_a_filter(table: pa.Table, tmp_path: Path) -> None:
+    scores = table["score"].to_pylist()
+    scores[701] = None
+    table = table.set_column(1, "score", pa.array(scores)).set_column(
+        0, "id", pa.array(range(len(table)))
+    )
+    spec = _pool(tmp_path, table, where="id >= 650 AND id < 900")
+    failed = call("prepare", spec, "--in-process")
+    assert "a.parquet: column 'score', row 701: null" in failed.err
+
+
+def test_an_id_that_is_there_twice_behind_a_filter(table: pa.Table, tmp_path: Path) -> None:
+    ids = list(range(len(table)))
+    ids[830] = 690
+    spec = _pool(tmp_path, table.set_column(0, "id", pa.array(ids)), where="id >= 650")
+    failed = call("prepare", spec, "--check-ids", "--runner=FnApiRunner")
+    assert "690" in failed.err
+    assert "row 830" in failed.err
+
+
+def test_a_scorer_sees_wanted_rows_alone(
+    table: pa.Table, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "scoring_wanted.py").write_text(
+        "import pyarrow.compute as pc\n"
+        "def same(batch):\n"
+        "    assert len(batch) and pc.min(batch['score']).as_py() >= -3.5\n"
+        "    return batch\n"
+    )
+    spec = _pool(tmp_path, table, where=WHERE, scorer="scoring_wanted:same")
+    assert evaluated(spec, make_pool()) == expected
+    top_up = call("prepare", spec, "--top-up", "60", "--runner=FnApiRunner")
+    assert top_up.status == 0, top_up.err
+
+
+@pytest.mark.parametrize(
+    ("where", "options"),
+    [
+        ("country = 'XX'", ("--in-process",)),
+        ("score > 1000", ("--in-process",)),
+        ("score > 1 AND score < 1", ("--in-process",)),
+        pytest.param("country = 'XX'", ("--runner=FnApiRunner",), marks=pytest.mark.slow),
+        pytest.param("country = 'AA'", ("--runner=FnApiRunner",), marks=pytest.mark.slow),
+    ],
+)
+def test_a_condition_that_keeps_nothing(
+    table: pa.Table, tmp_path: Path, where: str, options: tuple[str, ...]
+) -> None:
+    spec = _pool(tmp_path, table, where=where)
+    failed = call("prepare", spec, *options)
+    assert f"pool.where: no row of {tmp_path}/pool/*.parquet satisfies {where}" in failed.err
+    assert not (tmp_path / "run").exists()
+    assert "no row of" in call("check", spec).out
+
+
+def test_another_condition_is_another_pool(table: pa.Table, tmp_path: Path) -> None:
+    spec = _pool(tmp_path, table, where=WHERE)
+    assert call("prepare", spec, "--in-process").status == 0
+    spec.write_text(spec.read_text().replace("-3.5", "-3.4"))
+    failed = call("prepare", spec, "--in-process")
+    assert "prepared with another pool.where" in failed.err
+
+
+def test_a_condition_is_checked(table: pa.Table, tmp_path: Path) -> None:
+    spec = _pool(tmp_path, table, where="score > 'a'")
+    for command in (("check", spec), ("prepare", spec, "--in-process")):
+        done = call(*command)
+        assert "pool.where: score > 'a': the column has type double" in done.out + done.err
+
+
+def test_simulations_on_a_table(table: pa.Table, tmp_path: Path) -> None:
+    truth = make_pool().truth
+    ids = pa.table({"id": list(truth), "label": list(truth.values())})
+    pq.write_table(ids, tmp_path / "truth.parquet")
+    said = []
+    for folder, pool in (
+        ("a", as_flat(tmp_path / "flat", wanted(table))),
+        ("b", as_delta(tmp_path / "delta", table) | {"where": WHERE}),
+    ):
+        spec = spec_of(tmp_path / folder, pool)
+        options = ("--truth", tmp_path / "truth.parquet", "--repeats", "2", "--json")
+        simulated = call("simulate", spec, *options, "--sampler", "passive")
+        assert simulated.status == 0, simulated.err
+        results = simulated.json["results"]
+        said.append((simulated.json["truth"], [result["rmse"] for result in results]))
+    assert said[0] == said[1]
+
+
+# --- versions
+
+
+def _appended(folder: Path, table: pa.Table) -> None:
+    ids = pa.array([id + 1_000_000 for id in table["id"].to_pylist()])
+    write_deltalake(str(folder), table.set_column(0, "id", ids), mode="append")
+
+
+def test_a_table_that_changes_between_the_passes(
+    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = spec_of(tmp_path, as_delta(tmp_path / "pool", table))
+    own = Catalog.from_files
+
+    def then(*arguments: Any) -> Catalog:
+        _appended(tmp_path / "pool", table)
+        return own(*arguments)
+
+    monkeypatch.setattr(Catalog, "from_files", then)
+    assert prepare_in_process(EvaluationSpec.load(spec)).rows == len(table)
+    monkeypatch.undo()
+    marker = json.loads((tmp_path / "run" / "evaluation.json").read_text())
+    assert marker["table"]["pinned"] == 2
+    assert DeltaTable(str(tmp_path / "pool")).version() == 3
+    assert "version" not in marker["spec"]["pool"]["table"]
+    # Later commands read what was pinned.
+    assert call("prepare", spec, "--in-process").status == 0
+    assert call("prepare", spec, "--top-up", "60", "--runner=FnApiRunner").status == 0
+    assert "version: 2" in call("status", tmp_path / "run").out
+
+
+def test_a_prepare_that_was_killed_goes_on_with_its_version(
+    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = spec_of(tmp_path, as_delta(tmp_path / "pool", table))
+
+    def killed(*_: Any) -> None:
+        shutil.copytree(tmp_path / "run", tmp_path / "left")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PoolFile, "inspect", killed)
+    with pytest.raises(KeyboardInterrupt):
+        prepare_in_process(EvaluationSpec.load(spec), threads=1)
+    monkeypatch.undo()
+    shutil.rmtree(tmp_path / "run", ignore_errors=True)
+    (tmp_path / "left").rename(tmp_path / "run")  # As no process could clear it away.
+    _appended(tmp_path / "pool", table)
+    result = prepare_in_process(EvaluationSpec.load(spec))
+    assert result.rows == len(table)
+    assert not (tmp_path / "run" / "table.json").exists()
+
+
+def test_a_prepare_that_failed_leaves_no_version(table: pa.Table, tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, as_delta(tmp_path / "pool", table) | {"score": "nothing"})
+    assert "column 'nothing' is missing" in call("prepare", spec, "--in-process").err
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_version_is_another_pool(table: pa.Table, tmp_path: Path) -> None:
+    pool = as_delta(tmp_path / "pool", table)
+    assert call("prepare", spec_of(tmp_path, pool), "--in-process").status == 0
+    pool["table"]["version"] = 1
+    failed = call("prepare", spec_of(tmp_path, pool), "--in-process")
+    assert "prepared with another pool.table.version" in failed.err
+
+
+def test_a_file_that_was_removed_since(table: pa.Table, tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, as_delta(tmp_path / "pool", table))
+    assert call("prepare", spec, "--in-process").status == 0
+    gone = next((tmp_path / "pool").glob("country=DE/*.parquet"))
+    gone.unlink()
+    failed = call("prepare", spec, "--top-up", "60", "--runner=FnApiRunner")
+    assert f"{gone.name}: no such file; {tmp_path}/pool at version 2 has it" in failed.err
+    assert call("sample", tmp_path / "run").status == 0
+
+
+def test_a_preparation_without_waiting_is_pinned(table: pa.Table, tmp_path: Path) -> None:
+    spec = EvaluationSpec.load(spec_of(tmp_path, as_delta(tmp_path / "pool", table)))
+    from evalsampling.workspace.manifest import HERE
+
+    assert Preparation.from_spec(spec, HERE, detached=True).table["pinned"] == 2  # type: ignore[index]
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, {"table": {"delta": str(tmp_path / "none")}})
+    with pytest.raises(InputError, match="none: no Delta table"):
+        prepare_in_process(EvaluationSpec.load(spec))
+    assert "no Delta table" in call("check", spec).out

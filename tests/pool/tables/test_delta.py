@@ -1,0 +1,196 @@
+"""Tables of Delta Lake: what the log says, and what is refused."""
+
+import base64
+import json
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from evalsampling import InputError
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.source import pinned, planned_files
+from evalsampling.spec import EvaluationSpec
+
+
+def rows(begin: int, end: int, **more: Any) -> pa.Table:
+    size = end - begin
+    columns = {"id": range(begin, end), "score": [n / 100 for n in range(begin, end)]}
+    return pa.table(columns | {"prediction": [1] * size} | more)
+
+
+def spec_of(folder: Path, where: str | None = None, **pool: Any) -> EvaluationSpec:
+    version = pool.pop("version", None)
+    table = {"delta": str(folder)} | ({} if version is None else {"version": version})
+    content = {"table": table, **pool} | ({} if where is None else {"where": where})
+    return pinned(EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/"))
+
+
+def read(spec: EvaluationSpec, columns: list[str] | None) -> list[dict[str, Any]]:
+    return [
+        row for item in Catalog.read(spec).items for batch in read_batches(item, columns)
+        for row in batch.rows.to_pylist()
+    ]  # fmt: skip
+
+
+def ids(spec: EvaluationSpec) -> list[int]:
+    return sorted(row["id"] for row in read(spec, ["id"]))
+
+
+def test_versions(tmp_path: Path) -> None:
+    for begin in (0, 10, 20):
+        write_deltalake(str(tmp_path / "t"), rows(begin, begin + 10), mode="append")
+    assert spec_of(tmp_path / "t").pool.table.pinned == 2  # type: ignore[union-attr]
+    assert ids(spec_of(tmp_path / "t", version=0)) == list(range(10))
+    assert ids(spec_of(tmp_path / "t", version=1)) == list(range(20))
+    with pytest.raises(InputError, match="version 9 is not there .*; the current one is 2$"):
+        spec_of(tmp_path / "t", version=9)
+
+
+def test_values_of_partitions_are_those_of_the_log(tmp_path: Path) -> None:
+    day = pa.array([19000, None, 19002, 19002], pa.date32())
+    table = rows(0, 4, place=["a b", "x/y=1", None, "é%20"], day=day, k=pa.array([1, 2, 3, 3], pa.int8()))
+    write_deltalake(str(tmp_path / "t"), table, partition_by=["place", "day", "k"])
+    names = ["id", "place", "day", "k"]
+    spec = spec_of(tmp_path / "t", payload=names[1:])
+    assert sorted(read(spec, names), key=lambda row: row["id"]) == table.select(names).to_pylist()
+    assert ids(spec_of(tmp_path / "t", "day = '2022-01-10' AND place = 'é%20'")) == [3]
+    assert len(planned_files(spec_of(tmp_path / "t", "k = 2").pool)) == 1
+
+
+def test_columns_that_came_later(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "t"), rows(0, 3))
+    write_deltalake(
+        str(tmp_path / "t"), rows(3, 5, new=["x", "y"]), mode="append", schema_mode="merge"
+    )
+    spec = spec_of(tmp_path / "t", payload=["new"])
+    assert sorted((row["id"], row["new"]) for row in read(spec, ["id", "new"]) if row["new"]) == [
+        (3, "x"), (4, "y"),
+    ]  # fmt: skip
+    assert ids(spec_of(tmp_path / "t", "new IS NULL")) == [0, 1, 2]
+    assert [*read(spec, None)[0]] == ["id", "score", "prediction", "new"]
+
+
+def test_types_that_were_widened(tmp_path: Path) -> None:
+    """A file has a narrower type than the table, by a log written by hand."""
+    write_deltalake(str(tmp_path / "t"), rows(0, 3, k=pa.array([1, 2, 3], pa.int32())))
+    changed = _log(tmp_path / "t", 0)
+    for action in changed:
+        if "metaData" in action:
+            schema = json.loads(action["metaData"]["schemaString"])
+            schema["fields"][-1]["type"] = "long"
+            action["metaData"]["schemaString"] = json.dumps(schema)
+    _rewrite(tmp_path / "t", 0, changed)
+    spec = spec_of(tmp_path / "t", "k > 1", payload=["k"])
+    assert Catalog.read(spec).schema.field("k").type == pa.int64()
+    assert [row["k"] for row in read(spec, ["k"])] == [2, 3]
+
+
+def test_files_are_left_out_by_the_log(tmp_path: Path) -> None:
+    text = ["y" * 40 + "z", "b", None]
+    for number in range(3):
+        part = rows(number * 10, number * 10 + 10, name=[text[number]] * 10)
+        part = part.set_column(1, "score", pc.add(part["score"].cast(pa.float32()), 0))
+        write_deltalake(str(tmp_path / "t"), part, mode="append")
+    for where, files in (
+        ("id < 10", 1), ("id >= 15", 2), ("score > 0.195", 1), ("name IS NULL", 1),
+        ("name > 'c'", 1), ("NOT id < 25", 1), ("NOT score < 0.25", 3), ("id > 3 OR name = 'b'", 3),
+    ):  # fmt: skip
+        assert len(planned_files(spec_of(tmp_path / "t", where).pool)) == files, where
+    assert ids(spec_of(tmp_path / "t", "score >= 0.05")) == list(range(5, 30))
+    assert ids(spec_of(tmp_path / "t", f"name > '{'y' * 40}'")) == list(range(10))
+
+
+def _log(folder: Path, version: int) -> list[dict[str, Any]]:
+    text = (folder / "_delta_log" / f"{version:020d}.json").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _rewrite(folder: Path, version: int, actions: list[dict[str, Any]]) -> None:
+    lines = [json.dumps(action) for action in actions]
+    (folder / "_delta_log" / f"{version:020d}.json").write_text("\n".join([*lines, ""]))
+
+
+_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+
+
+def _deletion_vector(row: int) -> dict[str, Any]:
+    """A vector of one row, inline: an array of one bitmap, of one container, of one value."""
+    bitmap = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, row)
+    content = struct.pack("<IQI", 1681511377, 1, 0) + bitmap
+    text = base64.b85encode(content + b"\0" * (-len(content) % 4)).decode()
+    inline = text.translate(str.maketrans(_B85, _Z85))
+    return {"storageType": "i", "pathOrInlineDv": inline, "sizeInBytes": len(content), "cardinality": 1}
+
+
+def _with_feature(folder: Path, feature: str, vector: bool = False) -> None:
+    actions = _log(folder, 0)
+    for action in actions:
+        if "protocol" in action:
+            action["protocol"] = {
+                "minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": [feature],
+                "writerFeatures": [feature],
+            }  # fmt: skip
+        if "add" in action and vector:
+            action["add"]["deletionVector"] = _deletion_vector(2)
+    _rewrite(folder, 0, actions)
+
+
+def test_deletion_vectors_are_refused(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "t"), rows(0, 5))
+    _with_feature(tmp_path / "t", "deletionVectors")
+    assert ids(spec_of(tmp_path / "t")) == list(range(5)), "a table without any is read"
+    _with_feature(tmp_path / "t", "deletionVectors", vector=True)
+    with pytest.raises(InputError, match=r"REORG TABLE delta\.`.*/t` APPLY \(PURGE\) first$"):
+        planned_files(spec_of(tmp_path / "t").pool)
+
+
+def test_column_mapping_is_refused(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "t"), rows(0, 5))
+    actions = _log(tmp_path / "t", 0)
+    for action in actions:
+        if "metaData" in action:
+            action["metaData"]["configuration"]["delta.columnMapping.mode"] = "name"
+            schema = json.loads(action["metaData"]["schemaString"])
+            for place, field in enumerate(schema["fields"]):
+                field["metadata"] = {
+                    "delta.columnMapping.id": place + 1,
+                    "delta.columnMapping.physicalName": f"col-{place}",
+                }
+            action["metaData"]["schemaString"] = json.dumps(schema)
+    _rewrite(tmp_path / "t", 0, actions)
+    _with_feature(tmp_path / "t", "columnMapping")
+    with pytest.raises(InputError, match="has column mapping") as error:
+        planned_files(spec_of(tmp_path / "t").pool)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_was_vacuumed(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "t"), rows(0, 5))
+    write_deltalake(str(tmp_path / "t"), rows(5, 9), mode="overwrite")
+    DeltaTable(str(tmp_path / "t")).vacuum(
+        retention_hours=0, enforce_retention_duration=False, dry_run=False
+    )
+    assert ids(spec_of(tmp_path / "t")) == [5, 6, 7, 8]
+    with pytest.raises(InputError, match="no such file; .*/t at version 0 has it, so it was removed"):
+        planned_files(spec_of(tmp_path / "t", version=0).pool)
+
+
+def test_an_empty_table(tmp_path: Path) -> None:
+    schema = rows(0, 1).schema
+    DeltaTable.create(str(tmp_path / "t"), schema)
+    with pytest.raises(InputError, match="t: the pool is empty"):
+        planned_files(spec_of(tmp_path / "t").pool)
+
+
+def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(InputError, match=r"needs deltalake: pip install 'evalsampling\[delta\]'"):
+        spec_of(tmp_path)

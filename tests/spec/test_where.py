@@ -1,0 +1,104 @@
+"""Conditions in SQL: what they may have, and what is said of all else."""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import InputError
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.where import (
+    All,
+    Column,
+    Comparison,
+    Condition,
+    IsNull,
+    Not,
+    OneOf,
+    columns_of,
+    read_where,
+)
+from evalsampling.spec.where import Any as AnyOf
+
+READ: list[tuple[str, Condition]] = [
+    ("country = 'DE'", Comparison("country", "=", "DE")),
+    ("0.5 <= score", Comparison("score", ">=", 0.5)),
+    ("a <> -1", Comparison("a", "!=", -1)),
+    ("a == 1e3", Comparison("a", "=", 1000.0)),
+    ("flag", Comparison("flag", "=", True)),
+    ("\"a b\" != 'it''s'", Comparison("a b", "!=", "it's")),
+    ("a < b", Comparison("a", "<", Column("b"))),
+    ("a IN (1, 2)", OneOf("a", (1, 2))),
+    ("a IS NULL", IsNull("a")),
+    ("a IS NOT NULL", Not(IsNull("a"))),
+    ("NOT (a = 1 OR b) AND c", All((
+        Not(AnyOf((Comparison("a", "=", 1), Comparison("b", "=", True)))),
+        Comparison("c", "=", True),
+    ))),
+    ("a NOT BETWEEN 1 AND 2",
+     Not(All((Comparison("a", ">=", 1), Comparison("a", "<=", 2))))),
+    ("d > DATE '2024-02-29'", Comparison("d", ">", datetime.date(2024, 2, 29))),
+    ("d > TIMESTAMP '2024-02-29 12:00:00'",
+     Comparison("d", ">", datetime.datetime(2024, 2, 29, 12))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), READ)
+def test_what_a_condition_may_have(text: str, expected: Condition) -> None:
+    assert read_where(text) == expected
+    assert read_where(f"(({text}))") == expected
+
+
+def test_columns_of_a_condition() -> None:
+    assert columns_of(read_where("a = 1 AND (b IS NULL OR NOT a < c) OR d IN (1)")) == (
+        "a", "b", "c", "d",
+    )  # fmt: skip
+
+
+def test_a_long_condition() -> None:
+    text = " OR ".join(f"a = {number}" for number in range(2000))
+    assert len(read_where(text).parts) == 2000  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a LIKE 'x%'", "a LIKE 'x%' is not among what it may have"),
+        ("a + 1 > 2", r"a \+ 1 is not among"),
+        ("lower(a) = 'x'", r"LOWER\(a\) is not among"),
+        ("a IN (SELECT 1)", r"a IN \(SELECT 1\) is not among"),
+        ("a = NULL", "nothing is compared with NULL; write IS NULL or IS NOT NULL"),
+        ("a IN (1, NULL)", "nothing is compared with NULL"),
+        ("1 = 1", "1 is not among"),
+        ("TRUE", "TRUE is not among"),
+        ("t.a = 1", "t.a has a dot; name a column of the pool"),
+        ("a = 1; DROP TABLE a", "a = 1; DROP TABLE a is not among"),
+        ("a >=", "no condition in SQL"),
+        ("a = DATE '2024-13-01'", "no date or time in ISO 8601: '2024-13-01'"),
+        ("SELECT 1", "SELECT 1 is not among"),
+    ],
+)
+def test_what_it_may_not_have(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=f"^pool.where: {problem}") as error:
+        read_where(text)
+    assert "\n" not in str(error.value)
+
+
+def spec(**pool: Any) -> EvaluationSpec:
+    return EvaluationSpec.from_mapping({"pool": pool}, Path("/data"))
+
+
+def test_a_spec_goes_through_its_mapping() -> None:
+    read = spec(path="pool.parquet", where="a = 1")
+    mapping = read.to_mapping()
+    assert mapping["pool"]["where"] == "a = 1"
+    assert EvaluationSpec.from_mapping(mapping, Path("/data")) == read
+    assert "where" not in spec(path="pool.parquet").to_mapping()["pool"]
+
+
+def test_a_spec_with_a_wrong_condition() -> None:
+    with pytest.raises(InputError, match="pool.where: a LIKE"):
+        spec(path="pool.parquet", where="a LIKE 'x'")
+    with pytest.raises(InputError, match="pool.where: must be text"):
+        spec(path="pool.parquet", where=3)

@@ -1,0 +1,99 @@
+"""Conditions and what they say of rows, by Python alone: true, false or None as in SQL."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evalsampling.spec.where import (
+    All,
+    Column,
+    Comparison,
+    Condition,
+    IsNull,
+    Not,
+    OneOf,
+)
+from evalsampling.spec.where import Any as AnyOf
+
+COMPARE = {
+    "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+VALUES: dict[str, list[Any]] = {
+    "whole": [0, 1, -3, 7, 250, None],
+    "small": [0, 5, 250, None],
+    "huge": [0, 2**63 + 5, 17, None],
+    "number": [0.0, -0.0, 0.5, float("nan"), float("inf"), -2.25, None],
+    "narrow": [np.float32(0.1).item(), 0.5, float("nan"), None],
+    "text": ["", "a", "ab", "é", "x" * 40, None],
+    "flag": [True, False, None],
+    "day": [datetime.date(2024, 1, 1), datetime.date(1960, 2, 3), None],
+    "time": [datetime.datetime(2024, 1, 1, 0, 0, 0, 7), datetime.datetime(1969, 5, 5), None],
+}
+"""Values of columns by name, whose types `tests.pool.test_conditions` gives."""
+
+LITERALS: dict[str, list[Any]] = {
+    "whole": [0, 1, -3, 6.5, 7.0, 300, 2**70, -(2**70)],
+    "small": [0, 5, -1, 256, 249.5],
+    "huge": [0, 2**63 + 5, -1, 17.0],
+    "number": [0, 0.5, -2.25, 1e300, 3],
+    "narrow": [0.1, 0.5, 1],
+    "text": ["", "a", "b", "é", "x" * 39],
+    "flag": [True, False],
+    "day": ["2024-01-01", datetime.date(1970, 1, 1)],
+    "time": ["2024-01-01 00:00:00.000007", datetime.datetime(1969, 5, 5), "9999-12-31"],
+}
+"""Literals that a column may be compared with."""
+
+
+def some_condition(rng: np.random.Generator, depth: int = 3) -> Condition:
+    """A condition on some of the columns."""
+    if depth and rng.random() < 0.6:
+        kind = rng.choice(["not", "all", "any"])
+        if kind == "not":
+            return Not(some_condition(rng, depth - 1))
+        parts = tuple(some_condition(rng, depth - 1) for _ in range(rng.integers(1, 4)))
+        return All(parts) if kind == "all" else AnyOf(parts)
+    name = str(rng.choice(list(VALUES)))
+    literals = LITERALS[name]
+    draw = rng.random()
+    if draw < 0.15:
+        return IsNull(name)
+    if draw < 0.3:
+        return OneOf(name, tuple(literals[i] for i in rng.integers(0, len(literals), 2)))
+    if draw < 0.35:
+        return Comparison(name, "<", Column(name))
+    operators = ["=", "!="] if name == "flag" else list(COMPARE)
+    return Comparison(name, str(rng.choice(operators)), literals[rng.integers(0, len(literals))])
+
+
+def outcome(condition: Condition, row: Mapping[str, Any]) -> bool | None:
+    """What a condition says of a row."""
+    match condition:
+        case Not(part):
+            inner = outcome(part, row)
+            return None if inner is None else not inner
+        case All(parts):
+            outcomes = [outcome(part, row) for part in parts]
+            return False if False in outcomes else None if None in outcomes else True
+        case AnyOf(parts):
+            outcomes = [outcome(part, row) for part in parts]
+            return True if True in outcomes else None if None in outcomes else False
+        case IsNull(column):
+            return row[column] is None
+        case OneOf(column, values):
+            return outcome(AnyOf(tuple(Comparison(column, "=", v) for v in values)), row)
+        case Comparison(column, operator, Column(other)):
+            left, right = row[column], row[other]
+        case Comparison(column, operator, value):
+            left, right = row[column], value
+    if left is None or right is None:
+        return None
+    if isinstance(right, str) and not isinstance(left, str):
+        right = type(left).fromisoformat(right)
+    if isinstance(left, datetime.datetime) and type(right) is datetime.date:
+        right = datetime.datetime(right.year, right.month, right.day)
+    return bool(COMPARE[operator](left, right))
