@@ -98,7 +98,7 @@ def test_a_spec_goes_through_its_mapping() -> None:
 
 
 def test_a_spec_with_a_wrong_condition() -> None:
-    with pytest.raises(InputError, match="pool.where: a LIKE"):
+    with pytest.raises(InputError, match=r"pool\.where: a LIKE"):
         spec(path="pool.parquet", where="a LIKE 'x'")
-    with pytest.raises(InputError, match="pool.where: must be text"):
+    with pytest.raises(InputError, match=r"pool\.where: must be text"):
         spec(path="pool.parquet", where=3)
