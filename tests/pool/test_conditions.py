@@ -37,7 +37,7 @@ def kept(where: str, batch: PoolBatch, untyped: bool = False) -> PoolBatch:
 
 def test_rows_are_kept_as_in_sql() -> None:
     rng = np.random.default_rng(0)
-    for _ in range(300):
+    for _ in range(120):
         batch, condition = PoolBatch(rows(rng, 40), first_row=7), some_condition(rng)
         chosen = Filter.of(condition, batch.rows.schema).kept(batch)
         times = batch.rows["time"].cast(pa.timestamp("us")).to_pylist()  # As Python has them.

@@ -165,7 +165,7 @@ def test_no_row_is_lost(catalog: IcebergCatalog, tmp_path: Path) -> None:
     plain = table.to_pylist()
     spec, tried = spec_of(tmp_path).pool.table, 0
     assert spec is not None
-    while tried < 60:
+    while tried < 25:
         condition = some_condition(rng, depth=2)
         try:
             expected = {row["id"] for row in plain if outcome(condition, row)}
