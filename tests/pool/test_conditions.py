@@ -60,6 +60,7 @@ def test_errors_name_rows_of_the_file() -> None:
 
 COLUMNS: dict[str, Any] = {
     "money": pa.array([decimal.Decimal("1.50"), None, decimal.Decimal("2.00")]),
+    "wide": pa.array([1, 0, None], pa.decimal128(38, 0)),
     "code": pa.array(["a", "b", "a"]).dictionary_encode(),
     "moment": pa.array(
         [datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)] * 3, pa.timestamp("ms", "UTC")
@@ -76,6 +77,8 @@ COLUMNS: dict[str, Any] = {
     [
         ("money > 1.5", [2]),
         ("money = 1.5", [0]),
+        ("money < 1e300", [0, 2]),
+        ("wide > 0.5", [0]),
         ("code = 'a'", [0, 2]),
         ("moment = TIMESTAMP '2024-05-01 14:00:00+02:00'", [0, 1, 2]),
         ("moment > DATE '2024-05-01'", [0, 1, 2]),
