@@ -60,3 +60,14 @@ def test_ranges_have_the_names_of_the_table() -> None:
 def test_another_type_is_refused() -> None:
     with pytest.raises(InputError, match="column 'b' has type string, but int64 in the table"):
         layout([TableColumn("b", pa.int64())], STORED.schema)
+
+
+def test_a_column_without_any_value() -> None:
+    made = layout([TableColumn("a", pa.int64())], pa.schema([("a", pa.null())]))
+    assert made.schema(pa.schema([("a", pa.null())])) == pa.schema([("a", pa.int64())])
+
+
+def test_a_file_that_does_not_number_its_columns() -> None:
+    """As files that were added to an Iceberg table and not written by it."""
+    with pytest.raises(InputError, match=r"f\.parquet: has no numbers of columns"):
+        layout([TableColumn("a", pa.int64(), 1)], STORED.schema)
