@@ -38,6 +38,11 @@ class TableSpec:
     keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     pinned: Any = None
 
+    @property
+    def named(self) -> dict[str, str]:
+        """Kind and name alone: what is shown of a table, whose catalog may be nobody's business."""
+        return {self.kind: self.name}
+
     def to_mapping(self) -> dict[str, Any]:
         """Return the section; what was pinned is no part of it."""
         return {self.kind: self.name, **self.keys}

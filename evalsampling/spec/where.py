@@ -109,8 +109,10 @@ def read_where(text: str) -> Condition:
     from sqlglot.errors import SqlglotError
 
     try:
-        tree = sqlglot.parse_one(text)
-        return _condition(tree)
+        trees = sqlglot.parse(text)
+        if len(trees) != 1 or trees[0] is None:
+            raise InputError(f"{KEY}: must be one condition in SQL, got {_short(text)}")
+        return _condition(trees[0])
     except SqlglotError as error:
         problems = getattr(error, "errors", None)
         what = problems[0]["description"] if problems else str(error)
