@@ -1,6 +1,8 @@
 # Two commands for a fresh machine: `make demo` and `make test`.
 
 PYTHON ?= python3
+# Of PySpark in `make test-runners`: 3.5 is the other that the tests have run with.
+PYSPARK ?= 4
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -24,7 +26,7 @@ test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skippe
 	-$(MAKE) $(BIN)/fake-gcs-server
 	$(BIN)/python -m pytest -n auto -rs -m "stores and not runners" tests
 
-test-runners: $(VENV)/.test $(VENV)/.spark ## on Prism, Flink and Spark, and by PySpark; what cannot be had is skipped
+test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) ## on Prism, Flink and Spark, and by PySpark; what cannot be had is skipped
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
@@ -105,8 +107,9 @@ $(VENV)/.docs: setup.py | $(BIN)/python
 	$(BIN)/pip install --quiet --editable ".[docs]"
 	touch $@
 
-$(VENV)/.spark: setup.py | $(BIN)/python
-	$(BIN)/pip install --quiet --editable ".[spark]"
+$(VENV)/.spark-$(PYSPARK): setup.py | $(BIN)/python
+	rm -f $(VENV)/.spark-*
+	$(BIN)/pip install --quiet --editable ".[spark]" "pyspark==$(PYSPARK).*"
 	touch $@
 
 # In an environment of its own: what it needs is older than what we do. Last tried with 1.23.2.

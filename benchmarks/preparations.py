@@ -55,7 +55,7 @@ def make_pool(directory: Path, rows: int, ids: str = "int", format: str = "parqu
 
 def pattern(pool: Path) -> Path:
     """Return the pattern of the files of a pool, all of one format."""
-    (suffix,) = {path.suffix for path in pool.iterdir()}
+    (suffix,) = {path.suffix for path in pool.iterdir() if path.is_file()}
     return pool.resolve() / f"*{suffix}"
 
 
@@ -77,7 +77,7 @@ def _folder(directory: Path, rows: int, ids: str) -> Path:
 
 def read_through(pool: Path) -> None:
     """Read the files of a pool once, so that the system's cache holds what it can of them."""
-    for path in pool.iterdir():
+    for path in filter(Path.is_file, pool.iterdir()):
         with path.open("rb") as file:
             while file.read(1 << 24):
                 pass

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from evalsampling.errors import InputError
 from evalsampling.pipelines.errors import plain_errors
+from evalsampling.pipelines.spark_dataframe import check_columns, quoted
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.preparation.poisson import INCLUSION, keep_rows
@@ -36,9 +36,7 @@ def poisson_sample(rows: DataFrame, spec: EvaluationSpec, by_cell: bool = False)
         InputError: for a column that is missing, the first bad value of a partition, no rows, or
             anything wrong with the spec.
     """
-    for name in required_columns(spec, payload=False):
-        if name not in rows.columns:
-            raise InputError(f"column {name!r} is missing; there are: {', '.join(rows.columns)}")
+    check_columns(rows, required_columns(spec, payload=False))
     pool = Rows(rows, _pool_batches, rows.columns)
     kept = dataclasses.replace(keep_rows(Shares(_gather), pool, spec, by_cell), source=None)
     keep = functools.partial(_kept_batches, kept=kept)
@@ -72,9 +70,8 @@ def _gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
             return piece if total is None else total
         return merge(piece.kind, piece.part, (total.state, piece.state))
 
-    names = ["`" + name.replace("`", "``") + "`" for name in rows.columns or ()]
     pieces = (
-        rows.source.select(*names)
+        rows.source.select(*quoted(rows.columns or ()))
         .mapInArrow(stage, "piece binary")
         .rdd.map(lambda row: pickle.loads(row.piece))
     )

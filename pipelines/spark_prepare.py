@@ -13,33 +13,30 @@ See docs/pyspark.md.
 """
 
 import argparse
-import contextlib
-import itertools
 import json
 import os
-import pickle
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import pyarrow as pa
-import pyspark
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from evalsampling.commands.options import add_to_job, read_options
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.prepare_plan import prepare_by_shares
+from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
-from evalsampling.pipelines.errors import plain_errors, run_as_program
-from evalsampling.preparation.shares import Merge, Piece, Rows, Shares, Work, deal, groups_of
+from evalsampling.pipelines import spark_dataframe
+from evalsampling.pipelines.errors import run_as_program
+from evalsampling.pipelines.spark_engine import (
+    SHUFFLE_PARTITIONS,
+    execution_context,
+    gather_by_tasks,
+)
+from evalsampling.pool.tables.spark import KIND
+from evalsampling.preparation.shares import Shares
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs
-from evalsampling.workspace.manifest import ExecutionContext
-
-_COLUMNS = "kind string, part int, state binary"
-_SCHEMA = pa.schema([("kind", pa.string()), ("part", pa.int32()), ("state", pa.binary())])
-_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 def prepare(
@@ -60,78 +57,24 @@ def prepare(
     Raises:
         InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
-    context = ExecutionContext(f"PySpark {pyspark.__version__}")
-    preparation = Preparation.from_spec(spec, context, check_ids)
-    most = partitions or int(session.conf.get(_SHUFFLE_PARTITIONS))
-
-    def gather(rows: Rows, work: Work, merge: Merge, parts: int) -> list[Piece]:
-        dealt = deal(rows.source, most)
-        tasks = min(len(dealt), max(parts, groups_of(len(dealt))))
-        return _collect(_merge(_pass(session, dealt, work), merge, tasks))
-
-    with _one_row_a_batch(session):
-        return prepare_by_shares(preparation, Shares(gather))
+    table = spec.pool.table
+    if table is not None and table.kind == KIND:
+        rows = _rows_of(table.name, session)
+        return spark_dataframe.prepare(rows, spec, check_ids, partitions)
+    preparation = Preparation.from_spec(spec, execution_context(), check_ids)
+    return prepare_by_shares(preparation, Shares(gather_by_tasks(session, partitions)))
 
 
-def _pass(session: SparkSession, dealt: Sequence[Any], work: Work) -> DataFrame:
-    """Return the pieces of each share as rows; sums have the number of a group as their part."""
-    groups = groups_of(len(dealt))
-    encoded = [pickle.dumps(share) for share in dealt]
-
-    def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch["id"].to_pylist():
-                yield from _batches(work(pickle.loads(encoded[number]), number % groups))
-
-    # A range has its numbers in partitions of equal size: of one share, that is.
-    return session.range(0, len(dealt), 1, len(dealt)).mapInArrow(stage, _COLUMNS)
-
-
-def _merge(pieces: DataFrame, merge: Merge, tasks: int) -> DataFrame:
-    """Return the pieces that all pieces of one kind and part are merged to, as rows."""
-
-    def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (kind, part), group in itertools.groupby(_pieces(batches), lambda piece: piece[:2]):
-            yield from _batches([merge(kind, part, (piece.state for piece in group))])
-
-    grouped = pieces.repartition(tasks, "kind", "part").sortWithinPartitions("kind", "part")
-    return grouped.mapInArrow(stage, _COLUMNS)
-
-
-def _collect(pieces: DataFrame) -> list[Piece]:
-    """Return the pieces of rows, for which a job is run.
+def _rows_of(name: str, session: SparkSession) -> DataFrame:
+    """Return a table of a session by its name.
 
     Raises:
-        InputError: if a worker raised one, with its message alone.
+        InputError: if there is none.
     """
-    with plain_errors():
-        rows = pieces.collect()
-    return [Piece(row.kind, row.part, pickle.loads(row.state)) for row in rows]
-
-
-def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
-    for batch in batches:
-        for kind, part, state in zip(*batch.columns, strict=True):
-            yield Piece(kind.as_py(), part.as_py(), pickle.loads(state.as_buffer()))
-
-
-def _batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    for kind, part, state in pieces:
-        encoded = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(column) for column in ([kind], [part], [encoded])], schema=_SCHEMA
-        )
-
-
-@contextlib.contextmanager
-def _one_row_a_batch(session: SparkSession) -> Iterator[None]:
-    """Let Spark hand one row at a time to Python: a row is a state of up to many megabytes."""
-    before = session.conf.get(_BATCH_ROWS)
-    session.conf.set(_BATCH_ROWS, "1")
     try:
-        yield
-    finally:
-        session.conf.set(_BATCH_ROWS, before)
+        return session.table(name)
+    except AnalysisException as error:
+        raise InputError(f"pool.table.spark: {str(error).splitlines()[0]}") from error
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -139,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Prepare a pool by PySpark.")
     add_to_job(parser, PrepareOptions)
     parser.add_argument(
-        "--partitions", type=int, metavar="N", help=f"most shares (default: {_SHUFFLE_PARTITIONS})"
+        "--partitions", type=int, metavar="N", help=f"most shares (default: {SHUFFLE_PARTITIONS})"
     )
     arguments = parser.parse_args(argv)
     with logs.job(JOB):

@@ -65,7 +65,8 @@ def as_flat(folder: Path, table: pa.Table) -> dict[str, Any]:
 def as_hive(folder: Path, table: pa.Table) -> dict[str, Any]:
     """Keys of `pool` for rows in folders of countries and years, without these columns."""
     pyarrow.dataset.write_dataset(
-        table, folder, format="parquet", max_rows_per_file=max(100, len(table) // 20), max_rows_per_group=max(50, len(table) // 40),
+        table, folder, format="parquet",
+        max_rows_per_file=max(100, len(table) // 20), max_rows_per_group=max(50, len(table) // 40),
         partitioning=pyarrow.dataset.partitioning(PARTITIONS, flavor="hive"),
     )  # fmt: skip
     return {"path": str(folder / "**" / "*.parquet")}

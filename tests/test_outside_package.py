@@ -190,6 +190,16 @@ def test_a_model_of_the_labels(run: Run, tmp_path: Path) -> None:
     assert f"sampler.model: {model}: No module named 'outside_parts'" in gone.stderr
 
 
+def test_a_table_of_its_own_kind(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "files.txt").write_text(f"{tmp_path}/pool.arrow\n")
+    spec = {"pool": {"table": {"listed": "files.txt"}, "where": "score > 0"}, "workspace": "run"}
+    (tmp_path / "spec.yaml").write_text(json.dumps(spec))
+    assert said(run("prepare", "spec.yaml", "--in-process"))["rows"] == 500
+    (tmp_path / "files.txt").write_text("elsewhere\n")
+    assert said(run("prepare", "spec.yaml", "--in-process"))["rows"] == 500
+    said(run("sample", "run", installed=False))
+
+
 @pytest.mark.parametrize("space", ["angles", "outside_parts.label_space:Angles"])
 def test_labels_of_its_own_kind(run: Run, tmp_path: Path, space: str) -> None:
     """Angles, whose file also has the measure of them: scores are chances to be far off."""

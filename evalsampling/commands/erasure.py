@@ -21,6 +21,7 @@ from evalsampling.storage.checksums import Checksum
 from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import is_among, rejects_without_text, without
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import STORED
 
 _RESERVE_GROUP = 1024
 
@@ -80,7 +81,7 @@ class Erasure:
             batch = _BATCH.fullmatch(name)
             if name.startswith("reserve/") and name.endswith(".parquet"):
                 yield from self._erased(place, name, ID, self._payload, "zstd", _RESERVE_GROUP)
-            elif name.startswith("scored/") and name.endswith(".parquet"):
+            elif name.startswith(("scored/", f"{STORED}/")) and name.endswith(".parquet"):
                 plain = list(self._spec.pool.payload)
                 yield from self._erased(place, name, self._spec.pool.id, plain, "zstd")
             elif batch and (batch[1], batch[3]) == ("rounds", "batch"):

@@ -20,6 +20,7 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
+from evalsampling.pool.tables.stored import TablePart, is_stored, parts_of, stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
@@ -32,10 +33,11 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
+from evalsampling.workspace.forgotten import unerased
 from evalsampling.workspace.manifest import ExecutionContext, versions
 from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import STORED, Workspace
 
 JOB = "prepare"
 """What its manifest is called."""
@@ -140,12 +142,8 @@ class Preparation:
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         shared = detached or Workspace(spec.workspace).store.shared
-        return cls(
-            pinned(spec) if detached else spec,
-            context,
-            uuid.uuid4().hex if shared else "",
-            check_ids,
-        )
+        preparation = cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
+        return preparation.settled() if detached else preparation
 
     @classmethod
     def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
@@ -173,7 +171,7 @@ class Preparation:
         kept = self.workspace.table or {}
         same = kept.get("table") == table.to_mapping()
         spec = self.spec.at_version(kept["pinned"]) if same else pinned(self.spec)
-        return dataclasses.replace(self, spec=spec)
+        return dataclasses.replace(self, spec=stored_in(spec, self.stored_directory))
 
     @property
     def table(self) -> dict[str, Any] | None:
@@ -193,6 +191,19 @@ class Preparation:
     def scored_directory(self) -> str:
         """Where the scorer's output goes."""
         return self.workspace.store.url(f"scored/{self.attempt}".rstrip("/"))
+
+    @property
+    def stored_directory(self) -> str:
+        """Where the rows of a pool that has no files of its own go."""
+        return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
+
+    def parts_to_store(self) -> list[TablePart]:
+        """Return the parts of a table that workers are to store first; none of other pools.
+
+        Raises:
+            InputError: if there is no such table, version or column.
+        """
+        return parts_of(self.spec)
 
     @property
     def _reserve(self) -> ReserveFiles:
@@ -229,8 +240,9 @@ class Preparation:
 
     @property
     def passes(self) -> int:
-        """How often the rows are read, by the scorer or without."""
-        return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
+        """How often the rows are read, by the scorer or without, and to be stored."""
+        given = Stratification.given(self.spec) is not None and not self.spec.pool.scorer
+        return (1 if given else 2) + is_stored(self.spec.pool)
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.
@@ -394,7 +406,7 @@ class Preparation:
             InputError: naming the first that has changed or come.
         """
         pool = PreparedPool.read(self.workspace).marker["pool"]
-        changed, absent = changes_of(pool)
+        changed, absent = changes_of(unerased(self.workspace.store, pool))
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
         if absent or not pool or self.spec.pool.table is not None:
@@ -427,12 +439,11 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
     Raises:
         InputError: naming a file that has come, gone or changed since.
     """
-    pool = Catalog.read(prepared.spec)
-    here, there = (
-        {file["path"]: file for file in files}
-        for files in (pool.fingerprint, prepared.marker["pool"])
-    )
+    pool, marked = Catalog.read(prepared.spec), prepared.marker["pool"]
+    here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
+    same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
+    gone_or_new = here.keys() ^ there.keys()
     for path in dict.fromkeys([*here, *there]):
-        if path not in here or path not in there or is_changed(here[path], there[path]):
+        if path in gone_or_new or (path in same and is_changed(here[path], there[path])):
             raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool

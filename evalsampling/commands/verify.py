@@ -14,7 +14,7 @@ from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import FILES, SHA256, Checksum
 from evalsampling.workspace.deliveries import details_of
-from evalsampling.workspace.forgotten import FINISHED, ROW
+from evalsampling.workspace.forgotten import FINISHED, ROW, unerased
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.reserve import FOLDER as RESERVE
 from evalsampling.workspace.reserve import ReserveFiles
@@ -106,7 +106,8 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         looked.bad.append(f"{store.url(name)}: {reason}")
     if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
         looked.at(RESERVE, _check_top_ups, store, names, contents)
-    changed, absent = changes_of(contents.get(MARKER, {}).get("pool", ()))
+    pool = contents.get(MARKER, {}).get("pool", ())
+    changed, absent = changes_of(unerased(store, pool))
     looked.bad += changed
     plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))

@@ -35,12 +35,14 @@ class PoolFile:
         contents: what it holds, with the columns of the pool.
         blocks: see `files.hash_of_blocks`.
         layout: what becomes of the columns of the file; None if they are those of the pool.
+        called: what messages call it; None for its path.
     """
 
     stored: StoredFile
     contents: Contents
     blocks: str
     layout: Layout | None = None
+    called: str | None = None
 
     @classmethod
     def inspect(cls, file: PlannedFile) -> "PoolFile":
@@ -50,7 +52,7 @@ class PoolFile:
             InputError: if it cannot be read.
         """
         contents, layout = inspect(file)
-        return cls(file.stored, contents, hash_of_blocks(file.stored), layout)
+        return cls(file.stored, contents, hash_of_blocks(file.stored), layout, file.called)
 
     def may_have(self, where: Filter | None, split: Split) -> bool:
         """Tell whether a split may have a row that satisfies a condition."""
@@ -133,7 +135,7 @@ class Catalog:
             schema=self.schema,
             untyped=format_of(path).untyped,
             file=number,
-            origin=path,
+            origin=file.called or path,
             first_row=first_row,
             stored=file.stored,
             layout=file.layout,

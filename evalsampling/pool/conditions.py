@@ -129,7 +129,7 @@ def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Ar
     if pa.types.is_floating(kind):
         return _COMPARE[operator](column.cast(pa.float64()), pa.scalar(value, pa.float64()))
     if pa.types.is_decimal(kind):
-        return _COMPARE[operator](column, pa.scalar(decimal.Decimal(str(value))))
+        return _decimals_compared(column, operator, value)
     if pa.types.is_timestamp(kind):
         return _times_compared(column, operator, value)
     if pa.types.is_date(kind):
@@ -147,6 +147,14 @@ def _whole_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
         return _COMPARE[operator](column, pa.scalar(int(value), column.type))
     except (pa.ArrowInvalid, OverflowError):
         return _beyond(column, operator, value > 0)
+
+
+def _decimals_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
+    """Return how decimals compare with a number, as floats where no type has the digits of both."""
+    try:
+        return _COMPARE[operator](column, pa.scalar(decimal.Decimal(str(value))))
+    except pa.ArrowInvalid:
+        return _COMPARE[operator](column.cast(pa.float64()), pa.scalar(float(value), pa.float64()))
 
 
 def _times_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:

@@ -45,12 +45,14 @@ class PlannedFile:
         columns: of the table, which the file may lack, call otherwise or have with a narrower type;
             None if the file has the columns as they are.
         looked_at: columns whose least and greatest values in parts of the file are wanted.
+        called: what messages call it; None for its path.
     """
 
     stored: StoredFile
     constants: pa.RecordBatch | None = None
     columns: tuple[TableColumn, ...] | None = None
     looked_at: tuple[str, ...] = ()
+    called: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +78,8 @@ class Layout:
         """Return the layout of a file with a schema; None if its columns are those of the pool.
 
         Raises:
-            InputError: if a column has a type that its table does not make of it.
+            InputError: if a column has a type that its table does not make of it, or the file does
+                not number its columns as its table does.
         """
         if file.columns is not None:
             return cls._of_table(file, file.columns, schema)
@@ -94,6 +97,11 @@ class Layout:
         cls, file: PlannedFile, columns: Sequence[TableColumn], schema: pa.Schema
     ) -> "Layout":
         ids = {(field.metadata or {}).get(FIELD_ID): field.name for field in schema}
+        if len(schema) and columns[0].field_id is not None and ids.keys() <= {None}:
+            raise InputError(
+                f"{file.stored.path}: has no numbers of columns ({FIELD_ID.decode()}), by which a "
+                "table finds them; let the table rewrite the file"
+            )
         constants = {} if file.constants is None else _columns(file.constants)
         names, types = {}, {}
         for column in columns:
@@ -102,7 +110,7 @@ class Layout:
                 own = ids.get(str(column.field_id).encode(), "")
             if column.name in constants:
                 continue
-            if own not in schema.names:
+            if own not in schema.names or pa.types.is_null(schema.field(own).type):
                 constants[column.name] = pa.nulls(1, _SHORTER.get(column.type, column.type))
                 continue
             names[column.name] = own

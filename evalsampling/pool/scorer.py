@@ -1,6 +1,5 @@
 """The user's scoring function, and the files that keep its output."""
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
@@ -8,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.parts.references import load_object
@@ -17,6 +15,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.nested import column_of
 from evalsampling.pool.splits import PLACE, WorkItem
+from evalsampling.pool.stored_rows import rows_of, store_batches
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
@@ -88,42 +87,36 @@ def score_item(
         InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
             says.
     """
-    columns = required_columns(spec)
-    with contextlib.ExitStack() as open_files:
-        draft = open_files.enter_context(open_store(directory).new_file(_scored_name(item)))
-        writer = None
-        for batch in read_batches(item, columns=None):
-            if not len(batch):
-                continue
-            result = scorer.score(batch)
-            for name in columns:
-                if not result.has(name):
-                    names = ", ".join(result.rows.schema.names)
-                    raise InputError(
-                        f"{batch.path}: column {name!r} is missing after scoring; "
-                        f"there are: {names}"
-                    )
-            rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
-            stored = rows if item.where is None else _with_places(batch, rows)
-            if writer is None:
-                writer = pq.ParquetWriter(
-                    draft, stored.schema, compression="zstd", write_page_checksum=True
+    written = rows_of if item.where is None else _with_places
+    scored = _scored(item, scorer, spec)
+    return store_batches(scored, directory, _scored_name(item), written, pa.schema([]))
+
+
+def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[PoolBatch]:
+    columns, first = required_columns(spec), None
+    for batch in read_batches(item, columns=None):
+        if not len(batch):
+            continue
+        result = scorer.score(batch)
+        for name in columns:
+            if not result.has(name):
+                names = ", ".join(result.rows.schema.names)
+                raise InputError(
+                    f"{batch.path}: column {name!r} is missing after scoring; there are: {names}"
                 )
-                open_files.enter_context(writer)
-            for field, kept in zip(stored.schema, writer.schema, strict=True):
-                if field.type != kept.type:
-                    raise batch.error(
-                        field.name, 0, f"scored as {field.type}, but as {kept.type} before"
-                    )
-            writer.write_batch(stored)
-            yield dataclasses.replace(result, rows=rows)
-        if writer is None:
-            pq.write_table(pa.table({}), draft)
+        rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
+        first = rows.schema if first is None else first
+        for field, kept in zip(rows.schema, first, strict=True):
+            if field.type != kept.type:
+                raise batch.error(
+                    field.name, 0, f"scored as {field.type}, but as {kept.type} before"
+                )
+        yield dataclasses.replace(result, rows=rows)
 
 
-def _with_places(batch: PoolBatch, rows: pa.RecordBatch) -> pa.RecordBatch:
+def _with_places(batch: PoolBatch) -> pa.RecordBatch:
     """Return scored rows with their numbers in the pool's file, as some were left out."""
-    return rows.append_column(PLACE, pa.array(batch.row_numbers(np.arange(len(batch)))))
+    return batch.rows.append_column(PLACE, pa.array(batch.row_numbers(np.arange(len(batch)))))
 
 
 def scored_item(item: WorkItem, directory: str) -> WorkItem:

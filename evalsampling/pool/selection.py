@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.splits import PLACE, WorkItem
+from evalsampling.storage.filesystems import unreadable
 
 
 def read_beside(item: WorkItem) -> list[str]:
@@ -25,12 +26,17 @@ def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
         columns: of the pool, with those of `read_beside`.
 
     Raises:
-        InputError: naming a row whose value is not that in the path of its file.
+        InputError: naming a row whose value is not that in the path of its file, or the file if a
+            value is not of its table's type.
     """
     item = batch.item
     assert item is not None
     if item.layout is not None:
-        batch = dataclasses.replace(batch, rows=item.layout.applied(batch.rows, columns))
+        try:
+            rows = item.layout.applied(batch.rows, columns)
+        except pa.ArrowInvalid as error:  # A value has no place in the wider type of the table.
+            raise unreadable(item.origin, error) from error
+        batch = dataclasses.replace(batch, rows=rows)
         _check_expected(batch)
     if item.has_places:
         places = batch.rows[PLACE].to_numpy()

@@ -17,6 +17,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer, score_item, scored_item
 from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.tables.stored import TablePart, store_part
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.ids import (
@@ -78,6 +79,18 @@ def score_pool(spec: EvaluationSpec, directory: str) -> Reading:
     scorer = Scorer(spec.pool.scorer, spec.pool.directory)
     step = Step("ScoreItems", score_item, (scorer, spec, directory), PoolBatch)
     return Reading("ScorePool", step, Step("StoredItem", scored_item, (directory,)))
+
+
+def store_table(spec: EvaluationSpec) -> Reading:
+    """Return how parts of a table are read and stored, and the numbers of those that are."""
+    table = spec.pool.table
+    return Reading(
+        "StoreTable", Step("StorePart", store_part, (table,), PoolBatch), Step("Number", _number)
+    )
+
+
+def _number(part: TablePart) -> int:
+    return part.number
 
 
 # --- the first pass

@@ -117,9 +117,12 @@ class Shares:
 
     Attributes:
         gather: goes over rows.
+        store: stores the rows of a pool that no file has yet, and returns the files; None where
+            they are there.
     """
 
     gather: Gather
+    store: Callable[[PoolSpec], list[PlannedFile]] | None = None
 
     def value(self, _: str, value: Any) -> Any:
         return value
@@ -134,7 +137,8 @@ class Shares:
         return list(step(value))
 
     def inspect(self, pool: PoolSpec) -> list[PoolFile]:
-        (files,) = self.run(Rows(planned_files(pool), _as_one), _INSPECT_POOL)
+        planned = planned_files(pool) if self.store is None else self.store(pool)
+        (files,) = self.run(Rows(planned, _as_one), _INSPECT_POOL)
         return files
 
     def read(self, reading: Reading, items: list[Any]) -> tuple[Rows, list[Any]]:

@@ -86,7 +86,7 @@ class PoolSpec:
         table = self.table
         facts: dict[str, Any] = {"where": self.where}
         if table is not None:
-            facts |= {"table": table.to_mapping(), "version": table.pinned}
+            facts |= {"table": table.named, "version": table.pinned}
         return {key: value for key, value in facts.items() if value is not None}
 
     @property

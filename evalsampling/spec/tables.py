@@ -1,6 +1,7 @@
 """The section ``pool.table`` of a spec: a table of files, in place of ``pool.path``."""
 
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +12,10 @@ from evalsampling.spec.sections import READ_FROM, Section, absolute
 TABLES: Registry[Any] = Registry(
     "tables",
     {
+        "bigquery": "evalsampling.pool.tables.bigquery:BIGQUERY",
         "delta": "evalsampling.pool.tables.delta:DELTA",
         "iceberg": "evalsampling.pool.tables.iceberg:ICEBERG",
+        "spark": "evalsampling.pool.tables.spark:SPARK",
     },
     "evalsampling.pool.tables.base:TableKind",
 )
@@ -34,6 +37,11 @@ class TableSpec:
     name: str
     keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     pinned: Any = None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Kind and name alone: what is shown of a table, whose catalog may be nobody's business."""
+        return {self.kind: self.name}
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the section; what was pinned is no part of it."""
@@ -57,7 +65,7 @@ def read_table(section: Section, directory: str) -> TableSpec:
         raise InputError(f"{section.name}: must have one of the keys {', '.join(TABLES)}")
     [kind] = kinds
     name = str(section.text(kind, required=True))
-    keys = {key: value for key, value in section.content.items() if key != kind}
+    keys = {key: _plain(value) for key, value in section.content.items() if key != kind}
     if not section.is_stored:
         part = TABLES.find(f"{section.name}.{kind}", kind)
         section.check_keys(kind, *part.keys)
@@ -65,3 +73,8 @@ def read_table(section: Section, directory: str) -> TableSpec:
         if part.is_path:
             name = str(absolute(f"{section.name}.{kind}", name, directory, READ_FROM))
     return TableSpec(kind, name, keys)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a key as JSON has it: YAML makes points of time of some texts."""
+    return value.isoformat() if isinstance(value, datetime.date) else value

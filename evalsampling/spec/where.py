@@ -109,14 +109,28 @@ def read_where(text: str) -> Condition:
     from sqlglot.errors import SqlglotError
 
     try:
-        tree = sqlglot.parse_one(text)
-        return _condition(tree)
+        trees = sqlglot.parse(text)
+        if len(trees) != 1 or trees[0] is None:
+            raise InputError(f"{KEY}: must be one condition in SQL, got {_short(text)}")
+        return _condition(trees[0])
     except SqlglotError as error:
         problems = getattr(error, "errors", None)
         what = problems[0]["description"] if problems else str(error)
         raise InputError(f"{KEY}: no condition in SQL: {_short(what)}: {_short(text)}") from error
     except RecursionError as error:
         raise InputError(f"{KEY}: nested too deeply") from error
+
+
+def in_dialect(text: str, dialect: str) -> str:
+    """Return a condition in the SQL of another program, by its name in sqlglot.
+
+    Args:
+        text: as `read_where` takes it.
+        dialect: ``bigquery`` or ``spark``.
+    """
+    import sqlglot  # As in `read_where`.
+
+    return str(sqlglot.transpile(text, write=dialect)[0])
 
 
 def _condition(tree: "Expression") -> Condition:

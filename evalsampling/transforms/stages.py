@@ -13,7 +13,6 @@ from apache_beam.transforms import window
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.source import planned_files
-from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
@@ -41,10 +40,10 @@ def _inspect(file: PlannedFile) -> PoolFile:
 
 
 class ReadItems(beam.PTransform):
-    """Reads a PCollection[WorkItem], each item by one worker, in an order of the runner's choice.
+    """Reads items, each of them by one worker, in an order of the runner's choice.
 
     The output is a PCollection of batches. Of a reading that stores what it reads, ``batches`` are
-    these, and ``items`` a PCollection[WorkItem] that reads them again.
+    these, and ``items`` a PCollection of the items that read them again.
 
     Items are reshuffled first, so that they spread over workers however they were made.
     """
@@ -53,7 +52,7 @@ class ReadItems(beam.PTransform):
         super().__init__(reading.name)
         self._reading = reading
 
-    def expand(self, items: beam.PCollection[WorkItem]) -> Any:
+    def expand(self, items: beam.PCollection[Any]) -> Any:
         step, stored = self._reading.step, self._reading.stored
         read = beam.ParDo(_Read(step, stored), *step.arguments).with_output_types(step.result)
         if stored is not None:
@@ -66,7 +65,7 @@ class _Read(beam.DoFn):
         self._read, self._stored = step.function, stored
         self._meter = Meter()
 
-    def process(self, item: WorkItem, *arguments: Any) -> Iterator[Any]:
+    def process(self, item: Any, *arguments: Any) -> Iterator[Any]:
         for batch in self._meter.each(self._read(item, *arguments)):
             yield batch
             progress.advance(len(batch))

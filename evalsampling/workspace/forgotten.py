@@ -3,7 +3,7 @@
 import csv
 import dataclasses
 import io
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +14,10 @@ from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.vendor import unescaped
 from evalsampling.pool.row_ids import ids_of
 from evalsampling.spec.id_columns import IdColumns
+from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.workspace import NewDelivery
+from evalsampling.workspace.workspace import STORED, NewDelivery
 
 ERASED = "erased"
 """Reason of a rejected vote on a row whose payload was erased."""
@@ -73,6 +74,25 @@ class ForgottenRows:
     def _row(self, id: str) -> str:
         """Return the id of the row of a task's id: for an item of a list, that of its query."""
         return self.pool.spec.labels.space.row_of(id)
+
+
+def unerased(store: Store, pool: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the fingerprints of a pool's files, but for those that `forget` has written anew.
+
+    These are rows that a workspace stores: see `pool.stored_rows`.
+
+    Args:
+        store: of the workspace.
+        pool: fingerprint of the pool, when it was prepared.
+    """
+    records = [store.read_json(f"{FORGOTTEN}/{name}") for name in store.names(FORGOTTEN)]
+    rows = tuple(
+        f"/{name}"
+        for record in records
+        for name in checksums_of(record)
+        if name.startswith(f"{STORED}/")
+    )
+    return [file for file in pool if not file["path"].endswith(rows)] if rows else list(pool)
 
 
 def is_among(table: pa.Table, column: IdColumns, values: Collection[str]) -> Any:

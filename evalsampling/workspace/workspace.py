@@ -36,7 +36,10 @@ ANNOTATORS, FOLDED = "annotators", "folded"
 _TABLE = "table.json"
 """Which version of a table a `prepare` reads that has not finished."""
 
-_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", _TABLE)
+STORED = "stored"
+"""Folder of the rows of a pool that has no files of its own."""
+
+_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", STORED, _TABLE)
 """Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16

@@ -162,12 +162,13 @@ def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) 
     assert not one.workspace.exists()
 
 
+# Of files that are all wrong, PySpark names the one whose task fails first.
 BAD_PARTITIONS = [
     ("id", "partition.column: id: more than 16 leaves; coarser clusters, or a greater"),
     (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
     (
         "score",
-        "column 'score', row 0: clusters are whole numbers, booleans or text, got double: -0.4",
+        "column 'score', row 0: clusters are whole numbers, booleans or text, got double: ",
     ),
     ("absent", "column 'absent' is missing"),
 ]

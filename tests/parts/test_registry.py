@@ -14,6 +14,7 @@ from evalsampling.samplers import BY_NAME, Passive
 from evalsampling.spec.labels import LABEL_SPACES, VOTE_RULES
 from evalsampling.spec.sink import SINKS
 from evalsampling.spec.strata import CUT_METHODS
+from evalsampling.spec.tables import TABLES
 from evalsampling.storage import STORES
 
 MODULE = """
@@ -84,11 +85,12 @@ def test_every_kind_has_one_registry() -> None:
         formats.OTHERS,
         interval_methods.BY_NAME,
         LABEL_SPACES,
+        TABLES,
     )
     assert {one.kind for one in parts} == {*KINDS} - {"measures"}
 
 
-@pytest.mark.parametrize("registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, BY_NAME])
+@pytest.mark.parametrize("registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, TABLES, BY_NAME])
 def test_our_own_parts_are_what_others_must_be(registry: Registry[Any]) -> None:
     for name in registry.own:
         assert registry.find(registry.kind, registry.own[name]) is registry[name]

@@ -44,7 +44,7 @@ def test_no_row_is_lost() -> None:
             ("flag", pa.bool_()), ("day", pa.date32()), ("time", pa.timestamp("us")),
         ]
     )  # fmt: skip
-    for _ in range(3000):
+    for _ in range(1500):
         rows = [
             {name: values[rng.integers(0, len(values))] for name, values in VALUES.items()}
             for _ in range(rng.integers(1, 4))
@@ -56,7 +56,7 @@ def test_no_row_is_lost() -> None:
         may = may_hold(condition, ranges)
         assert may or not kept, (condition, rows, ranges)
         left_out += not may
-    assert left_out > 500
+    assert left_out > 250
 
 
 @pytest.mark.parametrize(

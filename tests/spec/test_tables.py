@@ -30,7 +30,8 @@ def test_a_table_goes_through_its_mapping(table: dict[str, Any]) -> None:
     assert again.pool.table == read.pool.table
     assert again.to_mapping() == mapping
     assert read.at_version(7).to_mapping() == mapping
-    assert read.at_version(7).pool.selection == {"table": mapping["pool"]["table"], "version": 7}
+    kind, name = next(iter(mapping["pool"]["table"].items()))
+    assert read.at_version(7).pool.selection == {"table": {kind: name}, "version": 7}
 
 
 def test_a_path_of_a_table_is_relative_to_the_spec() -> None:
@@ -54,6 +55,14 @@ def test_a_table_of_a_package_that_is_not_here() -> None:
         ({"table": {"delta": "a", "version": -1}}, "pool.table.version: must be a whole number"),
         ({"table": {"delta": "abfss://a/b"}}, "pool.table.delta: must be a path of this machine"),
         ({"table": {"iceberg": "db.a"}}, "pool.table.catalog: must be the name of a catalog"),
+        (
+            {"table": {"iceberg": "a", "catalog": {"token": "t0p"}}},
+            "pool.table.catalog: token is a secret",
+        ),
+        (
+            {"table": {"iceberg": "a", "catalog": {"uri": "postgresql://me:t0p@host/db"}}},
+            "pool.table.catalog: uri has a password",
+        ),
         ({"table": {"iceberg": "a", "catalog": 3}}, "pool.table.catalog: must be the name"),
         ({}, "pool.path: missing"),
     ],

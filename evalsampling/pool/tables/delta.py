@@ -74,7 +74,7 @@ class Delta:
             ranges = {} if where is None else _ranges(action, schema, columns_of(where))
             if selection is not None and not selection.may_hold(ranges | ranges_of(values)):
                 continue
-            if any(path.endswith(action["path"]) for path in deleted):
+            if any(path.endswith(unquoted(action["path"])) for path in deleted):
                 raise InputError(
                     f"{what}: rows of {action['path']} are deleted by a deletion vector, which is "
                     f"not read; run REORG TABLE delta.`{table.name}` APPLY (PURGE) first"

@@ -1,5 +1,6 @@
 """Tables of Apache Iceberg, planned by pyiceberg and read by our own reader of Parquet."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,12 @@ from evalsampling.storage.filesystems import one_line
 _CATALOG = "default"
 """Name of a catalog whose properties stand in the spec without one; it is pyiceberg's own."""
 
+_SECRETS = ("password", "secret", "token", "credential", "access-key", "session")
+"""Parts of the names of properties that are secrets."""
+
+_PASSWORD = re.compile(r"://[^/@]*:[^/@]+@")
+"""In a URL."""
+
 
 class Iceberg:
     """A table of a catalog, at a snapshot; what is pinned has the number of its schema too."""
@@ -25,7 +32,7 @@ class Iceberg:
     is_path = False
 
     def check(self, section: Section) -> None:
-        """Check that there is a catalog, and that the snapshot is a whole number.
+        """Check that there is a catalog without secrets, and that the snapshot is a whole number.
 
         Raises:
             InputError: if it is not so.
@@ -36,6 +43,8 @@ class Iceberg:
                 f"{section.name}.catalog: must be the name of a catalog that pyiceberg knows, or "
                 "its properties: {name: ..., type: sql, uri: ..., warehouse: ...}"
             )
+        if isinstance(catalog, Mapping):
+            _check_no_secret(f"{section.name}.catalog", catalog)
         if section.get("snapshot") is not None:
             section.integer("snapshot", 0, least=0)
 
@@ -84,6 +93,22 @@ class Iceberg:
 
 ICEBERG = Iceberg()
 """The kind ``iceberg``."""
+
+
+def _check_no_secret(key: str, properties: Mapping[str, Any]) -> None:
+    """Check that properties of a catalog have no secret, as the spec is kept in the workspace.
+
+    Raises:
+        InputError: naming the property that has one.
+    """
+    for name, value in properties.items():
+        secret = any(word in str(name).lower() for word in _SECRETS)
+        if secret or _PASSWORD.search(str(value)):
+            raise InputError(
+                f"{key}: {name} {'is a secret' if secret else 'has a password'}, and the spec is "
+                "kept in the workspace; put it into pyiceberg's own configuration, and name the "
+                "catalog here"
+            )
 
 
 def _loaded(table: TableSpec) -> Any:

@@ -49,13 +49,15 @@ def test_versions(tmp_path: Path) -> None:
     assert spec_of(tmp_path / "t").pool.table.pinned == 2  # type: ignore[union-attr]
     assert ids(spec_of(tmp_path / "t", version=0)) == list(range(10))
     assert ids(spec_of(tmp_path / "t", version=1)) == list(range(20))
-    with pytest.raises(InputError, match="version 9 is not there .*; the current one is 2$"):
+    with pytest.raises(InputError, match=r"version 9 is not there .*; the current one is 2$"):
         spec_of(tmp_path / "t", version=9)
 
 
 def test_values_of_partitions_are_those_of_the_log(tmp_path: Path) -> None:
     day = pa.array([19000, None, 19002, 19002], pa.date32())
-    table = rows(0, 4, place=["a b", "x/y=1", None, "é%20"], day=day, k=pa.array([1, 2, 3, 3], pa.int8()))
+    table = rows(
+        0, 4, place=["a b", "x/y=1", None, "é%20"], day=day, k=pa.array([1, 2, 3, 3], pa.int8())
+    )
     write_deltalake(str(tmp_path / "t"), table, partition_by=["place", "day", "k"])
     names = ["id", "place", "day", "k"]
     spec = spec_of(tmp_path / "t", payload=names[1:])
@@ -127,7 +129,12 @@ def _deletion_vector(row: int) -> dict[str, Any]:
     content = struct.pack("<IQI", 1681511377, 1, 0) + bitmap
     text = base64.b85encode(content + b"\0" * (-len(content) % 4)).decode()
     inline = text.translate(str.maketrans(_B85, _Z85))
-    return {"storageType": "i", "pathOrInlineDv": inline, "sizeInBytes": len(content), "cardinality": 1}
+    return {
+        "storageType": "i",
+        "pathOrInlineDv": inline,
+        "sizeInBytes": len(content),
+        "cardinality": 1,
+    }
 
 
 def _with_feature(folder: Path, feature: str, vector: bool = False) -> None:
@@ -179,7 +186,9 @@ def test_a_file_that_was_vacuumed(tmp_path: Path) -> None:
         retention_hours=0, enforce_retention_duration=False, dry_run=False
     )
     assert ids(spec_of(tmp_path / "t")) == [5, 6, 7, 8]
-    with pytest.raises(InputError, match="no such file; .*/t at version 0 has it, so it was removed"):
+    with pytest.raises(
+        InputError, match=r"no such file; .*/t at version 0 has it, so it was removed"
+    ):
         planned_files(spec_of(tmp_path / "t", version=0).pool)
 
 

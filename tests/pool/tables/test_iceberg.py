@@ -1,0 +1,241 @@
+"""Tables of Iceberg: snapshots, schemas that changed, and what is refused."""
+
+import datetime
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog import Catalog as IcebergCatalog
+from pyiceberg.catalog import load_catalog
+from pyiceberg.types import DoubleType, LongType, StringType
+
+from evalsampling import InputError
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.source import pinned, planned_files
+from evalsampling.pool.tables.iceberg import ICEBERG
+from evalsampling.spec import EvaluationSpec
+from tests.sql_conditions import outcome, some_condition
+from tests.tables import catalog_of
+
+
+def rows(begin: int, end: int, **more: Any) -> pa.Table:
+    size = end - begin
+    columns = {"id": range(begin, end), "score": [n / 100 for n in range(begin, end)]}
+    return pa.table(columns | {"prediction": [1] * size} | more)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> IcebergCatalog:
+    made = load_catalog("default", **catalog_of(tmp_path / "lake"))
+    made.create_namespace("db")
+    return made
+
+
+def spec_of(folder: Path, where: str | None = None, **pool: Any) -> EvaluationSpec:
+    table: dict[str, Any] = {"iceberg": "db.t", "catalog": catalog_of(folder / "lake")}
+    if "snapshot" in pool:
+        table["snapshot"] = pool.pop("snapshot")
+    content = {"table": table, **pool} | ({} if where is None else {"where": where})
+    return pinned(EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/"))
+
+
+def read(spec: EvaluationSpec, columns: list[str] | None) -> list[dict[str, Any]]:
+    return [
+        row for item in Catalog.read(spec).items for batch in read_batches(item, columns)
+        for row in batch.rows.to_pylist()
+    ]  # fmt: skip
+
+
+def ids(spec: EvaluationSpec) -> list[int]:
+    return sorted(row["id"] for row in read(spec, ["id"]))
+
+
+def test_snapshots(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    table = catalog.create_table("db.t", schema=rows(0, 1).schema)
+    numbers = []
+    for begin in (0, 10):
+        table.append(rows(begin, begin + 10))
+        numbers.append(table.current_snapshot().snapshot_id)  # type: ignore[union-attr]
+    assert ids(spec_of(tmp_path)) == list(range(20))
+    first = spec_of(tmp_path, snapshot=numbers[0])
+    assert ids(first) == list(range(10))
+    assert first.pool.table.pinned["snapshot"] == numbers[0]  # type: ignore[union-attr]
+    with pytest.raises(
+        InputError, match=f"snapshot 7 is not there .*; the current one is {numbers[1]}"
+    ):
+        spec_of(tmp_path, snapshot=7)
+    table.maintenance.expire_snapshots().by_id(numbers[0]).commit()
+    with pytest.raises(InputError, match=f"snapshot {numbers[0]} is not there or has expired"):
+        planned_files(first.pool)
+
+
+def test_columns_are_those_of_the_schema_by_their_numbers(
+    catalog: IcebergCatalog, tmp_path: Path
+) -> None:
+    old = rows(0, 3, k=pa.array([1, 2, 3], pa.int32()), f=pa.array([0.1, 0.2, 0.3], pa.float32()),
+               gone=["x"] * 3)  # fmt: skip
+    table = catalog.create_table("db.t", schema=old.schema)
+    table.append(old)
+    before = table.current_snapshot().snapshot_id  # type: ignore[union-attr]
+    with table.update_schema() as update:
+        update.rename_column("score", "chance")
+        update.update_column("k", field_type=LongType())
+        update.update_column("f", field_type=DoubleType())
+        update.delete_column("gone")
+        update.add_column("new", StringType())
+    with table.update_schema() as update:
+        update.add_column("gone", LongType())
+    keys = {"score": "chance", "payload": ["k", "f", "new", "gone"]}
+    names = ["id", "chance", *keys["payload"]]
+    renamed_alone = read(spec_of(tmp_path, **keys), names)
+    assert renamed_alone[0] == {
+        "id": 0, "chance": 0.0, "k": 1, "f": np.float32(0.1).item(), "new": None, "gone": None,
+    }  # fmt: skip
+    later = pa.table(
+        {"id": [3], "chance": [0.5], "prediction": [1], "k": [2**40], "f": [0.7], "new": ["n"],
+         "gone": [9]}
+    )  # fmt: skip
+    table.append(later)
+    spec = spec_of(tmp_path, **keys)
+    assert Catalog.read(spec).schema.field("k").type == pa.int64()
+    assert (
+        sorted(read(spec, names), key=lambda row: row["id"])[3]
+        == later.select(names).to_pylist()[0]
+    )
+    for where, expected in (
+        ("k > 2", [2, 3]), ("k = 2", [1]), ("f > 0.25", [2, 3]), ("new IS NULL", [0, 1, 2]),
+        ("chance >= 0.02", [2, 3]), ("gone = 9", [3]), ("NOT k > 2", [0, 1]),
+    ):  # fmt: skip
+        assert ids(spec_of(tmp_path, where, **keys)) == expected, where
+    first = spec_of(tmp_path, "gone = 'x' AND score < 0.02", snapshot=before, payload=["gone"])
+    assert ids(first) == [0, 1], "an older snapshot has the columns of its time"
+
+
+def test_partitions_and_statistics_leave_files_out(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    day = [datetime.date(2024, 1, 1 + n % 3) for n in range(30)]
+    moment = pa.array(
+        [datetime.datetime(2024, 1, 1 + n // 10, 12) for n in range(30)], pa.timestamp("us")
+    )
+    place = [["a b", "é", None][n % 3] for n in range(30)]
+    table = rows(0, 30, day=day, moment=moment, place=place)
+    made = catalog.create_table("db.t", schema=table.schema)
+    with made.update_spec() as spec:
+        spec.add_identity("place")
+        spec.add_identity("day")
+    for begin in (0, 10, 20):
+        made.append(table.slice(begin, 10))
+    names = ["id", "day", "moment", "place"]
+    everything = sorted(
+        read(spec_of(tmp_path, payload=names[1:]), names), key=lambda row: row["id"]
+    )
+    assert everything == table.select(names).to_pylist()
+    for where, files, count in (
+        ("place = 'é'", 3, 10), ("place IS NULL", 3, 10), ("day >= '2024-01-03'", 3, 10),
+        ("id < 10", 3, 10), ("score >= 0.25", 3, 5),
+        ("moment > TIMESTAMP '2024-01-02 13:00:00'", 3, 10),
+        ("NOT (place = 'é' OR id < 20)", 1, 3), ("id = 7 AND place = 'é'", 1, 1),
+    ):  # fmt: skip
+        chosen = spec_of(tmp_path, where)
+        assert len(planned_files(chosen.pool)) == files, where
+        assert len(ids(chosen)) == count, where
+
+
+def test_no_row_is_lost(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    """Files of one row each, and conditions of all kinds: planned are all with a wanted row."""
+    rng = np.random.default_rng(2)
+    values = {
+        "whole": pa.array([1, -3, 7, None], pa.int32()),
+        "number": pa.array([0.5, float("nan"), -2.25, None]),
+        "narrow": pa.array([0.1, 0.5, float("nan"), None], pa.float32()),
+        "text": pa.array(["", "a", "x" * 40, None]),
+        "flag": pa.array([True, False, None, True]),
+        "day": pa.array([datetime.date(2024, 1, 1), datetime.date(1960, 2, 3), None, None]),
+        "time": pa.array([datetime.datetime(1969, 5, 5), None, None, None], pa.timestamp("us")),
+    }
+    table = rows(0, 4, **values)
+    made = catalog.create_table("db.t", schema=table.schema)
+    for place in range(4):
+        made.append(table.slice(place, 1))
+    plain = table.to_pylist()
+    spec, tried = spec_of(tmp_path).pool.table, 0
+    assert spec is not None
+    while tried < 25:
+        condition = some_condition(rng, depth=2)
+        try:
+            expected = {row["id"] for row in plain if outcome(condition, row)}
+        except KeyError:  # A column that this table lacks.
+            continue
+        tried += 1
+        planned = {
+            pq.read_table(file.stored.path)["id"][0].as_py()
+            for file in ICEBERG.plan(spec, condition)
+        }
+        assert expected <= planned, condition
+
+
+def test_deleted_rows_are_refused(
+    catalog: IcebergCatalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyiceberg.table import DataScan, FileScanTask
+
+    made = catalog.create_table("db.t", schema=rows(0, 1).schema)
+    made.append(rows(0, 5))
+    own = DataScan.plan_files
+
+    def with_deletes(scan: DataScan) -> list[FileScanTask]:
+        return [FileScanTask(task.file, delete_files={task.file}) for task in own(scan)]
+
+    spec = spec_of(tmp_path)
+    monkeypatch.setattr(DataScan, "plan_files", with_deletes)
+    with pytest.raises(InputError, match=r"run CALL system\.rewrite_data_files") as error:
+        planned_files(spec.pool)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_gone(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    made = catalog.create_table("db.t", schema=rows(0, 1).schema)
+    made.append(rows(0, 5))
+    spec = spec_of(tmp_path)
+    next((tmp_path / "lake").rglob("*.parquet")).unlink()
+    with pytest.raises(InputError, match=r"no such file; db\.t at snapshot \d+ has it"):
+        planned_files(spec.pool)
+
+
+def test_what_a_catalog_does_not_have(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^db\.t: the catalog default has no such table$"):
+        spec_of(tmp_path)
+    catalog.create_table("db.t", schema=rows(0, 1).schema)
+    with pytest.raises(InputError, match=r"^db\.t: the pool is empty$"):
+        spec_of(tmp_path)
+    content = {"table": {"iceberg": "db.t", "catalog": "nowhere"}}
+    with pytest.raises(InputError, match=r"^db\.t: the catalog nowhere cannot be asked: ") as error:
+        pinned(EvaluationSpec.from_mapping({"pool": content}, "/"))
+    assert "\n" not in str(error.value)
+
+
+def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.catalog", None)
+    with pytest.raises(InputError, match=r"needs pyiceberg: pip install 'evalsampling\[iceberg\]'"):
+        spec_of(tmp_path)
+
+
+def test_files_of_other_writers(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    """Text of 32 and of 64 bits go together, as Spark and pyiceberg write them."""
+    table = rows(0, 3, name=["a", "b", "c"])
+    made = catalog.create_table("db.t", schema=table.schema)
+    made.append(table)
+    path = next((tmp_path / "lake").rglob("*.parquet"))
+    stored = pq.read_table(path)
+    place = stored.schema.get_field_index("name")
+    kinds = [pa.large_string(), pa.string()]
+    other = kinds[stored.schema.field("name").type == pa.large_string()]
+    field = stored.schema.field("name").with_type(other)
+    made.append(table.set_column(0, "id", pc.add(table["id"], 3)))
+    pq.write_table(stored.set_column(place, field, stored["name"].cast(other)), path)
+    assert len(read(spec_of(tmp_path, payload=["name"]), ["name"])) == 6
