@@ -18,7 +18,7 @@ class DeliveredIds:
     """How a delivery names rows, where it does not by task.
 
     Attributes:
-        columns: the pool's columns of ids; any single one is called ``id``, also by its own name.
+        columns: the pool's columns of ids; a single one may be called ``id`` too.
     """
 
     columns: IdColumns = ID

@@ -188,7 +188,7 @@ class Table:
 
 def _beginnings(name: str) -> list[str]:
     """Return what columns a field may be of: what stands before each of its dots."""
-    text = str(name)  # Other than its annotation says, pandas has names of any type.
+    text = str(name)  # Columns of pandas may be named by numbers.
     return [text[:place] for place, letter in enumerate(text) if letter == "."]
 
 

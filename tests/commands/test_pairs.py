@@ -271,6 +271,30 @@ def test_wrong_lists_are_refused(job: Callable[..., Job], id: list[Any], words: 
     assert words in failed.err
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (
+            {"pool": {"id": IDS, "payload": [{IDS[0]: "hash"}]}},
+            "pool.payload: unique_id_l cannot be shown as sink.format is csv",
+        ),
+        (
+            {"pool": {"id": IDS}, "sink": {"format": "splink"}},
+            "sink.records: missing, a table of Splink names two records a row",
+        ),
+        (
+            {"pool": {"id": IDS}, "sink": {"records": {"left": "a", "right": IDS[1]}}},
+            "sink.records.left: a is no column of pool.payload",
+        ),
+    ],
+)
+def test_what_annotators_cannot_be_shown(
+    job: Callable[..., Job], keys: dict[str, Any], words: str
+) -> None:
+    failed = call("check", job(pair_pool(100), **keys).spec)
+    assert words in failed.err + failed.out
+
+
 def test_a_null_names_column_and_row(job: Callable[..., Job]) -> None:
     pool = pair_pool(100)
     right = pool.table[IDS[1]].to_pylist()

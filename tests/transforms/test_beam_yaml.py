@@ -16,11 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.typehints.row_type import RowTypeConstraint
 from apache_beam.yaml import yaml_io, yaml_provider, yaml_transform
 
+from evalsampling.transforms import beam_yaml
 from evalsampling.transforms.beam_yaml import MEASURE
 from evalsampling.workspace.pool_facts import design_round, write_chances
 from tests.jobs import Job, Pool, make_pool
+from tests.pairs import IDS, pair_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = ROOT / "examples" / "beam_yaml"
@@ -401,3 +404,30 @@ def test_what_is_wrong_is_said_in_a_sentence_when_the_pipeline_is_built(
     with pytest.raises(ValueError, match=problem) as raised:
         expand(WRONG, beam.Pipeline(), workspace=drawn_for_yaml.workspace, **given)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.slow
+def test_labels_of_pairs_come_by_their_columns(job: Any) -> None:
+    one = job(pair_pool(600), pool={"id": IDS}, sampler="poisson", round_size=40)
+    one.in_process = True
+    assert one.prepare().status == one.sample().status == 0
+    answers = [(*json.loads(id), str(one.pool.truth[id])) for _, id in one.asked(1)]
+    names = (*IDS, "label")
+    rows = [beam.Row(**dict(zip(names, row, strict=True))) for row in answers]
+    rows.append(beam.Row(unique_id_l="zz", unique_id_r="q", label="1"))
+    kind = RowTypeConstraint.from_fields([(name, str) for name in names])
+    with beam.Pipeline("FnApiRunner", PipelineOptions(["--pickle_library=cloudpickle"])) as root:
+        labels = root | beam.Create(rows).with_output_types(kind)
+        joined = labels | beam_yaml.JoinLabels(str(one.workspace), by="id")
+        made = joined["counts"] | beam_yaml.EstimateMeasures(str(one.workspace))
+        for name, given in (("rejects", joined["rejects"]), ("json", made["json"])):
+            lines = given | f"{name} lines" >> beam.Map(lambda row: json.dumps(row.as_dict()))
+            path = str(one.directory / name)
+            lines | f"{name} file" >> beam.io.WriteToText(path, shard_name_template="")
+    (reject,) = lines_of(one.directory / "rejects")
+    assert [*reject] == ["task", *IDS, "label", "reason"]
+    assert (reject[IDS[0]], reject[IDS[1]]) == ("zz", "q")
+    (estimated,) = lines_of(one.directory / "json")
+    path = one.deliver(answers, header=",".join(names))
+    by_command = one.estimate("--labels", path).json["measures"]
+    assert json.loads(estimated["json"])["measures"] == by_command
