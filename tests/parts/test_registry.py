@@ -10,6 +10,7 @@ from evalsampling import Evaluation, InputError
 from evalsampling.inference import interval_methods
 from evalsampling.parts.registry import KINDS, Registry
 from evalsampling.pool.formats import registry as formats
+from evalsampling.receivers.registry import RECEIVERS
 from evalsampling.samplers import BY_NAME, Passive
 from evalsampling.spec.labels import LABEL_SPACES, VOTE_RULES
 from evalsampling.spec.sink import SINKS
@@ -86,11 +87,13 @@ def test_every_kind_has_one_registry() -> None:
         interval_methods.BY_NAME,
         LABEL_SPACES,
         TABLES,
+        RECEIVERS,
     )
     assert {one.kind for one in parts} == {*KINDS} - {"measures"}
 
 
 @pytest.mark.parametrize("registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, TABLES, BY_NAME])
+@pytest.mark.parametrize("registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, BY_NAME, RECEIVERS])
 def test_our_own_parts_are_what_others_must_be(registry: Registry[Any]) -> None:
     for name in registry.own:
         assert registry.find(registry.kind, registry.own[name]) is registry[name]
