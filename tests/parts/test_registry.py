@@ -92,8 +92,9 @@ def test_every_kind_has_one_registry() -> None:
     assert {one.kind for one in parts} == {*KINDS} - {"measures"}
 
 
-@pytest.mark.parametrize("registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, TABLES, BY_NAME])
-@pytest.mark.parametrize("registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, BY_NAME, RECEIVERS])
+@pytest.mark.parametrize(
+    "registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, TABLES, BY_NAME, RECEIVERS]
+)
 def test_our_own_parts_are_what_others_must_be(registry: Registry[Any]) -> None:
     for name in registry.own:
         assert registry.find(registry.kind, registry.own[name]) is registry[name]
