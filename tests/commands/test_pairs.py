@@ -36,7 +36,12 @@ def by_pair(job: Job, number: int) -> list[tuple[Any, ...]]:
     return [(*json.loads(id), str(job.pool.truth[id])) for id in job.batch(number)["id"]]
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+SUFFIXES = [
+    pytest.param(name, marks=[pytest.mark.slow][: name in ("jsonl", "avro")]) for name in FORMATS
+]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_pool_with_the_pasted_id_is_the_same(job: Callable[..., Job], suffix: str) -> None:
     pool, done = pair_pool(), []
     for rows, id in ((pool, IDS), (flat_of(pool), "id")):
