@@ -155,9 +155,9 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     assert said(run("verify", "sqlite://kept/run"))["bad"] == []
     content = kept(outside, tmp_path, "rounds/0001/batch.parquet")
     id = pq.read_table(pa.BufferReader(content))["id"][0].as_py()
-    assert f"{SCORE[id]}\t".encode() in kept(outside, tmp_path, BATCH)
+    assert f"\t{SCORE[id]}\t".encode() in kept(outside, tmp_path, BATCH)
     said(run("forget", "sqlite://kept/run", id))
-    assert f"{SCORE[id]}\t".encode() not in kept(outside, tmp_path, BATCH)
+    assert f"\t{SCORE[id]}\t".encode() not in kept(outside, tmp_path, BATCH)
 
 
 def test_a_model_of_the_labels(run: Run, tmp_path: Path) -> None:
