@@ -24,7 +24,6 @@ _LATEST = (
     (r"jobs/[^/]+\.json", 1),
     (r"steps/[^/]+\.json", 1),
     (r"estimates/[^/]+\.json", 1),
-    (r"table\.json", 1),
 )
 """Pattern of the names of each kind of files, and the version that this package writes."""
 
