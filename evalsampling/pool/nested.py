@@ -52,6 +52,12 @@ def nested_fields(columns: pa.Schema) -> pa.Schema:
     return pa.schema([path_field(path, kind) for path, kind in paths.values()])
 
 
+def with_fields(columns: pa.Schema) -> pa.Schema:
+    """Return a schema and the fields of its struct columns; a column of the same name wins."""
+    fields = [field for field in nested_fields(columns) if field.name not in columns.names]
+    return pa.schema([*columns, *fields])
+
+
 def _inside(
     path: tuple[str, ...], kind: pa.DataType
 ) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:

@@ -178,12 +178,7 @@ def _column(tree: "Expression") -> str:
     tree = tree.unnest()
     if not isinstance(tree, sql.Column) or not isinstance(tree.this, sql.Identifier):
         raise _unknown(tree)
-    if tree.table:
-        raise InputError(
-            f"{KEY}: {tree.sql()} has a dot; name a column of the pool, in double quotes if it has "
-            "a dot itself"
-        )
-    return tree.name
+    return ".".join(part.name for part in tree.parts)  # A field of a struct column has dots.
 
 
 def _literal(tree: "Expression") -> Value:

@@ -65,7 +65,10 @@ class Parquet:
             schema = _metadata(footer).schema.to_arrow_schema()
             # Names that are no text are found now.
             types = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
-            groups = row_groups(footer, tuple(looked_at(types)) if looked_at else ())
+            fields = nested_fields(types)
+            wanted = {*looked_at(types)} if looked_at else set()
+            # Statistics do not tell a field from a column of its name.
+            groups = row_groups(footer, tuple(wanted & {*types.names} - {*fields.names}))
         splits = (
             Split(number, number + 1, group.rows, ranges_of(group, types))
             for number, group in enumerate(groups)
@@ -79,7 +82,7 @@ class Parquet:
                     f"{group.plain / 1e6:,.0f} MB is read by one worker alone; "
                     "write row groups of about a million rows"
                 )
-        return Contents(types, tuple(splits), warning, nested_fields(types))
+        return Contents(types, tuple(splits), warning, fields)
 
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
         """Return the bytes of columns of some row groups, before compression.

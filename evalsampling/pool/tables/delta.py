@@ -9,6 +9,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of
+from evalsampling.pool.nested import with_fields
 from evalsampling.pool.ranges import Range
 from evalsampling.pool.tables.locations import location, stored_files, unquoted
 from evalsampling.spec.sections import Section
@@ -65,7 +66,7 @@ class Delta:
         columns = tuple(
             TableColumn(field.name, field.type) for field in schema if field.name not in partitions
         )
-        selection = None if where is None else Filter.of(where, schema)
+        selection = None if where is None else Filter.of(where, with_fields(schema))
         actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
         deleted = _with_deleted_rows(log)
         wanted, constants = [], []
@@ -165,7 +166,7 @@ def _ranges(action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]) 
             action.get(f"min.{name}"), action.get(f"max.{name}"), action.get(f"null_count.{name}"),
             action.get("num_records"), bool(pa.types.is_floating(schema.field(name).type)),
         )
-        for name in names
+        for name in names if name in schema.names
     }  # fmt: skip
 
 

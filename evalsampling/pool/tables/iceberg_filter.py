@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.layout import TableColumn
+from evalsampling.pool.nested import with_fields
 from evalsampling.spec.where import All, Column, Comparison, Condition, IsNull, Not, OneOf
 from evalsampling.spec.where import Any as AnyOf
 
@@ -28,7 +29,8 @@ def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: 
 
     if where is None:
         return AlwaysTrue()
-    selection = Filter.of(where, pa.schema([(column.name, column.type) for column in columns]))
+    types = pa.schema([(column.name, column.type) for column in columns])
+    selection = Filter.of(where, with_fields(types))
     return _Translation(columns, schema).of(selection.condition, negated=False)
 
 
@@ -55,7 +57,7 @@ class _Translation:
                 join = self._sql.And if both else self._sql.Or
                 return made[0] if len(made) == 1 else join(*made)
             case IsNull(column):
-                name = self._names[column]
+                name = self._names.get(column)
                 kind = self._sql.NotNull if negated else self._sql.IsNull
                 return self._always if name is None else kind(name)
             case OneOf(column, values):
@@ -68,7 +70,8 @@ class _Translation:
                 return self._compared(column, operator, value, negated)
 
     def _compared(self, column: str, operator: str, value: Any, negated: bool) -> Any:
-        name, value = self._names[column], _literal(self._types[column], value, negated)
+        name = self._names.get(column)  # None of a field of a struct column.
+        value = None if name is None else _literal(self._types[column], value, negated)
         if name is None or value is None:
             return self._always
         made = {
