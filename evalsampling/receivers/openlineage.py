@@ -116,7 +116,7 @@ def _version(version: str) -> dict[str, Any]:
 
 def _input(run: Run) -> dict[str, Any]:
     """Return the pool, with the gates as assertions about it."""
-    dataset = dataset_name(run.pool_name) if run.pool else _unstored(run, "pool")
+    dataset = _pool_name(run) if run.pool else _unstored(run, "pool")
     facets = {} if run.pool_version is None else {"version": _version(run.pool_version)}
     checks: dict[str, Any] = {}
     if run.gates is not None:
@@ -172,6 +172,14 @@ def _estimate(number: Number) -> dict[str, Any]:
 def _unstored(run: Run, what: str) -> dict[str, str]:
     """Return the name of a dataset that is in no store."""
     return {"namespace": "evalsampling", "name": f"{run.name}.{what}"}
+
+
+def _pool_name(run: Run) -> dict[str, str]:
+    """Return namespace and name of the pool; those of a table in a catalog are its kind and name."""
+    table, name = run.spec.pool.table, run.pool_name
+    if table is None or name.startswith("/") or is_url(name):
+        return dataset_name(name)
+    return {"namespace": table.kind, "name": name}
 
 
 def dataset_name(path: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import functools
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -79,14 +80,16 @@ class Run:
 
     @functools.cached_property
     def pool_version(self) -> str | None:
-        """SHA-256 of the pool's fingerprint, which changes with its files; None in memory."""
+        """Version of the pool's table; of files the SHA-256 of their fingerprint; None in memory."""
+        version = self.spec.pool.selection.get("version")
+        if version is not None:
+            return version if isinstance(version, str) else json.dumps(version)
         return digest(list(self.pool)) if self.pool else None
 
     @property
     def pool_name(self) -> str:
-        """Path of the pool as the spec has it, or its table; without passwords in a URL."""
-        section = self.spec.to_mapping()["pool"]
-        return without_passwords(str(section.get("table") or section["path"]))
+        """Path or URL of the pool or of its table, without passwords, or a table's name."""
+        return without_passwords(self.spec.pool.path)
 
     @property
     def table(self) -> pa.Table:

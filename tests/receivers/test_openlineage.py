@@ -20,6 +20,7 @@ import evalsampling.receivers.openlineage as module
 from evalsampling import InputError
 from evalsampling.receivers.openlineage import FACET, OPEN_LINEAGE, dataset_name, events
 from evalsampling.receivers.registry import Address
+from evalsampling.spec.tables import TableSpec
 from tests.receivers.runs import lines_of, run
 
 OWN = Path(module.__file__).with_name("estimates_facet.json")
@@ -90,6 +91,34 @@ def test_what_was_read_and_what_was_made() -> None:
     assert [each["value"] for each in shown] == [
         number.value for number in run().numbers if number.threshold is None
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "named", "version"),
+    [
+        (TableSpec("delta", "/data/events", pinned=5), ("file", "/data/events"), "5"),
+        (TableSpec("delta", "s3://lake/events", pinned=5), ("s3://lake", "events"), "5"),
+        (
+            TableSpec("iceberg", "db.events", {"catalog": {"uri": "u"}}, {"snapshot": 7}),
+            ("iceberg", "db.events"),
+            '{"snapshot": 7}',
+        ),
+        (
+            TableSpec("bigquery", "p.d.t", pinned="2026-11-01T00:00:00+00:00"),
+            ("bigquery", "p.d.t"),
+            "2026-11-01T00:00:00+00:00",
+        ),
+    ],
+)
+def test_a_table_is_named_with_its_version(
+    table: TableSpec, named: tuple[str, str], version: str
+) -> None:
+    pool = dataclasses.replace(run().spec.pool, table=table, path=table.name)
+    spec = dataclasses.replace(run().spec, pool=pool)
+    _, end = events(dataclasses.replace(run(), spec=spec))
+    [read] = end["inputs"]
+    assert (read["namespace"], read["name"]) == named
+    assert read["facets"]["version"]["datasetVersion"] == version
 
 
 def test_gates_are_assertions_and_one_that_cannot_be_said_is_a_warning() -> None:
