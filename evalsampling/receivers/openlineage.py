@@ -175,7 +175,7 @@ def _unstored(run: Run, what: str) -> dict[str, str]:
 
 
 def _pool_name(run: Run) -> dict[str, str]:
-    """Return namespace and name of the pool; those of a table in a catalog are its kind and name."""
+    """Return namespace and name of the pool: kind and name of a table in a catalog."""
     table, name = run.spec.pool.table, run.pool_name
     if table is None or name.startswith("/") or is_url(name):
         return dataset_name(name)

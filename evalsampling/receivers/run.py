@@ -80,7 +80,7 @@ class Run:
 
     @functools.cached_property
     def pool_version(self) -> str | None:
-        """Version of the pool's table; of files the SHA-256 of their fingerprint; None in memory."""
+        """Version of the table; of files the SHA-256 of their fingerprint; None in memory."""
         version = self.spec.pool.selection.get("version")
         if version is not None:
             return version if isinstance(version, str) else json.dumps(version)
