@@ -135,11 +135,12 @@ def test_partitions_and_statistics_leave_files_out(catalog: IcebergCatalog, tmp_
         read(spec_of(tmp_path, payload=names[1:]), names), key=lambda row: row["id"]
     )
     assert everything == table.select(names).to_pylist()
+    # To Iceberg null is not equal to 'é': its file is planned, and left out by our own ranges.
     for where, files, count in (
         ("place = 'é'", 3, 10), ("place IS NULL", 3, 10), ("day >= '2024-01-03'", 3, 10),
         ("id < 10", 3, 10), ("score >= 0.25", 3, 5),
         ("moment > TIMESTAMP '2024-01-02 13:00:00'", 3, 10),
-        ("NOT (place = 'é' OR id < 20)", 1, 3), ("id = 7 AND place = 'é'", 1, 1),
+        ("NOT (place = 'é' OR id < 20)", 2, 3), ("id = 7 AND place = 'é'", 1, 1),
     ):  # fmt: skip
         chosen = spec_of(tmp_path, where)
         assert len(planned_files(chosen.pool)) == files, where
