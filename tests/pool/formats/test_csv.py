@@ -217,10 +217,15 @@ def test_no_line_end_within_quotes_at_the_end(tmp_path: Path, sizes: int) -> Non
         read_rows(COMMA, path)
 
 
-def test_quotes_in_turn_are_found_as_any_quotes_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every short text: what is within quotes, and which record has text behind one."""
+@pytest.mark.parametrize("most", [6, pytest.param(7, marks=pytest.mark.slow)])
+def test_quotes_in_turn_are_found_as_any_quotes_are(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Of every text of so many characters: what is within quotes, which record has text behind."""
     texts = [
-        "".join(text) for size in range(1, 8) for text in itertools.product('",\na', repeat=size)
+        "".join(text)
+        for size in range(1, most + 1)
+        for text in itertools.product('",\na', repeat=size)
     ]
     fast = [found(text + "\n") for text in texts]
     in_turn = [COMMA._alternate(*quotes_of(text + "\n")) for text in texts]
