@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many, option
-from evalsampling.commands.reporting import run_of
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.gates import check_gates
@@ -103,6 +102,8 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     if not receivers:
         return result
+    from evalsampling.commands.reporting import run_of  # Few calls report.
+
     run = run_of(snapshot, result, started)
     return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
 
@@ -112,8 +113,9 @@ def _checked(
 ) -> tuple[GatesSpec, Sequence[Address]]:
     """Return the gates and the receivers of a call, checked before any label is taken."""
     gates = options.gates(pool.spec)
-    analysis = Analysis.of_pool(pool)
-    check_gates(gates, [*measures, *analysis.measures], analysis.scope)
+    if gates:
+        analysis = Analysis.of_pool(pool)
+        check_gates(gates, [*measures, *analysis.measures], analysis.scope)
     addresses = read_addresses(options.report_to)
     for address in addresses:
         if address.path is not None:

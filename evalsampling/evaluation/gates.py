@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.estimates import Estimates
@@ -133,9 +133,13 @@ def judge(gates: GatesSpec, estimates: Estimates, labels: int, rows: int) -> Gat
     judged = tuple(
         _judged(gate, _estimate_of(gate, estimates), gates.interval, labels, rows) for gate in gates
     )
-    reached = {gate.reached for gate in judged}
-    whole = False if False in reached else None if None in reached else True
-    return Gates(whole, estimates[0].confidence, gates.interval, judged)
+    return Gates(all_reached(judged), estimates[0].confidence, gates.interval, judged)
+
+
+def all_reached(gates: Iterable[GateResult]) -> bool | None:
+    """Return True if every target is reached, False if one is surely not; else None."""
+    reached = {gate.reached for gate in gates}
+    return False if False in reached else None if None in reached else True
 
 
 def _estimate_of(gate: Gate, estimates: Estimates) -> Estimate:

@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 import decimal
-import difflib
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +16,7 @@ from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.pruning import may_hold
 from evalsampling.pool.ranges import Range
+from evalsampling.spec.sections import nearest
 from evalsampling.spec.where import (
     KEY,
     All,
@@ -69,11 +69,8 @@ class Filter:
         types = {}
         for name in columns_of(condition):
             if name not in schema.names:
-                near = difflib.get_close_matches(name, schema.names, n=1, cutoff=0.5)
-                hint = (
-                    f"did you mean {near[0]}?" if near else f"there are: {', '.join(schema.names)}"
-                )
-                raise InputError(f"{KEY}: column {name!r} is missing; {hint}")
+                hint = nearest(name, schema.names, "there are")
+                raise InputError(f"{KEY}: column {name!r} is missing{hint}")
             types[name] = schema.field(name).type
         return cls(_Types(types, untyped).settled(condition), types)
 

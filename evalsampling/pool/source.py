@@ -8,11 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile, changed_while_read, find_file, find_files
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.tables.base import TableKind
 from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.tables import TABLES, TableSpec
 from evalsampling.spec.where import KEY, read_where
 
 _REQUESTS = 8
@@ -28,7 +26,7 @@ def pinned(spec: EvaluationSpec) -> EvaluationSpec:
     table = spec.pool.table
     if table is None or table.pinned is not None:
         return spec
-    return spec.at_version(_kind(table).pin(table))
+    return spec.at_version(table.find_kind().pin(table))
 
 
 def planned_files(pool: PoolSpec) -> list[PlannedFile]:
@@ -41,10 +39,10 @@ def planned_files(pool: PoolSpec) -> list[PlannedFile]:
     if pool.table is None:
         files = partitioned(find_files(pool.path), where)
     else:
-        table = pool.table
+        table, kind = pool.table, pool.table.find_kind()
         if table.pinned is None:
-            table = dataclasses.replace(table, pinned=_kind(table).pin(table))
-        files = sorted(_kind(table).plan(table, where), key=lambda file: file.stored.path)
+            table = dataclasses.replace(table, pinned=kind.pin(table))
+        files = sorted(kind.plan(table, where), key=lambda file: file.stored.path)
     if not files:
         raise keeps_nothing(pool)
     return files
@@ -55,11 +53,6 @@ def keeps_nothing(pool: PoolSpec) -> InputError:
     if pool.where is None:
         return InputError(f"{pool.path}: the pool is empty")
     return InputError(f"{KEY}: no row of {pool.path} satisfies {pool.where}")
-
-
-def _kind(table: TableSpec) -> TableKind:
-    kind: TableKind = TABLES.find(f"pool.table.{table.kind}", table.kind)
-    return kind
 
 
 def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:

@@ -61,12 +61,14 @@ def _writer(
 def as_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[PoolBatch]:
     """Yield the rows of many small batches in few large ones, none of them empty."""
     held: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         if len(batch):
             held.append(batch)
-        if sum(map(len, held)) >= BATCH_ROWS or sum(part.nbytes for part in held) >= BATCH_BYTES:
+            rows, size = rows + len(batch), size + batch.nbytes
+        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
             yield _joined(held)
-            held = []
+            held, rows, size = [], 0, 0
     if held:
         yield _joined(held)
 

@@ -4,12 +4,14 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from evalsampling.errors import InputError, UsageError
 from evalsampling.parts.registry import Registry
-from evalsampling.receivers.run import Run
 from evalsampling.telemetry import logs
+
+if TYPE_CHECKING:
+    from evalsampling.receivers.run import Run
 
 
 class Receiver(Protocol):
@@ -29,7 +31,7 @@ class Receiver(Protocol):
             InputError: if a package is missing, or ``where`` is no such place.
         """
 
-    def send(self, run: Run, where: str | None) -> str:
+    def send(self, run: "Run", where: str | None) -> str:
         """Send a run, and return where it is now, in words; the same run again adds nothing.
 
         Args:
@@ -107,7 +109,7 @@ class Address:
         """Path that the receiver writes to, None if it writes elsewhere."""
         return self.where if self.receiver.writes_files else None
 
-    def send(self, run: Run) -> Receipt:
+    def send(self, run: "Run") -> Receipt:
         """Send a run; whatever the receiver raises is the problem of the receipt.
 
         What it prints goes to stderr: stdout is for results.

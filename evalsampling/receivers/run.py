@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.evaluation.gates import OUTCOMES, GateResult, Gates
+from evalsampling.evaluation.gates import OUTCOMES, GateResult, Gates, all_reached
 from evalsampling.inference.results import Target
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.report.table import flat
@@ -125,11 +125,9 @@ class Run:
     def _gate(self, number: Number) -> dict[str, Any]:
         """Return the targets of a number, and what its interval says of them."""
         own = self.gates_of(number)
-        reached = {gate.reached for gate in own}
-        outcome = False if False in reached else None if None in reached else True
         return {
             **{gate.bound: gate.target for gate in own},
-            "gate": OUTCOMES[outcome] if own else None,
+            "gate": OUTCOMES[all_reached(own)] if own else None,
         }
 
     def gates_of(self, number: Number) -> Sequence[GateResult]:

@@ -190,10 +190,16 @@ def shown(value: Any) -> str:
     return reprlib.repr(value) if isinstance(value, int) else repr(value)
 
 
-def nearest(key: str, known: Sequence[str]) -> str:
-    """Return the end of a message about an unknown key, with the most similar known one."""
+def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
+    """Return the end of a message about an unknown key, with the most similar known one.
+
+    Args:
+        key: that is unknown.
+        known: those that are not.
+        all_known: what these are called, where they are listed since none is similar.
+    """
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else f"; valid keys: {', '.join(known)}"
+    return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
 
 
 def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) -> str | None:

@@ -43,6 +43,14 @@ class TableSpec:
         """Kind and name alone: what is shown of a table, whose catalog may be nobody's business."""
         return {self.kind: self.name}
 
+    def find_kind(self) -> Any:
+        """Return the `pool.tables.base.TableKind` of the table.
+
+        Raises:
+            InputError: if the package that has it is not installed.
+        """
+        return TABLES.find(f"pool.table.{self.kind}", self.kind)
+
     def to_mapping(self) -> dict[str, Any]:
         """Return the section; what was pinned is no part of it."""
         return {self.kind: self.name, **self.keys}

@@ -19,7 +19,7 @@ from evalsampling.pool.stored_rows import as_row_groups, store_batches, stored_p
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.sections import Section
-from evalsampling.spec.tables import TABLES, TableSpec
+from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition, columns_of, read_where
 from evalsampling.storage import open_store
 
@@ -124,13 +124,13 @@ def stored_name(number: int, attempt: str = "") -> str:
 
 def store_part(part: TablePart, table: TableSpec) -> Iterator[PoolBatch]:
     """Yield the rows of a part, and store them in a file of their own: see `store_batches`."""
-    batches = as_row_groups(_kind(table).read(table, part))
+    batches = as_row_groups(table.find_kind().read(table, part))
     return store_batches(batches, table.pinned[FILES], stored_name(part.number))
 
 
 def is_stored(pool: PoolSpec) -> bool:
     """Tell whether a pool is a table whose rows are stored."""
-    return pool.table is not None and isinstance(_kind(pool.table), StoredTable)
+    return pool.table is not None and isinstance(pool.table.find_kind(), StoredTable)
 
 
 def stored_in(spec: EvaluationSpec, directory: str) -> EvaluationSpec:
@@ -153,7 +153,7 @@ def parts_of(spec: EvaluationSpec) -> list[TablePart]:
         InputError: if there is no such table, version or column.
     """
     table = spec.pool.table
-    kind = None if table is None else _kind(table)
+    kind = None if table is None else table.find_kind()
     if table is None or not isinstance(kind, PartedTable):
         return []
     return kind.parts(table, columns_to_store(spec), spec.pool.where)
@@ -166,7 +166,3 @@ def columns_to_store(spec: EvaluationSpec) -> list[str] | None:
     where = spec.pool.where
     looked_at = () if where is None else columns_of(read_where(where))
     return list(dict.fromkeys([*required_columns(spec), *looked_at]))
-
-
-def _kind(table: TableSpec) -> Any:
-    return TABLES.find(f"pool.table.{table.kind}", table.kind)
