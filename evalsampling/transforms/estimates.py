@@ -3,6 +3,7 @@
 Counts of labelled rows (`stats.labelled_counts`) are all that comes together on one worker.
 """
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -55,6 +56,21 @@ COUNTS, POOL, CHANCES = "counts", "pool", "chances"
 _BEFORE = {kind: f"{kind} before" for kind in (COUNTS, POOL, CHANCES)}
 
 
+@dataclasses.dataclass(frozen=True)
+class _Joined:
+    """What answers and rows of a share come to.
+
+    Attributes:
+        counts: of the rows with their labels.
+        rejects: answers that do not count.
+        by_sample: whether the rows are those that `sample` drew.
+    """
+
+    counts: LabelledCounts
+    rejects: int
+    by_sample: bool
+
+
 class JoinLabels(beam.PTransform):
     """Joins answers to the rows of rounds: labels of any PCollection to ``counts``, ``rejects``.
 
@@ -94,7 +110,8 @@ class JoinLabels(beam.PTransform):
             | "ShareRows"
             >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)),
         )
-        join = beam.ParDo(_Join(self._facts.label_join, by))
+        by_sample = isinstance(given, beam.PCollection)
+        join = beam.ParDo(_Join(self._facts.label_join, by, by_sample))
         done = (
             shares
             | "Both" >> beam.Flatten()
@@ -125,13 +142,14 @@ def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam
 
 
 class _Join(beam.DoFn):
-    def __init__(self, join: LabelJoin, by: str) -> None:
-        self._join, self._by = join, by
+    def __init__(self, join: LabelJoin, by: str, by_sample: bool) -> None:
+        self._join, self._by, self._by_sample = join, by, by_sample
 
     def process(self, group: tuple[int, Iterable[Packed]]) -> Iterator[Any]:
         share, gathered = group
         size, counts, rejects = joined(gathered, self._join, self._by)
-        yield Latest.of((COUNTS, share), size, (counts, len(rejects)))
+        made = _Joined(counts, len(rejects), self._by_sample)
+        yield Latest.of((COUNTS, share), size, made)
         for reject in rejects:
             yield pvalue.TaggedOutput("rejects", as_mapping(reject, self._join.spec.pool.id))
 
@@ -310,14 +328,21 @@ class _Maker:
         if pools:
             facts.check_draws_by_row()
             pool = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, pools[0])
+            if self.budget is None and self._has_rows_by_sample(shares):
+                facts.check_same_rows(pool.table)
             analysis = Analysis.of_pool(pool)
         if self.budget is not None:
             rounds = tuple(states.named(kinds[CHANCES]))
             if not rounds:
                 return None
-        counts = LabelledCounts.sum([counts for counts, _ in shares])
+        counts = LabelledCounts.sum([share.counts for share in shares])
         try:
             made = analysis_of(analysis, counts, rounds, facts.drawn)
-            return made, sum(rejects for _, rejects in shares)
+            return made, sum(share.rejects for share in shares)
         except ValueError as error:
             raise InputError(f"{facts.path}: {error}") from error
+
+    def _has_rows_by_sample(self, shares: Iterable[_Joined]) -> bool:
+        """Return whether rounds that `sample` drew are among those that count."""
+        goes_on = 0 < len(self._facts.rounds) < len(self._rounds)
+        return goes_on or any(share.by_sample for share in shares)

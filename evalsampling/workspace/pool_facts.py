@@ -130,6 +130,21 @@ class PoolFacts:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from error
 
+    def check_same_rows(self, table: CellTable) -> None:
+        """Check that a pool has as many rows in each cell as that of the workspace.
+
+        Raises:
+            InputError: if not.
+        """
+        own = self.pool.table
+        if np.array_equal(own.code, table.code) and np.array_equal(own.count, table.count):
+            return
+        raise InputError(
+            f"{self.path}: the command sample drew rounds here, from a pool of {own.rows} rows; "
+            f"the rows that are given are others ({table.rows}), and new ones had no chance in "
+            "these rounds. Draw all rounds by transforms, in a workspace where sample drew none"
+        )
+
     def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
         """Return the chances of the rounds up to one that the workspace has, or that comes next.
 

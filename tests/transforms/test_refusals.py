@@ -17,9 +17,10 @@ from evalsampling.transforms import (
     EstimateMeasures,
     JoinLabels,
     SampleRound,
+    SumCells,
     WriteTasks,
 )
-from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
+from evalsampling.workspace.pool_facts import PoolFacts, design_round, drawn_rows
 from tests.in_pipelines import answers_to, pipeline
 from tests.jobs import Job
 
@@ -174,3 +175,37 @@ def _estimated(one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any]
     }
     joined = given | JoinLabels(one.workspace)
     return joined["counts"] | EstimateMeasures(one.workspace)
+
+
+@pytest.mark.parametrize("by_transforms", [0, 1])
+def test_rounds_of_sample_in_a_table_that_grew(one: Job, by_transforms: int) -> None:
+    """New rows had no chance in them, so no estimate is of all rows, nor is a design."""
+    first = answers_to(one, 1)
+
+    def add(root: beam.Pipeline, rows: pa.Table, make: Callable[[Any, Any], Any]) -> Any:
+        later = [design_round(one.workspace, 20)] * by_transforms
+        cells = root | "rows" >> beam.Create([rows]) | AssignCells(one.workspace)
+        labels = root | "labels" >> beam.Create(first)
+        joined = labels | JoinLabels(one.workspace)
+        if later:
+            picked = (cells | SampleRound(one.workspace, later))["rows"]
+            joined = {"rows": picked, "labels": labels} | "join" >> JoinLabels(one.workspace)
+        states = {"counts": joined["counts"], "pool": cells | SumCells()}
+        return states | make(one.workspace, later or None)
+
+    def estimate(workspace: Path, rounds: Any) -> beam.PTransform:
+        return EstimateMeasures(workspace, rounds)
+
+    def design(workspace: Path, rounds: Any) -> beam.PTransform:
+        return DesignRound(workspace, 10, rounds)
+
+    rows = one.pool.table
+    grown = pa.concat_tables([rows, rows.slice(0, 1)])
+    words = (
+        f"{one.workspace}: the command sample drew rounds here, from a pool of {len(rows)} rows; "
+        f"the rows that are given are others ({len(grown)}), and new ones had no chance"
+    )
+    for make in (estimate, design):
+        assert words in message(one, lambda root, make=make: add(root, grown, make))
+        same = message(one, lambda root, make=make: add(root, rows, make))
+        assert same == "it does not end"
