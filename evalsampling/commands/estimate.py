@@ -4,7 +4,8 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
@@ -17,7 +18,7 @@ from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import look_in
 from evalsampling.labels.sinks import reader_of
 from evalsampling.measures.calibrated import Requested
-from evalsampling.receivers.registry import Address, read_addresses
+from evalsampling.receivers.registry import read_addresses
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import INTERVALS, GatesSpec
 from evalsampling.telemetry.logs import LOG
@@ -81,8 +82,13 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     started = time.time()
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
-    measures, intervals = _chosen_measures(pool, options.measure), check_names(options.interval)
-    gates, receivers = _checked(pool, measures, options)
+    analysis, gates = Analysis.of_pool(pool), options.gates(pool.spec)
+    measures = analysis.chosen(_single(options.measure, analysis.measures))
+    intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
+    if gates:
+        check_gates(gates, analysis.scope.all_targets([*measures, *analysis.measures]))
+    for path in [each.path for each in receivers if each.path is not None]:
+        workspace.check_outside(path, "--report-to")
     # Before others are locked out: a file may be slow to come.
     sink = reader_of(pool.spec) if options.labels or options.replace else None
     listing = look_in(options.labels, options.replace, sink)
@@ -98,7 +104,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
         snapshot = snapshot.with_open_closed("estimate --close") if options.close else snapshot
         result = result_of(snapshot, measures, intervals, gates)
         result = dataclasses.replace(result, messages=tuple(messages))
-        _keep(result, snapshot, files, options, context, started)
+        asked = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}
+        taking = {"close": options.close, "strict": options.strict}
+        _keep(result, snapshot, files, asked, taking, context, started)
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     if not receivers:
         return result
@@ -108,51 +116,41 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
 
 
-def _checked(
-    pool: PreparedPool, measures: Sequence[Requested], options: EstimateOptions
-) -> tuple[GatesSpec, Sequence[Address]]:
-    """Return the gates and the receivers of a call, checked before any label is taken."""
-    gates = options.gates(pool.spec)
-    if gates:
-        analysis = Analysis.of_pool(pool)
-        check_gates(gates, [*measures, *analysis.measures], analysis.scope)
-    addresses = read_addresses(options.report_to)
-    for address in addresses:
-        if address.path is not None:
-            pool.workspace.check_outside(address.path, "--report-to")
-    return gates, addresses
-
-
-def _chosen_measures(pool: PreparedPool, names: Sequence[str]) -> Sequence[Requested]:
-    """Return the measures of some names: the spec's, or any other with its defaults.
+def _single(names: Sequence[str], own: Sequence[Requested]) -> list[str]:
+    """Return the names of measures; each text is one, or several with commas between them.
 
     Args:
-        pool: whose spec is looked at first.
-        names: each one, or several with commas between them; the spec's own may hold commas.
-
-    Raises:
-        InputError: if there is no such measure.
+        names: the texts.
+        own: measures of the spec, whose names may have commas.
     """
-    analysis = Analysis.of_pool(pool)
-    own = {
-        name for measure in analysis.measures for name in (measure.name, measure.components[0].name)
-    }
-    single = [part for name in names for part in ([name] if name in own else name.split(","))]
-    return analysis.chosen([name for name in map(str.strip, single) if name])
+    with_commas = {name for each in own for name in (each.name, each.components[0].name)}
+    single = [
+        part for name in names for part in ([name] if name in with_commas else name.split(","))
+    ]
+    return [name for name in map(str.strip, single) if name]
 
 
 def _keep(
     result: EstimateResult,
     snapshot: Snapshot,
     files: Sequence[LabelFile],
-    options: EstimateOptions,
+    asked: Mapping[str, Any],
+    taking: Mapping[str, bool],
     context: ExecutionContext,
     started: float,
 ) -> None:
-    """Keep an estimate that is new, with its manifest."""
+    """Keep an estimate that is new, with its manifest.
+
+    Args:
+        result: the estimate.
+        snapshot: that it was made of.
+        files: deliveries of this call.
+        asked: options that decide about the numbers.
+        taking: options of how labels were taken, for the manifest alone.
+        context: what the work ran on.
+        started: when, in seconds since 1970.
+    """
     workspace = snapshot.pool.workspace
-    asked = {"measures": options.measure, "intervals": options.interval}
-    asked |= options.gates(snapshot.pool.spec).to_mapping()
     state = {
         **asked,
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
@@ -169,7 +167,7 @@ def _keep(
         snapshot.pool.spec,
         snapshot.pool.marker["pool"],
         started=started,
-        options={**asked, "close": options.close, "strict": options.strict},
+        options={**asked, **taking},
         counts={key: getattr(result, key) for key in _COUNTS},
         deliveries=[{**file.details, "bytes": file.bytes, "sha256": file.sha256} for file in files],
     )

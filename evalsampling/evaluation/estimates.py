@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.inference.assumptions import assumed
-from evalsampling.inference.results import Estimate, as_json, brief
+from evalsampling.inference.results import Estimate, as_json, brief, place_of
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
 
@@ -45,28 +45,15 @@ class Estimates(list[Estimate]):
     def __getitem__(self, key: Any, /) -> Any:
         """Return an estimate by its place or name, or several by a slice.
 
-        A name is a measure's, if one estimate of it is there on the whole pool, or a title:
-        ``f1 of new where region=north``.
+        Names are those of `results.place_of`.
 
         Raises:
             KeyError: if there is no estimate of a name, or several.
         """
         if isinstance(key, str):
-            return self._named(key)
+            key = place_of(key, [estimate.target for estimate in self])
         estimate = super().__getitem__(key)
         return Estimates(estimate, self.warnings) if isinstance(key, slice) else estimate
-
-    def _named(self, name: str) -> Estimate:
-        titled = [estimate for estimate in self if estimate.target.title == name]
-        matching = titled or [estimate for estimate in self if estimate.measure == name]
-        whole = [estimate for estimate in matching if estimate.target.slice is None] or matching
-        single = [estimate for estimate in whole if estimate.target.against is None] or whole
-        if len(single) == 1:
-            return single[0]
-        titles = [estimate.target.title for estimate in single or self]
-        listed = ", ".join(map(repr, titles[:8])) + ", ..." * (len(titles) > 8)
-        why = f"{len(single)} estimates are called {name!r}" if single else f"no estimate {name!r}"
-        raise KeyError(f"{why}; there are: {listed}")
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return all numbers of each estimate by its title, as `estimate --json` tells them."""

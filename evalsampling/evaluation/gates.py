@@ -5,14 +5,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.statement import display_name, rounded
-from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook
-from evalsampling.inference.results import TIE, Estimate, undefined
-from evalsampling.measures.calibrated import Requested
+from evalsampling.inference.results import TIE, Estimate, Target, place_of
 from evalsampling.report.numbers import MOST_DIGITS, shown, shown_range
 from evalsampling.spec.gates import INTERVALS, Gate, GatesSpec
 from evalsampling.stats.finite import finite
@@ -83,34 +80,21 @@ class Gates:
         return "\n".join([f"<Gates: {self.outcome}>", *(gate.statement for gate in self.gates)])
 
 
-def check_gates(
-    gates: GatesSpec,
-    measures: Sequence[Requested],
-    scope: ReportedDomains,
-    knows_slices: bool = True,
-) -> None:
+def check_gates(gates: GatesSpec, targets: Sequence[Target], knows_slices: bool = True) -> None:
     """Check that the numbers of gates are estimated, and that their targets are possible values.
 
     Args:
         gates: to check.
-        measures: that may be estimated.
-        scope: systems and slices that they are reported for.
-        knows_slices: whether these slices are all, as those of a spec alone are not.
+        targets: the numbers that may be estimated.
+        knows_slices: whether those of slices are among them, as they are not of a spec alone.
 
     Raises:
         InputError: naming the gate.
     """
-    targets = {
-        target: None
-        for measure in measures if gates
-        for domain in scope.domains_of(measure)
-        for target in scope.targets(measure, domain)
-    }  # fmt: skip
-    named = Estimates(undefined(target, 0.95, "no labels", "") for target in targets)
     for gate in gates:
         if not knows_slices and " where " in gate.number:
             continue
-        low, high = _estimate_of(gate, named).target.bounds
+        low, high = targets[_place_of(gate, targets)].bounds
         if not low <= gate.target <= high:
             raise InputError(
                 f"gates.{gate.bound}.{gate.number}: it lies between {low:g} and {high:g}, "
@@ -118,7 +102,7 @@ def check_gates(
             )
 
 
-def judge(gates: GatesSpec, estimates: Estimates, labels: int, rows: int) -> Gates:
+def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int) -> Gates:
     """Return what estimates say of gates.
 
     Args:
@@ -130,8 +114,10 @@ def judge(gates: GatesSpec, estimates: Estimates, labels: int, rows: int) -> Gat
     Raises:
         InputError: if a gate is about a number that is not estimated.
     """
+    targets = [estimate.target for estimate in estimates]
     judged = tuple(
-        _judged(gate, _estimate_of(gate, estimates), gates.interval, labels, rows) for gate in gates
+        _judged(gate, estimates[_place_of(gate, targets)], gates.interval, labels, rows)
+        for gate in gates
     )
     return Gates(all_reached(judged), estimates[0].confidence, gates.interval, judged)
 
@@ -142,9 +128,9 @@ def all_reached(gates: Iterable[GateResult]) -> bool | None:
     return False if False in reached else None if None in reached else True
 
 
-def _estimate_of(gate: Gate, estimates: Estimates) -> Estimate:
+def _place_of(gate: Gate, targets: Sequence[Target]) -> int:
     try:
-        return estimates[gate.number]
+        return place_of(gate.number, targets)
     except KeyError as error:
         raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
 

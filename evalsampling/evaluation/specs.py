@@ -56,9 +56,9 @@ def check_buildable(spec: EvaluationSpec) -> None:
     if spec.stop_interval != STOP_INTERVALS[0]:
         _check_intervals(spec)
     if spec.gates:
-        systems = ReportedDomains(systems=tuple(system.name for system in spec.pool.systems))
+        scope = ReportedDomains(systems=tuple(system.name for system in spec.pool.systems))
         measures = build_measures(spec, assumed_ranges(spec))
-        check_gates(spec.gates, measures, systems, knows_slices=False)
+        check_gates(spec.gates, scope.all_targets(measures), knows_slices=False)
 
 
 def _check_intervals(spec: EvaluationSpec) -> None:

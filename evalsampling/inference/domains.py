@@ -1,6 +1,7 @@
 """The parts of the pool, and the systems, that measures are reported for."""
 
 import dataclasses
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,16 @@ class ReportedDomains:
         if is_reported_for_slices(requested):
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
+
+    def all_targets(self, measures: Iterable[Requested]) -> list[Target]:
+        """Return what measures are reported for, each target once, in order."""
+        targets = [
+            target
+            for measure in measures
+            for domain in self.domains_of(measure)
+            for target in self.targets(measure, domain)
+        ]
+        return list(dict.fromkeys(targets))
 
     def targets(self, requested: Requested, domain: Domain) -> list[Target]:
         """Return the target of estimation of each component of a measure on a domain."""

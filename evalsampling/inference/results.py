@@ -55,6 +55,30 @@ class Target:
         return 1.0 if self.bounds == (0.0, math.inf) else 0.0
 
 
+def place_of(name: str, targets: Sequence[Target]) -> int:
+    """Return the place of the target of a name.
+
+    Args:
+        name: a measure's, if there is one target of it on the whole pool; or a title:
+            ``f1 of new where region=north``.
+        targets: to look among.
+
+    Raises:
+        KeyError: if there is no target of the name, or several.
+    """
+    everywhere = range(len(targets))
+    titled = [place for place in everywhere if targets[place].title == name]
+    matching = titled or [place for place in everywhere if targets[place].measure == name]
+    whole = [place for place in matching if targets[place].slice is None] or matching
+    single = [place for place in whole if targets[place].against is None] or whole
+    if len(single) == 1:
+        return single[0]
+    titles = [targets[place].title for place in single or everywhere]
+    listed = ", ".join(map(repr, titles[:8])) + ", ..." * (len(titles) > 8)
+    why = f"{len(single)} estimates are called {name!r}" if single else f"no estimate {name!r}"
+    raise KeyError(f"{why}; there are: {listed}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
     """The default interval under another prior of the hidden positives.

@@ -319,7 +319,7 @@ class Evaluation:
         if not gates:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
         estimates, analysis = self.estimate(), self.analysis
-        check_gates(gates, analysis.measures, analysis.scope)
+        check_gates(gates, analysis.scope.all_targets(analysis.measures))
         return judge(gates, estimates, len(analysis.history.labelled), analysis.table.rows)
 
     def _targets(self, at_least: Any, at_most: Any, interval: str | None) -> GatesSpec:

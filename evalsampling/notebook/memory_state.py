@@ -125,7 +125,7 @@ class MemoryState:
         estimates, labels = analysis.estimate(), len(analysis.history.labelled)
         rows, judged = analysis.table.rows, None
         if gates:
-            check_gates(gates, analysis.measures, analysis.scope)
+            check_gates(gates, analysis.scope.all_targets(analysis.measures))
             judged = judge(gates, estimates, labels, rows)
         return Run(
             name="evaluation",
