@@ -1,5 +1,8 @@
 """The one error users are meant to read, and how a command that was interrupted ends."""
 
+import contextlib
+from collections.abc import Iterator
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
 
@@ -22,3 +25,23 @@ def exit_code(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     return 2 if isinstance(error, UsageError) else 1
+
+
+@contextlib.contextmanager
+def from_extra(extra: str, package: str, what: str) -> Iterator[None]:
+    """Import optional packages in a block; one that is missing is an InputError.
+
+    Args:
+        extra: of this package, by which it is installed.
+        package: its name.
+        what: option or key that needs it, for the message.
+
+    Raises:
+        InputError: if an import in the block fails, with the command that installs the extra.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"{what} needs {package}: pip install 'evalsampling[{extra}]' ({error})"
+        ) from error

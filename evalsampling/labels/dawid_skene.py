@@ -9,7 +9,7 @@ Fitted by crowd-kit, an extra: ``pip install 'evalsampling[votes]'``.
 from collections.abc import Sequence
 from typing import Any
 
-from evalsampling.errors import InputError
+from evalsampling.errors import from_extra
 
 _ITERATIONS = 100
 
@@ -53,10 +53,6 @@ def _model() -> Any:
     Raises:
         InputError: if crowd-kit is not installed.
     """
-    try:
+    with from_extra("votes", "crowd-kit", "labels.rule: dawid-skene"):
         from crowdkit.aggregation import DawidSkene
-    except ImportError as error:
-        raise InputError(
-            f"labels.rule: dawid-skene needs crowd-kit: pip install 'evalsampling[votes]' ({error})"
-        ) from error
     return DawidSkene

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.parquet_votes import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.labels.vendor import ADDED, instructions
@@ -257,16 +257,12 @@ def _openpyxl(what: str) -> Any:
     Raises:
         InputError: if openpyxl is not installed; the message begins with ``what``.
     """
-    try:
+    with from_extra("xlsx", "openpyxl", f"{what}: a workbook"):
         import openpyxl
         import openpyxl.cell
         import openpyxl.styles
         import openpyxl.utils
         import openpyxl.worksheet.datavalidation
-    except ImportError as error:
-        raise InputError(
-            f"{what}: a workbook needs openpyxl: pip install 'evalsampling[xlsx]' ({error})"
-        ) from error
     return openpyxl
 
 

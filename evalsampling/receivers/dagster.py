@@ -4,7 +4,7 @@ import contextlib
 import re
 from typing import Any
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.evaluation.gates import GateResult
 from evalsampling.receivers.run import Run, title_of
 
@@ -47,13 +47,8 @@ DAGSTER = Dagster()
 
 
 def _package() -> Any:
-    try:
-        import dagster_pipes  # An extra.
-    except ImportError as error:
-        raise InputError(
-            "--report-to dagster: needs dagster-pipes, which is not installed: "
-            'pip install "evalsampling[dagster]"'
-        ) from error
+    with from_extra("dagster", "dagster-pipes", "--report-to dagster"):
+        import dagster_pipes
     return dagster_pipes
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.receivers.run import Run, title_of
 from evalsampling.receivers.table import content
 from evalsampling.telemetry.redaction import without_credentials
@@ -55,13 +55,8 @@ MLFLOW = MLflow()
 
 
 def _package() -> Any:
-    try:
-        import mlflow  # An extra.
-    except ImportError as error:
-        raise InputError(
-            "--report-to mlflow: needs mlflow-skinny or mlflow, which are not installed: "
-            'pip install "evalsampling[mlflow]"'
-        ) from error
+    with from_extra("mlflow", "mlflow-skinny or mlflow", "--report-to mlflow"):
+        import mlflow
     return mlflow
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.storage.base import Draft as Draft
 from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
@@ -35,10 +35,8 @@ def open_store(root: str | Path) -> Store:
             f"{root}: no package that is installed here has a store for {scheme}://; there are "
             f"{schemes} and paths of this machine"
         )
-    try:
+    with from_extra("gcp", "google-cloud-storage", str(root)):
         kind = STORES[scheme]
-    except ImportError as error:
-        raise InputError(f"{root}: needs google-cloud-storage: {error}") from error
     store: Store = kind.at(f"{scheme}://{place.rstrip('/')}")
     return store
 

@@ -163,7 +163,7 @@ def test_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "evalsampling.storage.gcs", None)
     with pytest.raises(InputError) as error:
         open_store("gs://bucket/run")
-    assert str(error.value).startswith("gs://bucket/run: needs google-cloud-storage: ")
+    assert str(error.value).startswith("gs://bucket/run needs google-cloud-storage: pip install ")
 
 
 def test_an_object_is_replaced_only_as_it_was_read(store: Store) -> None:

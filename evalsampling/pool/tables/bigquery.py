@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.tables.stored import PartedTable, TablePart
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
@@ -172,13 +172,8 @@ def _storage() -> Any:
     Raises:
         InputError: if it is not installed.
     """
-    try:
+    with from_extra("gcp", "google-cloud-bigquery-storage", "pool.table.bigquery"):
         from google.cloud import bigquery_storage_v1
-    except ImportError as error:
-        raise InputError(
-            "pool.table.bigquery: needs google-cloud-bigquery-storage: "
-            "pip install 'evalsampling[gcp]'"
-        ) from error
     return bigquery_storage_v1
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of
 from evalsampling.pool.nested import with_fields
@@ -99,13 +99,9 @@ def _opened(path: str, version: int | None) -> Any:
     Raises:
         InputError: if there is none, or the package is not installed.
     """
-    try:
+    with from_extra("delta", "deltalake", "pool.table.delta"):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError, TableNotFoundError
-    except ImportError as error:
-        raise InputError(
-            "pool.table.delta: needs deltalake: pip install 'evalsampling[delta]'"
-        ) from error
     try:
         return DeltaTable(path, version=version)
     except TableNotFoundError as error:

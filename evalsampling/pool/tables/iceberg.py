@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.errors import InputError
+from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.layout import PlannedFile, TableColumn
 from evalsampling.pool.tables.iceberg_filter import row_filter
 from evalsampling.pool.tables.locations import location, stored_files
@@ -117,13 +117,9 @@ def _loaded(table: TableSpec) -> Any:
     Raises:
         InputError: if there is none, or the package is not installed.
     """
-    try:
+    with from_extra("iceberg", "pyiceberg", "pool.table.iceberg"):
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
-    except ImportError as error:
-        raise InputError(
-            "pool.table.iceberg: needs pyiceberg: pip install 'evalsampling[iceberg]'"
-        ) from error
     catalog = table.keys["catalog"]
     named = {"name": catalog} if isinstance(catalog, str) else {"name": _CATALOG, **catalog}
     properties = {key: str(value) for key, value in named.items()}
