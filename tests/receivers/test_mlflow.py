@@ -79,5 +79,5 @@ def test_names_that_become_alike_are_refused() -> None:
 
 def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(InputError, match=r'pip install "evalsampling\[mlflow\]"'):
+    with pytest.raises(InputError, match=r"needs .*: pip install 'evalsampling\[mlflow\]'"):
         Address.read("mlflow")
