@@ -160,6 +160,7 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     assert f"\t{SCORE[id]}\t".encode() not in kept(outside, tmp_path, BATCH)
 
 
+@pytest.mark.slow
 def test_a_model_of_the_labels(run: Run, tmp_path: Path) -> None:
     """Named in design.json; gone when the package is, with a sentence."""
     model = "outside_parts.label_model:by_prediction"
@@ -190,6 +191,7 @@ def test_a_model_of_the_labels(run: Run, tmp_path: Path) -> None:
     assert f"sampler.model: {model}: No module named 'outside_parts'" in gone.stderr
 
 
+@pytest.mark.slow
 def test_a_table_of_its_own_kind(run: Run, tmp_path: Path) -> None:
     (tmp_path / "files.txt").write_text(f"{tmp_path}/pool.arrow\n")
     spec = {"pool": {"table": {"listed": "files.txt"}, "where": "score > 0"}, "workspace": "run"}
@@ -200,6 +202,7 @@ def test_a_table_of_its_own_kind(run: Run, tmp_path: Path) -> None:
     said(run("sample", "run", installed=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", ["angles", "outside_parts.label_space:Angles"])
 def test_labels_of_its_own_kind(run: Run, tmp_path: Path, space: str) -> None:
     """Angles, whose file also has the measure of them: scores are chances to be far off."""
@@ -228,6 +231,7 @@ def test_labels_of_its_own_kind(run: Run, tmp_path: Path, space: str) -> None:
     assert "its rates are of classes, and here labels are angles" in refused.stderr
 
 
+@pytest.mark.slow
 def test_deliveries_and_specs_may_be_in_its_store(outside: Path, run: Run, tmp_path: Path) -> None:
     said(run("prepare", "spec.yaml", "--in-process"))
     said(run("sample", "sqlite://kept/run"))
@@ -244,6 +248,7 @@ def test_deliveries_and_specs_may_be_in_its_store(outside: Path, run: Run, tmp_p
     assert (done["rows"], done["workspace"]) == (1000, "sqlite://kept/second")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workspace", "command", "message"),
     [

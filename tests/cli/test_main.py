@@ -417,6 +417,7 @@ RESULT_KEYS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_simulate_every_sampler(job: Any) -> None:
     one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
     options = ["--truth", write_truth(one), "--budgets", "40,80", "--repeats", 3]

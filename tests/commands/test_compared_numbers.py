@@ -64,6 +64,7 @@ def test_a_report_and_the_stop_at_a_fixed_test(job: Any) -> None:
     assert result.status == 2 or page.exists()
 
 
+@pytest.mark.slow
 def test_plans_of_power_need_the_difference(job: Any) -> None:
     one = job(make_compared_numbers(), **spec_of(2))
     arguments = ("plan", one.spec, "--budgets", 60, "--repeats", 3, "--power", 0.8)

@@ -117,6 +117,7 @@ def test_estimate_before_any_label(drawn: Job) -> None:
     assert (first["low"], first["high"]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_estimates_converge_to_the_truth(job: Any) -> None:
     """Ten rounds of a pool of 2,000 rows: 400 labels, the truth inside the interval."""
     one = job(budget=1000, round_size=40)
@@ -237,6 +238,7 @@ def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
         strict_json(path.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
 def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, oracle: str) -> None:
     """Neither the band of a curve nor what depends on the latest proposal."""
@@ -249,6 +251,7 @@ def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, orac
     assert one.estimate().json["measures"] == before["measures"]
 
 
+@pytest.mark.slow
 def test_regions_of_joint_measures(job: Any) -> None:
     measure = [{"joint": ["accuracy", "recall"]}, "f1"]
     one = rich_job(job, sampler="ais", measure=measure, round_size=150)

@@ -189,7 +189,7 @@ def test_text_of_deliveries_is_erased_and_not_taken_again(
 
 @pytest.mark.parametrize(
     ("format", "steps"),
-    [("csv", 8), *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("csv", "xlsx"))],
+    [("csv", 6), *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("csv", "xlsx"))],
 )
 def test_killed_at_any_file_operation(
     job: Callable[..., Job], format: str, steps: int | None

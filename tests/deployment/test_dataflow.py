@@ -343,6 +343,7 @@ for path in sys.argv[1:]:
 """Runs graphs in a process that has loaded nothing of ours, as a worker has."""
 
 
+@pytest.mark.slow
 def test_graphs_do_all_the_work_elsewhere(staged: dict[str, bytes], tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     pool = make_pool(rows=500).write(tmp_path / "pool", files=2)

@@ -120,6 +120,7 @@ def one_line(result: Result, path: Path) -> None:
     assert "Errno" not in result.err
 
 
+@pytest.mark.slow
 def test_nothing_may_be_written(foreign: Foreign) -> None:
     """Who only reads is served; who would write is told the file, and nothing has changed."""
     give(foreign.job.workspace, 0o755, 0o644)

@@ -37,8 +37,16 @@ def positives_below(pool: Pool, history) -> float:  # type: ignore[no-untyped-de
     return float(pool.truth[below, 1].sum() / pool.truth[:, 1].sum())
 
 
+SIZES = [
+    (3000, 0),
+    (3000, 10),
+    *(pytest.param(30_000, hidden, marks=pytest.mark.slow) for hidden in (200, 600)),
+]
+"""Rows of a pool, and its positives that no score shows."""
+
+
 @pytest.mark.parametrize("measure", [Recall(), FBeta()], ids=["recall", "f1"])
-@pytest.mark.parametrize(("rows", "hidden"), [(3000, 0), (3000, 10), (30_000, 200), (30_000, 600)])
+@pytest.mark.parametrize(("rows", "hidden"), SIZES)
 def test_one_of_the_two_holds(measure: Measure, rows: int, hidden: int) -> None:
     """In 25 runs at a level of .95 more than 4 are wrong with a chance below .01; none is here."""
     pool = tail_pool(rows, hidden)

@@ -327,6 +327,7 @@ def test_region_and_point_estimate_subtract_the_bias() -> None:
     assert estimate_region(FBeta(), inputs).centre[0] == pytest.approx(found.value, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_region_holds_the_truth_as_often_as_it_says() -> None:
     """300 repeats at .9: a coverage known to .017; ratios of 300 labels lose a little more."""
     both = Joint((Precision(), Recall()))
@@ -397,6 +398,7 @@ def test_calibrated_estimate_is_exact_for_what_the_totals_tell(kind: type[Sample
     assert max(errors) > 0.02
 
 
+@pytest.mark.slow
 def test_calibration_reduces_the_variance() -> None:
     """300 repeats of 150 passive labels; nine predictions in ten are right.
 

@@ -163,6 +163,7 @@ def truths() -> np.ndarray:
     return np.array([MADE.known.value(measure)[0] for measure in (FBeta(), Prevalence())])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answered",
     [["none", "all", "all", "all"], ["none", "none", "all", "all"]],

@@ -37,7 +37,7 @@ WHOLE = [
         suffix,
         case,
         (7, 1, 2)[(row + column) % 3],
-        marks=() if (row, column) in [(0, 0), (1, 2)] else pytest.mark.slow,
+        marks=() if (row, column) in [(0, 0)] else pytest.mark.slow,
     )
     for row, suffix in enumerate(["csv", "jsonl", "avro"])
     for column, case in enumerate(["slices", "curve", "systems", "classes", "kd beside a score"])

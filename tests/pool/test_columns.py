@@ -17,6 +17,7 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import assert_clean_failure
 from tests.formats import formatted
+from tests.in_pipelines import slowly
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import (
     assert_same,
@@ -166,7 +167,9 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(
+    "name", ["whole floats", *slowly(*sorted(TEXTS.keys() - {"whole floats"}))]
+)
 def test_predictions_of_csv_are_what_typed_ones_are(job: Any, tmp_path: Path, name: str) -> None:
     """By Beam and in this process; the same cells as of the file with 0 and 1."""
     pool = make_pool(rows=300)

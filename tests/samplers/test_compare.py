@@ -205,6 +205,7 @@ def two_systems(rows: int, seed: int, disagree: float) -> Pool:
     return dataclasses.replace(pool, prediction=np.stack([pool.prediction, other], axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "measure"),
     [("rescaled", ACCURACIES), ("active", ACCURACIES), ("active_risk", BOTH), ("rescaled", F1S)],

@@ -279,6 +279,7 @@ def test_the_test_is_the_published_one() -> None:
     assert estimate.significance.p_value == pytest.approx(p_value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["rescaled", "active"])
 def test_alike_systems_are_called_different_as_seldom_as_the_level_says(variant: str) -> None:
     """Each row twice with its predictions swapped: section 5.4.2. 300 tests at 5 %.

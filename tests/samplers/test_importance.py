@@ -84,6 +84,7 @@ def test_labels_do_not_change_the_proposal() -> None:
     np.testing.assert_array_equal(sampler.proposal(pool.table, history).cell_probability, before)
 
 
+@pytest.mark.slow
 def test_error_of_f1_is_the_one_reported() -> None:
     """400 repeats of 400 draws.
 

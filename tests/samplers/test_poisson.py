@@ -262,6 +262,7 @@ def test_beta_interval_knows_of_positives_that_are_hardly_ever_met() -> None:
     assert by_variance / 60 < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("online", [None, "exclude", "include"])
 def test_error_is_what_the_variance_says(online: str | None) -> None:
     """300 evaluations of three rounds: the mean square error within 25 % of the mean variance.
@@ -354,6 +355,7 @@ def test_pool_drawn_to_the_end_is_exact() -> None:
         assert found.intervals[0].method == "census"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("online", [None, "exclude", "include"])
 def test_missing_labels_are_made_up_for(online: str | None) -> None:
     """Half of the labels of the first round never come: totals to 4 standard errors."""
@@ -373,6 +375,7 @@ def test_missing_labels_are_made_up_for(online: str | None) -> None:
     assert np.mean(shares) == pytest.approx(1, abs=4 * np.std(shares) / np.sqrt(250))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("online", [None, "exclude", "include"])
 def test_silent_round_does_not_bias(online: str | None) -> None:
     """A first round without any label, a second with all: the positives to 4 standard errors.
@@ -395,6 +398,7 @@ def test_silent_round_does_not_bias(online: str | None) -> None:
     assert np.mean(found) == pytest.approx(LARGE.label.mean(), abs=4 * error)
 
 
+@pytest.mark.slow
 def test_rows_drawn_again_stand_for_their_own_round() -> None:
     """All labels of the first round, three in ten of the second, by coins: to 4 standard errors.
 

@@ -210,6 +210,7 @@ def test_slice_of_random_rows_has_the_plain_mean() -> None:
     assert rare.value == pytest.approx(plain, abs=0.02)
 
 
+@pytest.mark.slow
 def test_slice_errs_no_more_than_its_own_labels_do() -> None:
     """25 rows of the slice: sqrt(G (1 - G) / 25) is .1; over the known share it would be .2."""
     runs = [slices(seed, "passive") for seed in range(40)]

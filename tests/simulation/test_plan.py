@@ -102,6 +102,7 @@ def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> 
         assert (needed["budget"], needed["standard_error"]) == (800, 0.1)
 
 
+@pytest.mark.slow
 def test_a_half_width_is_searched_for_beyond_the_budget(pool: tuple[Path, np.ndarray]) -> None:
     """By twice as many labels each time; budgets that are given stay as they are."""
     spec, table, ranges = read(pool[0], measure="accuracy", budget=60, round_size=60)
@@ -190,6 +191,7 @@ def test_command_line(
         assert done.value.code == 2
 
 
+@pytest.mark.slow
 def test_power_of_comparisons(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ def test_a_ratio_that_is_expected_to_be_0_has_no_number() -> None:
     assert found == dict.fromkeys(("standard_error", "draws", "labels", "cost"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 def test_a_ratio_is_tested_on_the_logarithmic_scale() -> None:
     """Of values near each other, a draw deviates as of their difference, by one of the values."""

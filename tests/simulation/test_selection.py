@@ -87,6 +87,7 @@ def test_means_of_repeats() -> None:
     assert found == {"selection_error": pytest.approx(0.5), "regret": pytest.approx(0.4 / 3)}
 
 
+@pytest.mark.slow
 def test_the_wrong_one_of_two_is_chosen_as_often_as_coins_say() -> None:
     """Rows that differ favour either system: a coin each. 300 repeats of 15 draws.
 

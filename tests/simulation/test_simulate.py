@@ -58,6 +58,7 @@ def rmse(result: dict[str, Any], sampler: str, measure: str, budget: int) -> flo
     return float(found)
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_workers_and_ais_beats_passive() -> None:
     """Of 150 passive draws 3 are expected to be positive; AIS looks where the 90 are."""
     known, tried = POOL.known, [AdaptiveImportance(FBeta()), Passive(FBeta())]
@@ -142,6 +143,7 @@ def test_urns_hold_the_labels_of_their_cells() -> None:
     assert labels.tolist() == [[5, 0, 2], [0, 3, 0], [40, 7, 1]]
 
 
+@pytest.mark.slow
 def test_urns_give_every_order_of_labels_the_same_chance() -> None:
     """Chi-square of 3,000 seeds over the ten orders of two and three; fails 1 time in 10,000."""
     orders: dict[tuple, int] = {}

@@ -350,7 +350,10 @@ def rows_met(places: list[tuple[int, int]]) -> History:
     return make_history(cells, [0] * len(cells))
 
 
-@pytest.mark.parametrize("case", ASKED_BEFORE)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param("nothing asked", marks=pytest.mark.slow), *list(ASKED_BEFORE)[1:]],
+)
 def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
     case: str,
 ) -> None:

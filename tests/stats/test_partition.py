@@ -61,6 +61,7 @@ def test_merge_contract(most: int) -> None:
         Paths(3) + Paths(4)
 
 
+@pytest.mark.slow
 def test_many_columns_of_many_values() -> None:
     """Products of their numbers would overflow."""
     rows = 5000

@@ -66,6 +66,7 @@ def test_logs_of_the_command_line(job: Callable[..., Job]) -> None:
     assert failed["seconds"] >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_json")
 @pytest.mark.parametrize("pipeline", [prepare, sample, estimate], ids=lambda one: one.__name__)
 def test_logs_of_pipelines(

@@ -22,6 +22,7 @@ from apache_beam.yaml import yaml_io, yaml_provider, yaml_transform
 from evalsampling.transforms import beam_yaml
 from evalsampling.transforms.beam_yaml import MEASURE
 from evalsampling.workspace.pool_facts import design_round, write_chances
+from tests.in_pipelines import slowly
 from tests.jobs import Job, Pool, make_pool
 from tests.pairs import IDS, pair_pool
 
@@ -173,6 +174,7 @@ def command(folder: Path, name: str, given: dict[str, Any], **environment: str) 
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["iceberg", "delta", "bigquery"])
 def test_files_of_tables_give_the_tasks_of_the_command(name: str, labelled: Any) -> None:
     """Beam knows the keys of the source; a file stands in for the table, which needs Java."""
@@ -236,7 +238,7 @@ providers:
 """Labels of the rounds that a workspace has: their rows are read from it."""
 
 
-@pytest.mark.parametrize("sampler", ["poisson", "calibrated", "ais"])
+@pytest.mark.parametrize("sampler", ["poisson", *slowly("calibrated", "ais")])
 def test_labels_of_the_rounds_of_a_workspace(labelled: Any, sampler: str) -> None:
     one, labels, wanted = labelled(2, sampler=sampler)
     made = {name: one.directory / name for name in ("estimates", "measures", "chances")}
@@ -289,6 +291,7 @@ providers:
 """The pool is that of the rows given."""
 
 
+@pytest.mark.slow
 def test_pool_of_the_rows_given(labelled: Any) -> None:
     """Rows of the workspace's own pool: the same numbers, but for slices, which are not counted."""
     one, labels, wanted = labelled(sampler="calibrated")
@@ -323,6 +326,7 @@ providers:
 """
 
 
+@pytest.mark.slow
 def test_rounds_by_transforms_alone_are_those_of_the_commands(job: Any) -> None:
     """Two rounds whose chances are files: the workspace knows neither, the command's copy both."""
     one = job(make_pool(1500, seed=3), sampler="poisson")

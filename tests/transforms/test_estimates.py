@@ -52,7 +52,7 @@ All answers are by one annotator, and in the last nearly all rows are of one cel
 """
 
 
-FAST = ("calibrated", "ais")
+FAST = ("importance", "poisson")
 
 
 def workspaces(job: Any, names: Sequence[str]) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from tests.bad_pools import assert_clean_failure
 from tests.jobs import Pool, make_pool
 
 
+@pytest.mark.slow
 def test_duplicate_beyond_the_reserve_is_found_on_request(job: Any) -> None:
     pool = make_pool(rows=8000)
     ids = pool.table["id"].to_pylist()

@@ -91,6 +91,7 @@ def test_drafts_of_killed_commands_are_removed(drawn: Job) -> None:
     assert not list(drafts.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
 def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
     """Outputs and slices of the rows drawn are with the draws, for every kind of measure."""
