@@ -402,12 +402,13 @@ def check_new_rows(new_rows: int) -> None:
 
 
 def _domains(slices: Slices) -> tuple[Domain, ...]:
-    """Return the domains of estimates: the whole pool, then each value of each slice column."""
+    """Return the domains of estimates: the whole pool, then each slice that has rows."""
     return (
         Domain(),
         *(
             Domain(f"{name}={value}", column, code, slices.counts[column][code])
             for column, name in enumerate(slices.names)
             for code, value in enumerate(slices.values[column])
+            if slices.counts[column][code].any()
         ),
     )

@@ -5,7 +5,8 @@ the same to the last digit as from the labels one by one.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from evalsampling.stats.history import History
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.round_chances import RoundChances
+from evalsampling.stats.slices import SliceCounts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +38,7 @@ class CountedPool:
         spec: what was asked for.
         stratification: how rows are cut into cells.
         table: the cell table of the pool.
+        slices: that are reported, with their rows.
     """
 
     spec: EvaluationSpec
@@ -43,12 +46,16 @@ class CountedPool:
     table: CellTable
     slices: Slices = Slices()
 
-    @classmethod
-    def of_sums(
-        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums
-    ) -> "CountedPool":
-        """Return the pool with given sums over its cells."""
-        return cls(spec, stratification, stratification.table(sums))
+    def of_rows(self, sums: CellSums, counts: SliceCounts | None = None) -> "CountedPool":
+        """Return the pool of other rows, cut likewise.
+
+        Args:
+            sums: over the cells of these rows.
+            counts: of their values of the slice columns; None for no slices.
+        """
+        table = self.stratification.table(sums)
+        slices = Slices() if counts is None else self.slices.of_rows(counts, table)
+        return CountedPool(self.spec, self.stratification, table, slices)
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers that are known: none."""
@@ -154,7 +161,10 @@ def next_chances(
 
 
 def estimated(
-    analysis: Analysis, rejects: int = 0, before: Analysis | None = None
+    analysis: Analysis,
+    rejects: int = 0,
+    before: Analysis | None = None,
+    outside: Mapping[str, int] = MappingProxyType({}),
 ) -> CountedEstimates:
     """Return what an analysis says of its measures.
 
@@ -162,6 +172,7 @@ def estimated(
         analysis: with all rounds and labels.
         rejects: answers that do not count.
         before: analysis of the part of a stream before this one, if there is one.
+        outside: rows that are in no slice, by the column of slices (`Slices.outside`).
     """
     estimates, history = analysis.estimate(), analysis.history
     changes: list[Change] = []
@@ -176,6 +187,15 @@ def estimated(
         labels=labels,
         rejects=rejects,
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        warnings=tuple(cautions(analysis, estimates, drawn - labels)),
+        warnings=(*cautions(analysis, estimates, drawn - labels), *_in_no_slice(outside)),
         changes=tuple(changes),
     )
+
+
+def _in_no_slice(outside: Mapping[str, int]) -> Iterator[str]:
+    for column, rows in outside.items():
+        if rows:
+            yield (
+                f"{rows} {'row has' if rows == 1 else 'rows have'} a value of {column} that no row "
+                "had when the workspace was prepared: no slice is reported for it"
+            )

@@ -39,6 +39,27 @@ class Slices:
             ),
         )
 
+    def of_rows(self, counts: SliceCounts, table: CellTable) -> "Slices":
+        """Return the same values of other rows.
+
+        Args:
+            counts: of these rows, over all cells there could be.
+            table: their cell table.
+        """
+        none = np.zeros(counts.cells, dtype=np.int64)
+        return dataclasses.replace(
+            self,
+            counts=tuple(
+                np.stack([column.get(text, none)[table.code] for text in texts])
+                for texts, column in zip(self.values, counts.columns, strict=True)
+            ),
+        )
+
+    def outside(self, table: CellTable) -> dict[str, int]:
+        """Return, for each column, how many rows of the pool have none of its values."""
+        rows = [table.rows - int(of_column.sum()) for of_column in self.counts]
+        return dict(zip(self.names, rows, strict=True))
+
     def codes(self, columns: list[pa.ChunkedArray | pa.Array], rows: int) -> IntArray:
         """Return the code of each row's values, shape (rows, columns)."""
         codes = np.full((rows, len(self.names)), -1, dtype=np.int64)

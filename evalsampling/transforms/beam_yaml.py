@@ -28,7 +28,7 @@ from evalsampling.pool.stored_columns import CELL, SLICE_PREFIX, output_columns
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import estimates, rounds
-from evalsampling.transforms.passes import SumCells
+from evalsampling.transforms.passes import CountSlices, SumCells
 from evalsampling.workspace.pool_facts import PoolFacts
 
 ROWS, CELLS, COUNTS, JSON, PATH = "rows", "cells", "counts", "json", "path"
@@ -306,7 +306,8 @@ def _states(given: Any, taker: str) -> Any:
     counts = given["counts"] | "UnpackCounts" >> beam.Map(functools.partial(_unpacked, COUNTS))
     states = {"counts": counts}
     if "cells" in given:
-        states["pool"] = unpacked(given["cells"], taker) | SumCells()
+        cells = unpacked(given["cells"], taker)
+        states |= {"pool": cells | SumCells(), "slices": cells | CountSlices()}
     if "chances" in given:
         check_columns(given["chances"], list(_OBJECT), f"{taker} takes chances of SampleRound")
         states["chances"] = given["chances"] | "ReadChances" >> beam.Map(_read_chances)

@@ -16,7 +16,6 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.counted import (
     CountedEstimates,
-    CountedPool,
     analysis_of,
     estimated,
     next_chances,
@@ -36,6 +35,7 @@ from evalsampling.stats.cells import CellSums
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
+from evalsampling.stats.slices import SliceCounts
 from evalsampling.transforms.rounds import check_budget, check_windows
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
@@ -50,10 +50,10 @@ from evalsampling.transforms.windows import (
 )
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 
-COUNTS, POOL, CHANCES = "counts", "pool", "chances"
+COUNTS, POOL, SLICES, CHANCES = "counts", "pool", "slices", "chances"
 """Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
 
-_BEFORE = {kind: f"{kind} before" for kind in (COUNTS, POOL, CHANCES)}
+_BEFORE = {kind: f"{kind} before" for kind in (COUNTS, POOL, SLICES, CHANCES)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,21 +158,25 @@ class _Together(beam.PTransform):
     """States that estimates are made of to one `Latest` of each window.
 
     From ``counts`` of `JoinLabels`; or from a dict with these, ``pool``, the CellSums of rows
-    (`SumCells`), and ``chances`` of `SampleRound`. In fixed windows those of the window before are
-    among them.
+    (`SumCells`), ``slices``, their SliceCounts (`CountSlices`), and ``chances`` of `SampleRound`.
+    In fixed windows those of the window before are among them.
     """
 
     def expand(self, given: Any) -> beam.PCollection[Latest]:
         named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
         counts = _counts_of(given)
         parts = [counts]
-        if POOL in named:
-            check_same_windows(named[POOL], POOL, counts, COUNTS)
-            states = named[POOL] | DropNothing() | "NamePool" >> beam.Map(_pool_state)
-            parts.append(states | "WindowPool" >> like(counts))
+        if SLICES in named and POOL not in named:
+            raise InputError("slices are of the rows of a pool: give pool, by SumCells, too")
+        for kind, state in ((POOL, _pool_state), (SLICES, _slices_state)):
+            if kind in named:
+                check_same_windows(named[kind], kind, counts, COUNTS)
+                states = named[kind] | f"Drop {kind}" >> DropNothing()
+                states = states | f"Name {kind}" >> beam.Map(state)
+                parts.append(states | f"Window {kind}" >> like(counts))
         if CHANCES in named:
-            states = named[CHANCES] | "NameChances" >> beam.Map(_chances_state)
-            parts.append(states | "WindowChances" >> like(counts))
+            states = named[CHANCES] | f"Name {CHANCES}" >> beam.Map(_chances_state)
+            parts.append(states | f"Window {CHANCES}" >> like(counts))
         states = parts | "States" >> beam.Flatten()
         if is_fixed(states):
             earlier = states | "Before" >> InNextWindow() | "NameBefore" >> beam.Map(_before)
@@ -198,6 +202,11 @@ def _pool_state(sums: CellSums) -> Latest:
     return Latest.of((POOL, 0), int(sums.means()[1].sum()), sums)
 
 
+def _slices_state(counts: SliceCounts) -> Latest:
+    rows = sum(int(of_value.sum()) for column in counts.columns for of_value in column.values())
+    return Latest.of((SLICES, 0), rows, counts)
+
+
 def _chances_state(chances: RoundChances) -> Latest:
     return Latest.of((CHANCES, 0), 1, chances)
 
@@ -213,7 +222,8 @@ class EstimateMeasures(beam.PTransform):
     drawn, labels, rejects, measures (those of ``estimate --json``, equal to the last digit),
     warnings and changes since the window before. From a dict of ``counts``, ``pool``, the
     `SumCells` of the rows, and ``chances`` of `SampleRound`, the pool is that of these rows;
-    with a budget it has to be.
+    with a budget it has to be. With ``slices`` too, the `CountSlices` of the rows, numbers of the
+    spec's ``pool.slices`` are among the measures: of the values that the workspace's pool has.
 
     A window fires again whenever more of its rows or labels come, or of the window before. In any
     order, the dict with the greatest ``seen`` counts: so many rows and answers it is made of. A
@@ -303,9 +313,9 @@ class _Maker:
         """
         now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
         if now is not None:
-            analysis, rejects = now
+            analysis, rejects, outside = now
             before = self._analysis(states, own, _BEFORE)
-            made: CountedEstimates = estimated(analysis, rejects, before and before[0])
+            made: CountedEstimates = estimated(analysis, rejects, before and before[0], outside)
             yield {**bounds_of(of), "seen": states.version, **made.to_json()}
 
     def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
@@ -317,17 +327,19 @@ class _Maker:
 
     def _analysis(
         self, states: Latest, own: bool, kinds: Mapping[str, str]
-    ) -> tuple[Analysis, int] | None:
-        """Return what stands with some states, and how many answers do not count."""
+    ) -> tuple[Analysis, int, Mapping[str, int]] | None:
+        """Return what stands with some states, the answers that do not count, `Slices.outside`."""
         shares = states.named(kinds[COUNTS])
         pools = states.named(kinds[POOL])
         if not (pools if own else shares):
             return None
         facts, rounds = self._facts, self._rounds
-        analysis = facts.analysis
+        analysis, outside = facts.analysis, {}
         if pools:
             facts.check_draws_by_row()
-            pool = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, pools[0])
+            slices = states.named(kinds[SLICES])
+            pool = facts.pool.of_rows(pools[0], slices[0] if slices else None)
+            outside = pool.slices.outside(pool.table)
             if self.budget is None and self._has_rows_by_sample(shares):
                 facts.check_same_rows(pool.table)
             analysis = Analysis.of_pool(pool)
@@ -338,7 +350,7 @@ class _Maker:
         counts = LabelledCounts.sum([share.counts for share in shares])
         try:
             made = analysis_of(analysis, counts, rounds, facts.drawn)
-            return made, sum(share.rejects for share in shares)
+            return made, sum(share.rejects for share in shares), outside
         except ValueError as error:
             raise InputError(f"{facts.path}: {error}") from error
 

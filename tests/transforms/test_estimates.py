@@ -1,14 +1,25 @@
 """Labels of any PCollection come to the estimates of the command, to the digit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
+import pyarrow as pa
 import pytest
 
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.transforms import DesignRound, EstimateMeasures, JoinLabels, SumFn, estimates
+from evalsampling.transforms import (
+    AssignCells,
+    CountSlices,
+    DesignRound,
+    EstimateMeasures,
+    JoinLabels,
+    SampleRound,
+    SumCells,
+    SumFn,
+    estimates,
+)
 from evalsampling.workspace.pool_facts import PoolFacts, design_round
 from tests.drawn_by_row import picked
 from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
@@ -23,7 +34,7 @@ from tests.in_pipelines import (
     slowly,
     two_rounds,
 )
-from tests.jobs import make_pool
+from tests.jobs import Pool, make_pool
 from tests.retries import RETRYING, failing_now_and_then
 
 SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
@@ -88,6 +99,64 @@ def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path, names: Any
         assert (estimated["labels"], estimated["drawn"]) == (len(answers), len(answers) + 7)
         assert (estimated["rejects"], kept(tmp_path / f"rejects of {name}")) == (0, [])
         assert (estimated["changes"], estimated["window_start"]) == ([], None)
+
+
+def with_cities(pool: Pool, cities: Sequence[str]) -> Pool:
+    """A pool with a column of cities, in turn."""
+    column = pa.array([cities[row % len(cities)] for row in range(len(pool.table))])
+    return Pool(pool.table.append_column("city", column), pool.truth)
+
+
+def test_slices_of_rows_that_are_given(job: Any, tmp_path: Path) -> None:
+    """Of the rows of the workspace as the command says, in any pieces."""
+    pool = with_cities(make_pool(900), ["Bern", "Genève", "Zürich"])
+    one = job(pool, measure=["f1", "recall"], sampler="poisson", pool={"slices": ["city"]})
+    answers, said = two_rounds(one, (60, 40))
+    with pipeline() as root:
+        rows = created(root, "rows", pool.table.to_batches(max_chunksize=170), 4)
+        cells = rows | AssignCells(one.workspace)
+        joined = created(root, "labels", shuffled(answers, 2), 3) | JoinLabels(one.workspace)
+        states = {"pool": cells | SumCells(), "slices": cells | CountSlices()}
+        states["counts"] = joined["counts"]
+        keep(states | EstimateMeasures(one.workspace), tmp_path / "all")
+        del states["slices"]
+        keep(states | "Whole" >> EstimateMeasures(one.workspace), tmp_path / "whole")
+    (of_all,), (whole,) = kept(tmp_path / "all"), kept(tmp_path / "whole")
+    assert (of_all["measures"], of_all["warnings"]) == (said["measures"], said["warnings"])
+    assert {number["slice"] for number in of_all["measures"]} == {
+        None, "city=Bern", "city=Genève", "city=Zürich",
+    }  # fmt: skip
+    assert whole["measures"] == [one for one in said["measures"] if one["slice"] is None]
+
+
+def test_slices_of_a_table_that_changed(job: Any, tmp_path: Path) -> None:
+    """Of a value without rows nothing is said; of a new one, how many rows have it."""
+    prepared = with_cities(make_pool(900), ["Bern", "Genève", "Zürich"])
+    one = job(prepared, measure=["f1"], sampler="poisson", pool={"slices": ["city"]})
+    assert one.prepare().status == 0
+    chances, pool = design_round(one.workspace, 200), with_cities(make_pool(900), ["Bern", "Basel"])
+    with pipeline() as root:
+        rows = created(root, "rows", pool.table.to_batches(max_chunksize=170), 4)
+        cells = rows | AssignCells(one.workspace)
+        picked = cells | SampleRound(one.workspace, chances)
+        labels = picked["rows"] | beam.FlatMap(_answers, pool.truth)
+        joined = {"rows": picked["rows"], "labels": labels} | JoinLabels(one.workspace)
+        states = {"pool": cells | SumCells(), "slices": cells | CountSlices()}
+        states["counts"] = joined["counts"]
+        keep(states | EstimateMeasures(one.workspace, chances), tmp_path / "all")
+    (said,) = kept(tmp_path / "all")
+    assert [number["slice"] for number in said["measures"]] == [None, "city=Bern"]
+    (whole, bern) = said["measures"]
+    assert bern["value"] is not None
+    assert bern["low"] <= bern["value"] <= bern["high"]
+    assert bern["value"] != whole["value"]
+    words = "450 rows have a value of city that no row had when the workspace was prepared"
+    assert [words in warning for warning in said["warnings"]].count(True) == 1
+
+
+def _answers(rows: pa.Table, truth: dict[int, int]) -> Iterator[dict[str, str]]:
+    for row in rows.select(["task", "id"]).to_pylist():
+        yield {"task": row["task"], "label": str(truth[row["id"]])}
 
 
 @pytest.mark.parametrize("sampler", ["calibrated", *slowly("poisson")])

@@ -124,6 +124,8 @@ def test_inputs_that_lack_something(one: Job) -> None:
         _ = {"labels": some} | "join" >> JoinLabels(one.workspace)
     with pytest.raises(InputError, match=r"^give counts, those of JoinLabels; there are: pool$"):
         _ = {"pool": some} | "estimate" >> EstimateMeasures(one.workspace)
+    with pytest.raises(InputError, match=r"^slices are of the rows of a pool: give pool"):
+        _ = {"counts": some, "slices": some} | "slices" >> EstimateMeasures(one.workspace)
 
 
 def message(one: Job, add: Callable[[beam.Pipeline], Any]) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.counted import CountedPool, analysis_of, estimated, next_chances
+from evalsampling.evaluation.counted import analysis_of, estimated, next_chances
 from evalsampling.evaluation.round_rows import RoundPicker
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import (
@@ -149,8 +149,7 @@ def test_a_pool_that_grew_and_a_reserve_that_ran_out(
         keep(given | EstimateMeasures(one.workspace, path), tmp_path / "estimates")
         following = given | DesignRound(one.workspace, 40, path)
         keep(following | beam.Map(RoundChances.to_mapping), tmp_path / "next")
-    sums = cells_of(facts, pool.table).sums()
-    of_all = CountedPool.of_sums(facts.pool.spec, facts.pool.stratification, sums)
+    of_all = facts.pool.of_rows(cells_of(facts, pool.table).sums())
     counts, _ = facts.label_join.join(rows, votes_of(answers))
     analysis = analysis_of(Analysis.of_pool(of_all), counts, [chances])
     (said,) = kept(tmp_path / "estimates")

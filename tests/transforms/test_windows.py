@@ -20,6 +20,7 @@ from evalsampling.stats.permanent import permanent_numbers
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import (
     AssignCells,
+    CountSlices,
     EstimateMeasures,
     JoinLabels,
     SampleRound,
@@ -197,6 +198,49 @@ def test_without_a_budget_rows_are_drawn_by_the_chances_of_the_round(
     assert [one["drawn"] for one in estimates] == expected
     assert [one["labels"] for one in estimates] == expected
     assert [one["rows"] for one in estimates] == [700, 400, 600]
+
+
+def test_slices_of_windows_and_their_changes(tmp_path: Path) -> None:
+    """In the second hour no row is of the north, so nothing is said of it."""
+    rows = {
+        hour: rows_of(hour, 500).append_column("region", pa.array(regions * 250))
+        for hour, regions in enumerate([["north", "south"], ["south", "south"]])
+    }
+    evaluation = Evaluation.from_frame(
+        rows[0], measure=["accuracy"], seed=5, pool={"slices": ["region"]}, sampler="poisson"
+    )
+    evaluation.sample(100)
+    evaluation.save(tmp_path / "workspace")
+    facts = PoolFacts.read(tmp_path / "workspace")
+    hours = [TimestampedValue(of_hour, hour * HOUR) for hour, of_hour in rows.items()]
+    with beam.Pipeline(runner="FnApiRunner") as job:
+        given = job | beam.Create(hours) | beam.Map(lambda timed: timed)
+        cells = given | beam.WindowInto(**WINDOWS) | AssignCells(facts)
+        picked = cells | SampleRound(facts, 1, budget=BUDGET)
+        labels = picked["rows"] | "Answer" >> beam.FlatMap(_guessed)
+        joined = {"rows": picked["rows"], "labels": labels} | JoinLabels(facts)
+        made_of = {
+            "counts": joined["counts"],
+            "pool": cells | SumCells(),
+            "slices": cells | CountSlices(),
+            "chances": picked["chances"],
+        }
+        estimates = made_of | EstimateMeasures(facts, 1, budget=BUDGET)
+        estimates | beam.Map(_write, str(tmp_path / "estimates"))
+    lines = (tmp_path / "estimates").read_text("utf-8").splitlines()
+    first, second = sorted(map(json.loads, lines), key=lambda one: one["window_start"])
+    slices = [[one["slice"] for one in hour["measures"]] for hour in (first, second)]
+    assert slices == [[None, "region=north", "region=south"], [None, "region=south"]]
+    assert [change["slice"] for change in second["changes"]] == [None, "region=south"]
+    whole, south = second["measures"]
+    for key in ("value", "standard_error"):
+        assert south[key] == whole[key] != first["measures"][2][key], "all rows are of the south"
+
+
+def _guessed(rows: pa.Table) -> Iterator[dict[str, Any]]:
+    """Labels, 1 of every third row."""
+    for row in rows.select(["task", "id"]).to_pylist():
+        yield {"task": row["task"], "label": str(int(row["id"] % 3 == 0))}
 
 
 def _drawn_by(chances: RoundChances, facts: PoolFacts, hour: int) -> int:
