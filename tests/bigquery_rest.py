@@ -38,8 +38,8 @@ _ARROW = {
 """Types of columns, by BigQuery's."""
 
 
-class Refused(Exception):
-    """A call that the server does not answer as asked: its status, reason and message."""
+class CallError(Exception):
+    """What the server says in place of an answer: a status, a reason and a message."""
 
 
 @dataclasses.dataclass
@@ -116,7 +116,7 @@ class FakeRest:
         """Return the answer to a call.
 
         Raises:
-            Refused: if there is none.
+            CallError: if there is none.
         """
         for method, (asked, pattern) in _METHODS.items():
             found = re.fullmatch(pattern, path)
@@ -125,13 +125,13 @@ class FakeRest:
                 said = getattr(self, f"_{method}")(*found.groups(), body)
                 if self.lost[method] > 0:
                     self.lost[method] -= 1
-                    raise Refused(503, "backendError", "the answer got lost")
+                    raise CallError(503, "backendError", "the answer got lost")
                 return said
-        raise Refused(400, "notImplemented", f"{verb} {path}")
+        raise CallError(400, "notImplemented", f"{verb} {path}")
 
     def _get_table(self, name: str, body: Any) -> Any:
         if name not in self.tables:
-            raise Refused(404, "notFound", f"Not found: Table {PROJECT}:{DATASET}.{name}")
+            raise CallError(404, "notFound", f"Not found: Table {PROJECT}:{DATASET}.{name}")
         table = self.tables[name]
         fields = [
             {"name": column, "type": kind, "mode": "NULLABLE"}
@@ -158,42 +158,49 @@ class FakeRest:
     def _insert_job(self, body: Any) -> Any:
         id = body["jobReference"]["jobId"]
         if id in self.jobs:
-            raise Refused(409, "duplicate", f"Already Exists: Job {PROJECT}:US.{id}")
+            raise CallError(409, "duplicate", f"Already Exists: Job {PROJECT}:US.{id}")
         asked, status = body["configuration"], {"state": "DONE"}
         try:
-            self._load(**asked["load"]) if "load" in asked else self._extract(**asked["extract"])
-        except Refused as refused:
-            _, reason, message = refused.args
+            if "load" in asked:
+                self._load(asked["load"])
+            else:
+                self._extract(asked["extract"])
+        except CallError as error:
+            _, reason, message = error.args
             status["errorResult"] = {"reason": reason, "message": message}
         reference = {**body["jobReference"], "location": "US"}
         self.jobs[id] = {"id": id, **body, "jobReference": reference, "status": status}
         return self.jobs[id]
 
     def _get_job(self, id: str, body: Any) -> Any:
+        if id not in self.jobs:
+            raise CallError(404, "notFound", f"Not found: Job {PROJECT}:US.{id}")
         return self.jobs[id]
 
-    def _load(self, destinationTable: Any, sourceUris: list[str], **asked: Any) -> None:
+    def _load(self, asked: Any) -> None:
         """Load files of JSON lines, all or none."""
-        lines = [line for uri in sourceUris for line in _blob(uri).download_as_text().splitlines()]
-        assert asked["sourceFormat"] == "NEWLINE_DELIMITED_JSON"
-        assert asked["writeDisposition"] == "WRITE_APPEND"
-        name = destinationTable["tableId"]
-        if name not in self.tables and asked["createDisposition"] != "CREATE_IF_NEEDED":
-            raise Refused(404, "notFound", f"Not found: Table {PROJECT}:{DATASET}.{name}")
+        _check(
+            asked,
+            sourceFormat="NEWLINE_DELIMITED_JSON",
+            writeDisposition="WRITE_APPEND",
+            createDisposition="CREATE_IF_NEEDED",
+        )
+        texts = [_blob(uri).download_as_text() for uri in asked["sourceUris"]]
+        rows = [json.loads(line) for text in texts for line in text.splitlines()]
+        name = asked["destinationTable"]["tableId"]
         table = self.tables.get(name, Table(_columns(asked["schema"])))
-        rows = [json.loads(line) for line in lines]
-        unknown = [name for row in rows for name in table.unknown(row)]
+        unknown = [field for row in rows for field in table.unknown(row)]
         if unknown:
-            raise Refused(400, "invalid", f"JSON parsing error: No such field: {unknown[0]}.")
+            raise CallError(400, "invalid", f"JSON parsing error: No such field: {unknown[0]}.")
         table.rows += rows
         self.tables[name] = table
 
-    def _extract(self, sourceTable: Any, destinationUris: list[str], **asked: Any) -> None:
+    def _extract(self, asked: Any) -> None:
         """Write a table to a file of Avro."""
-        assert asked["destinationFormat"] == "AVRO"
-        assert asked["useAvroLogicalTypes"]
-        content = self.tables[sourceTable["tableId"]].to_avro()
-        _blob(destinationUris[0].replace("*", "000000000000")).upload_from_string(content)
+        _check(asked, destinationFormat="AVRO", useAvroLogicalTypes=True)
+        [uri] = asked["destinationUris"]
+        content = self.tables[asked["sourceTable"]["tableId"]].to_avro()
+        _blob(uri.replace("*", "000000000000")).upload_from_string(content)
 
 
 _TABLES = f"/projects/{PROJECT}/datasets/{DATASET}/tables"
@@ -205,6 +212,17 @@ _METHODS = {
     "insert_job": ("POST", _JOBS),
     "get_job": ("GET", rf"{_JOBS}/([\w-]+)"),
 }
+
+
+def _check(asked: Any, **served: Any) -> None:
+    """Check that a job is of the kind that the server does.
+
+    Raises:
+        CallError: if not.
+    """
+    other = {name: asked.get(name) for name in served if asked.get(name) != served[name]}
+    if other:
+        raise CallError(400, "notImplemented", f"not served: {other}")
 
 
 def _reference(name: str) -> dict[str, str]:
@@ -236,11 +254,11 @@ def _handler(fake: FakeRest) -> type[server.BaseHTTPRequestHandler]:
             try:
                 asked = None if body is None else json.loads(body)
                 self._send(200, fake.answer(self.command, path.removeprefix(_ROOT), asked))
-            except Refused as refused:
-                status, reason, message = refused.args
+            except CallError as error:
+                status, reason, message = error.args
                 errors = [{"reason": reason, "message": message}]
-                error = {"code": status, "message": message, "errors": errors}
-                self._send(status, {"error": error})
+                said = {"code": status, "message": message, "errors": errors}
+                self._send(status, {"error": said})
 
         def _send(self, status: int, content: Any) -> None:
             encoded = json.dumps(content).encode()

@@ -14,11 +14,8 @@ from typing import Any
 
 import grpc
 import pytest
-from google.cloud import bigquery_storage_v1, storage
-
-pytest.importorskip("apache_beam.io.gcp.internal.clients.bigquery")
-
 from apache_beam.io.gcp.gcsio import GcsIO
+from google.cloud import bigquery_storage_v1, storage
 from google.cloud.bigquery_storage_v1.services.big_query_read.transports import (
     BigQueryReadGrpcTransport,
 )
@@ -26,7 +23,7 @@ from google.cloud.bigquery_storage_v1.services.big_query_read.transports import 
 from evalsampling.pool.tables.bigquery import EMULATOR
 from tests import bigquery
 from tests.bigquery_rest import DATASET, PROJECT, FakeRest, Table, serving
-from tests.in_pipelines import PLAIN, keep, kept, pipeline
+from tests.in_pipelines import PLAIN, keep, kept, pipeline, slowly
 from tests.retries import RETRYING
 from tests.sampled_round import SampledRound, in_order
 
@@ -43,6 +40,7 @@ def server(tmp_path: Path) -> Iterator[FakeRest]:
 
 @pytest.fixture
 def drawn(job: Any) -> SampledRound:
+    """A round that the command drew."""
     return SampledRound.of(job, rows=1500, size=80)
 
 
@@ -81,10 +79,13 @@ def test_a_bounded_job_loads_files(
 
 
 def test_a_bounded_job_needs_a_bucket(
-    sinks: ModuleType, drawn: SampledRound, server: FakeRest
+    sinks: ModuleType, sources: ModuleType, drawn: SampledRound, server: FakeRest
 ) -> None:
+    """To write as to read."""
     with pytest.raises(ValueError, match="--temp_location"):
         send(sinks, drawn, *PLAIN)
+    with pytest.raises(ValueError, match="--temp_location"), pipeline() as root:
+        sources.from_bigquery(root, path_of("labels"))
     assert not server.tables
 
 
@@ -97,7 +98,7 @@ def test_a_job_fails_if_its_rows_do_not_fit(
     assert not server.tables["tasks"].rows
 
 
-@pytest.mark.parametrize("runner", [*PLAIN, RETRYING])
+@pytest.mark.parametrize("runner", [*PLAIN, *slowly(RETRYING)])
 def test_a_streaming_job_inserts_rows(
     sinks: ModuleType, drawn: SampledRound, server: FakeRest, runner: str
 ) -> None:
