@@ -78,17 +78,6 @@ def test_a_bounded_job_loads_files(
     assert [name for name in left if name.startswith("temp/bq_load/")], "no file is left"
 
 
-def test_a_bounded_job_needs_a_bucket(
-    sinks: ModuleType, sources: ModuleType, drawn: SampledRound, server: FakeRest
-) -> None:
-    """To write as to read."""
-    with pytest.raises(ValueError, match="--temp_location"):
-        send(sinks, drawn, *PLAIN)
-    with pytest.raises(ValueError, match="--temp_location"), pipeline() as root:
-        sources.from_bigquery(root, path_of("labels"))
-    assert not server.tables
-
-
 def test_a_job_fails_if_its_rows_do_not_fit(
     sinks: ModuleType, drawn: SampledRound, server: FakeRest, bucket: storage.Bucket
 ) -> None:
@@ -119,6 +108,18 @@ def labels(server: FakeRest, drawn: SampledRound) -> Table:
     opened = [dict.fromkeys(columns) | {"task": task["task"]} for task in drawn.tasks[:9]]
     server.tables["labels"] = Table(columns, [*opened, *answers, *answers[20:50]])
     return server.tables["labels"]
+
+
+@pytest.mark.usefixtures("labels")
+def test_a_bounded_job_needs_a_bucket(
+    sinks: ModuleType, sources: ModuleType, drawn: SampledRound, server: FakeRest
+) -> None:
+    """To write as to read."""
+    with pytest.raises(ValueError, match="--temp_location"):
+        send(sinks, drawn, *PLAIN)
+    with pytest.raises(ValueError, match="--temp_location"), pipeline() as root:
+        sources.from_bigquery(root, path_of("labels"))
+    assert {*server.tables} == {"labels"}
 
 
 def compare(drawn: SampledRound, estimates: Path) -> None:
