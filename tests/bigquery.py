@@ -4,12 +4,15 @@ import collections
 import contextlib
 import dataclasses
 import datetime
+import io
+import json
 import threading
 from collections.abc import Iterator
 from concurrent import futures
 from typing import Any
 
 import duckdb
+import fastavro
 import grpc
 import pyarrow as pa
 import pytest
@@ -20,6 +23,19 @@ from evalsampling.pool.tables.bigquery import EMULATOR
 SERVICE = "google.cloud.bigquery.storage.v1.BigQueryRead"
 
 TABLE = "a-project.a_dataset.pool"
+
+_AVRO = {
+    pa.string(): "string",
+    pa.int64(): "long",
+    pa.timestamp("us", "UTC"): {"type": "long", "logicalType": "timestamp-micros"},
+}
+"""Types of columns in Avro, by Arrow's."""
+
+
+def avro_schema(columns: pa.Schema) -> dict[str, Any]:
+    """Return the schema of rows in Avro, as BigQuery has it: every column may be null."""
+    fields = [{"name": column.name, "type": ["null", _AVRO[column.type]]} for column in columns]
+    return {"type": "record", "name": "Root", "fields": fields}
 
 
 @dataclasses.dataclass
@@ -44,6 +60,7 @@ class FakeBigQuery:
 
     def __post_init__(self) -> None:
         self._rows: dict[str, pa.Table] = {}
+        self._in_avro: set[str] = set()
         self._broken: collections.Counter[str] = collections.Counter()
         self._lock = threading.Lock()
 
@@ -71,6 +88,10 @@ class FakeBigQuery:
             size = -(-len(table) // self.streams)
             self._rows[stream] = table.slice(number * size, size)
             streams.append(types.ReadStream(name=stream))
+        if session.data_format == types.DataFormat.AVRO:
+            self._in_avro.update(stream.name for stream in streams)
+            written = types.AvroSchema(schema=json.dumps(avro_schema(table.schema)))
+            return types.ReadSession(name=name, avro_schema=written, streams=streams)
         schema = types.ArrowSchema(serialized_schema=table.schema.serialize().to_pybytes())
         return types.ReadSession(name=name, arrow_schema=schema, streams=streams)
 
@@ -79,7 +100,8 @@ class FakeBigQuery:
         called = f"{project}.{dataset}.{name}"
         if called not in self.versions:
             context.abort(grpc.StatusCode.NOT_FOUND, f"Not found: Table {called}")
-        moment = session.table_modifiers.snapshot_time
+        now = datetime.datetime.now(datetime.UTC)
+        moment = session.table_modifiers.snapshot_time or now
         tables = [table for since, table in self.versions[called] if since <= moment]
         if not tables:
             context.abort(
@@ -98,10 +120,7 @@ class FakeBigQuery:
             breaks = self._broken[stream] <= self.breaks
         rows = self._rows[stream].slice(offset).combine_chunks()
         for batch in rows.to_batches(max_chunksize=self.page_rows):
-            yield types.ReadRowsResponse(
-                arrow_record_batch={"serialized_record_batch": batch.serialize().to_pybytes()},
-                row_count=len(batch),
-            )
+            yield (_avro_message if stream in self._in_avro else _arrow_message)(batch)
             if breaks:
                 context.abort(grpc.StatusCode.UNAVAILABLE, "the stream broke")
 
@@ -122,6 +141,26 @@ class FakeBigQuery:
                 ),
             },
         )
+
+
+def _arrow_message(batch: pa.RecordBatch) -> types.ReadRowsResponse:
+    schema, content = batch.schema.serialize().to_pybytes(), batch.serialize().to_pybytes()
+    return types.ReadRowsResponse(
+        arrow_schema={"serialized_schema": schema},
+        arrow_record_batch={"serialized_record_batch": content},
+        row_count=len(batch),
+    )
+
+
+def _avro_message(batch: pa.RecordBatch) -> types.ReadRowsResponse:
+    schema, content = avro_schema(batch.schema), io.BytesIO()
+    for row in batch.to_pylist():
+        fastavro.schemaless_writer(content, schema, row)
+    return types.ReadRowsResponse(
+        avro_schema={"schema": json.dumps(schema)},
+        avro_rows={"serialized_binary_rows": content.getvalue()},
+        row_count=len(batch),
+    )
 
 
 @contextlib.contextmanager
