@@ -6,6 +6,7 @@ same folder, and puts what was printed into them.
 
 import dataclasses
 import doctest
+import importlib.util
 import itertools
 import json
 import os
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +89,23 @@ def blocks_of(page: str) -> list[dict[str, str]]:
     """The blocks of code of a page, each with the prose before it."""
     text = (ROOT / page).read_text("utf-8")
     return [match.groupdict() for match in BLOCK.finditer(text)]
+
+
+def saved_module(page: str, name: str, folder: Path) -> ModuleType:
+    """A module that a page says to save, saved and loaded."""
+    [text] = [
+        block["text"]
+        for block in blocks_of(page)
+        if (found := SAVE.search(block["prose"])) and found[1] == name
+    ]
+    path = folder / name
+    path.write_text(text, "utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def page_outputs(page: str, folder: Path, by: Installation = HERE) -> list[tuple[str, str]]:
