@@ -26,10 +26,12 @@ test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skippe
 	-$(MAKE) $(BIN)/fake-gcs-server
 	$(BIN)/python -m pytest -n auto -rs -m "stores and not runners" tests
 
-test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) ## on Prism, Flink and Spark, and by PySpark; what cannot be had is skipped
+test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) ## on Prism, Flink and Spark, by PySpark, on tables of Iceberg and topics of Kafka; what cannot be had is skipped
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/expansion/service
+	-PATH="$(abspath $(BIN)):$$PATH" tests/runners/kafka/broker
 	$(BIN)/python -m pytest -rs -m runners tests
 
 test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real Label Studio and back; about 1 GB is installed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners.portable import CACHE, free_port, missing_program, running
+from tests.runners.portable import CACHE, SHORT_LIVED, free_port, missing_program, running
 
 _PROGRAM = CACHE / "kafka" / "broker.jar"
 _LOGGING = Path(__file__).parent / "kafka" / "log4j.properties"
@@ -74,4 +74,4 @@ def started_broker(directory: Path) -> Iterator[Broker]:
 def _java(program: str, *arguments: str) -> list[str]:
     """Return the command of a program of Kafka."""
     logging = f"-Dlog4j.configuration=file:{_LOGGING}"
-    return ["java", "-Xmx256m", logging, "-cp", str(_PROGRAM), program, *arguments]
+    return ["java", *SHORT_LIVED, logging, "-cp", str(_PROGRAM), program, *arguments]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runners.portable import CACHE, free_port, missing_program, running
+from tests.runners.portable import CACHE, SHORT_LIVED, free_port, missing_program, running
 
 _PROGRAM = CACHE / "expansion" / "expansion-service.jar"
 _ASKED_FOR = "sdks:java:io:expansion-service:shadowJar"
@@ -35,5 +35,6 @@ def expanding(directory: Path) -> Iterator[str]:
     """
     jar, port = program(), free_port()
     arguments = [str(port), "--alsoStartLoopbackWorker", f"--filesToStage={jar}"]
-    with running(["java", "-jar", str(jar), *arguments], port, directory / "expansion.log"):
+    command = ["java", *SHORT_LIVED, "-jar", str(jar), *arguments]
+    with running(command, port, directory / "expansion.log"):
         yield option(f"localhost:{port}")

@@ -17,7 +17,7 @@ from evalsampling.transforms import AssignCells, SampleRound
 from tests.beam_yaml import FILES, command, variables
 from tests.jobs import make_pool
 from tests.runners.expansion import expanding, option, program
-from tests.runners.portable import Server, by_prism
+from tests.runners.portable import SHORT_LIVED, Server, by_prism
 
 pytestmark = [
     pytest.mark.runners,
@@ -86,7 +86,8 @@ def test_file_of_yaml_reads_the_table(job: Any, server: Server, warehouse: Path)
     one.in_process = True
     assert one.prepare().status == one.sample().status == 0
     given = {**variables(one, one.directory / "labels.csv"), "pool": NAME, "warehouse": warehouse}
-    command(FILES, "iceberg.yaml", given, [*server.options, option(program())])
+    options = [*server.options, option(program())]
+    command(FILES, "iceberg.yaml", given, options, JAVA_TOOL_OPTIONS=" ".join(SHORT_LIVED))
     tasks = (given["tasks"] / "tasks.csv").read_bytes()
     assert tasks == (one.round_directory(1) / "batch.csv").read_bytes()
     kept = pq.read_table(given["kept"].parent)
