@@ -1,4 +1,4 @@
-"""Files of Beam YAML that users start from: where they are, what they ask for, and Beam's command."""
+"""Files of Beam YAML that users start from: their folder, their variables, and Beam's command."""
 
 import json
 import os

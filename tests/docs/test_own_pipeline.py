@@ -1,4 +1,7 @@
-"""The sinks of the guide to pipelines of one's own: built, not run; `tests/runners/test_kafka.py` runs Kafka's."""
+"""The sinks of the guide to pipelines of one's own: built, not run.
+
+Kafka's is run by `tests/runners/test_kafka.py`.
+"""
 
 import json
 from types import ModuleType

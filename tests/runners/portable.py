@@ -17,7 +17,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalsa
 """Where the scripts of `deployment` put what they fetch or build."""
 
 SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
-"""Options of Java for programs that run for seconds: they begin sooner and take less of the machine."""
+"""Options of Java for programs that run for seconds: they begin sooner and take less."""
 
 _PROJECT = Path(__file__).parents[2]
 _PATIENCE = 180

@@ -1,7 +1,6 @@
-"""A pool in a table of Apache Iceberg, by Beam's managed reads in Java: as of the file of its rows."""
+"""A pool in a table of Iceberg, by Beam's managed reads in Java: as of the file of its rows."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,14 +41,14 @@ beam.coders.registry.register_coder(Row, beam.coders.RowCoder)
 
 
 @pytest.fixture(scope="module")
-def warehouse(server: Server, tmp_path_factory: Any) -> Iterator[Path]:
+def warehouse(server: Server, tmp_path_factory: Any) -> Path:
     """Where the table is, written by Beam's managed write."""
     folder: Path = tmp_path_factory.mktemp("lake")
     rows = [Row(**row) for row in POOL.table.select(Row._fields).to_pylist()]
     with expanding(folder) as service, _pipeline(server, service) as run:
         table = managed.Write(managed.ICEBERG, config=_table(folder / "warehouse"))
         _ = run | beam.Create(rows).with_output_types(Row) | table
-    yield folder / "warehouse"
+    return folder / "warehouse"
 
 
 def test_cells_and_round_are_those_of_the_file(
