@@ -29,10 +29,7 @@ def option(service: Path | str) -> str:
 
 @contextlib.contextmanager
 def expanding(directory: Path) -> Iterator[str]:
-    """Start a service that is the worker too, and give its option; it serves one pipeline.
-
-    The worker of a second pipeline could not start: the first closes the threads of both.
-    """
+    """Start a service that is the worker too, give its option, and stop it in the end."""
     jar, port = program(), free_port()
     arguments = [str(port), "--alsoStartLoopbackWorker", f"--filesToStage={jar}"]
     command = ["java", *SHORT_LIVED, "-jar", str(jar), *arguments]

@@ -15,7 +15,6 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from evalsampling.transforms import AssignCells, EstimateMeasures, JoinLabels, SampleRound
 from tests.docs.examples import saved_module
 from tests.runners.broker import Broker, started_broker
-from tests.runners.expansion import expanding
 from tests.runners.portable import Server, by_prism
 
 pytestmark = [
@@ -33,13 +32,14 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 
 def test_tasks_go_to_a_topic_and_labels_come_from_one(
-    job: Any, server: Server, broker: Broker, tmp_path: Path
+    job: Any, server: Server, expansion: str, broker: Broker, tmp_path: Path
 ) -> None:
     one = job(sampler="poisson", measure=["f1", "recall"])
     one.in_process = True
     assert one.prepare().status == one.sample("--size", 60).status == 0
     sinks = saved_module("docs/guides/own-pipeline.md", "sinks.py", tmp_path)
-    with expanding(tmp_path / "sink") as service, _pipeline(server, service) as run:
+    options = PipelineOptions([*server.options, expansion])
+    with beam.Pipeline(options=options) as run:
         rows = run | ReadFromParquetBatched(str(one.directory / "pool" / "*.parquet"))
         picked = rows | AssignCells(one.workspace) | SampleRound(one.workspace, 1)
         sinks.to_kafka(picked["tasks"], broker.address, "tasks")
@@ -52,7 +52,7 @@ def test_tasks_go_to_a_topic_and_labels_come_from_one(
     lines = [json.dumps({"task": task, "label": label}) for task, label in answers]
     broker.send("labels", lines)
     estimates = tmp_path / "estimates"
-    with expanding(tmp_path / "source") as service, _pipeline(server, service) as run:
+    with beam.Pipeline(options=options) as run:
         consumer = {"bootstrap.servers": broker.address, "auto.offset.reset": "earliest"}
         messages = run | ReadFromKafka(consumer, ["labels"], max_num_records=len(lines))
         labels = messages | beam.MapTuple(lambda _, value: json.loads(value))
@@ -63,7 +63,3 @@ def test_tasks_go_to_a_topic_and_labels_come_from_one(
     by_command = one.estimate("--labels", one.deliver(answers)).json
     here = json.loads(estimates.read_text())
     assert (here["labels"], here["measures"]) == (len(answers), by_command["measures"])
-
-
-def _pipeline(server: Server, service: str) -> beam.Pipeline:
-    return beam.Pipeline(options=PipelineOptions([*server.options, service]))

@@ -15,7 +15,7 @@ from apache_beam.transforms import managed
 from evalsampling.transforms import AssignCells, SampleRound
 from tests.beam_yaml import FILES, command, variables
 from tests.jobs import make_pool
-from tests.runners.expansion import expanding, option, program
+from tests.runners.expansion import option, program
 from tests.runners.portable import SHORT_LIVED, Server, by_prism
 
 pytestmark = [
@@ -41,23 +41,23 @@ beam.coders.registry.register_coder(Row, beam.coders.RowCoder)
 
 
 @pytest.fixture(scope="module")
-def warehouse(server: Server, tmp_path_factory: Any) -> Path:
+def warehouse(server: Server, expansion: str, tmp_path_factory: Any) -> Path:
     """Where the table is, written by Beam's managed write."""
     folder: Path = tmp_path_factory.mktemp("lake")
     rows = [Row(**row) for row in POOL.table.select(Row._fields).to_pylist()]
-    with expanding(folder) as service, _pipeline(server, service) as run:
+    with beam.Pipeline(options=PipelineOptions([*server.options, expansion])) as run:
         table = managed.Write(managed.ICEBERG, config=_table(folder / "warehouse"))
         _ = run | beam.Create(rows).with_output_types(Row) | table
     return folder / "warehouse"
 
 
 def test_cells_and_round_are_those_of_the_file(
-    job: Any, server: Server, warehouse: Path, tmp_path: Path
+    job: Any, server: Server, expansion: str, warehouse: Path, tmp_path: Path
 ) -> None:
     one = job(POOL, files=2, sampler="poisson", measure=["f1", "recall"])
     one.in_process = True
     assert one.prepare().status == one.sample().status == 0
-    with expanding(tmp_path) as service, _pipeline(server, service) as run:
+    with beam.Pipeline(options=PipelineOptions([*server.options, expansion])) as run:
         sources = {
             "table": managed.Read(managed.ICEBERG, config=_table(warehouse)),
             "file": ReadFromParquetBatched(str(one.directory / "pool" / "*.parquet")),
@@ -92,10 +92,6 @@ def test_file_of_yaml_reads_the_table(job: Any, server: Server, warehouse: Path)
     kept = pq.read_table(given["kept"].parent)
     pairs = zip(kept["task"].to_pylist(), kept["id"].to_pylist(), strict=True)
     assert sorted(pairs) == sorted((task, str(id)) for task, id in one.asked(1))
-
-
-def _pipeline(server: Server, service: str) -> beam.Pipeline:
-    return beam.Pipeline(options=PipelineOptions([*server.options, service]))
 
 
 def _table(warehouse: Path) -> dict[str, Any]:
