@@ -92,11 +92,11 @@ def blocks_of(page: str) -> list[dict[str, str]]:
 
 
 def saved_module(page: str, name: str, folder: Path) -> ModuleType:
-    """A module that a page says to save, saved and loaded."""
+    """The module that a page says to save under this name, saved to a folder and loaded."""
     [text] = [
         block["text"]
         for block in blocks_of(page)
-        if (found := SAVE.search(block["prose"])) and found[1] == name
+        if (saved := SAVE.search(block["prose"])) and saved[1] == name
     ]
     path = folder / name
     path.write_text(text, "utf-8")

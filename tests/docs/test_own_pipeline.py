@@ -1,16 +1,15 @@
-"""The sinks of the guide to pipelines of one's own: built, not run.
+"""The sinks of the guide to pipelines of one's own: built, not run."""
 
-Kafka's is run by `tests/runners/test_kafka.py`.
-"""
-
+import importlib.util
 import json
+from pathlib import Path
 from types import ModuleType
 
 import apache_beam as beam
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from tests.docs.examples import saved_module
+from tests.docs.examples import SAVE, blocks_of
 
 TASK = {"task": "7f3a", "name": "Zürich", "label": ""}
 
@@ -18,7 +17,19 @@ TASK = {"task": "7f3a", "name": "Zürich", "label": ""}
 @pytest.fixture(scope="module")
 def sinks(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The module that the guide says to save."""
-    return saved_module("docs/guides/own-pipeline.md", "sinks.py", tmp_path_factory.mktemp("guide"))
+    [text] = [
+        block["text"]
+        for block in blocks_of("docs/guides/own-pipeline.md")
+        if (name := SAVE.search(block["prose"])) and name[1] == "sinks.py"
+    ]
+    path: Path = tmp_path_factory.mktemp("guide") / "sinks.py"
+    path.write_text(text, "utf-8")
+    spec = importlib.util.spec_from_file_location("sinks", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def labels_of(root: beam.Pipeline) -> set[str]:
