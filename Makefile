@@ -11,13 +11,13 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-labelstudio test-platforms test-report test-site check-airflow check format reference-points bench study coverage clean
+.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-connectors test-labelstudio test-platforms test-report test-site check-airflow check format reference-points bench study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
 
 test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
-	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio and not platforms"
+	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio and not platforms and not connectors"
 
 test-slow: $(VENV)/.examples $(VENV)/.guides $(VENV)/.docs $(VENV)/.test ## larger pools, longer simulations, the demonstration, the pages and a newcomer's first hour
 	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests
@@ -31,6 +31,12 @@ test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) ## on Prism, Flink and Spa
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
 	$(BIN)/python -m pytest -rs -m runners tests
+
+test-connectors: $(VENV)/.test ## tables of Iceberg and topics of Kafka by Beam's transforms in Java; what cannot be had is skipped
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
+	-PATH="$(abspath $(BIN)):$$PATH" deployment/expansion/service
+	-PATH="$(abspath $(BIN)):$$PATH" tests/runners/kafka/broker
+	$(BIN)/python -m pytest -rs -m connectors tests
 
 test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real Label Studio and back; about 1 GB is installed
 	$(BIN)/python -m pytest -rs -m labelstudio tests

@@ -1,7 +1,7 @@
 """What the guide to pipelines of one's own sends to a queue; the rest of it is run by others.
 
 `test_pubsub.py` and `test_bigquery.py` run its sinks and sources against servers of ours,
-`tests/runners/test_sinks.py` on other runners. The sink of Kafka is not run: it needs Java.
+`tests/runners/test_sinks.py` on other runners, `tests/runners/test_kafka.py` that of Kafka.
 """
 
 import json

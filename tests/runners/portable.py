@@ -16,6 +16,9 @@ import pytest
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalsampling"
 """Where the scripts of `deployment` put what they fetch or build."""
 
+SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
+"""Options of Java for programs that run for seconds: they begin sooner and take less."""
+
 _PROJECT = Path(__file__).parents[2]
 _PATIENCE = 180
 
@@ -40,11 +43,16 @@ class Runner:
 
     def missing(self) -> str | None:
         """Say what is missing to start it, None if nothing is."""
-        if not self.program.exists():
-            return f"no {self.program.name}: run {self.script}"
-        if self.program.suffix == ".jar" and shutil.which("java") is None:
-            return "no java"
-        return None
+        return missing_program(self.program, self.script)
+
+
+def missing_program(program: Path, script: str) -> str | None:
+    """Say what is missing to start a program that a script makes, None if nothing is."""
+    if not program.exists():
+        return f"no {program.name}: run {script}"
+    if program.suffix == ".jar" and shutil.which("java") is None:
+        return "no java"
+    return None
 
 
 def _java(master: str) -> Callable[[Path, int], list[str]]:
@@ -100,12 +108,12 @@ class Server:
 @contextlib.contextmanager
 def serving(runner: Runner, directory: Path) -> Iterator[Server]:
     """Start the server of a runner, and stop it in the end."""
-    port = _free_port()
+    port = free_port()
     command = runner.command(runner.program, port)
     if runner.program.suffix == ".jar":
         command += ["--artifacts-dir", str(directory / "artifacts")]
     options = [f"--runner={runner.name}", f"--job_endpoint=localhost:{port}", *runner.options]
-    with _running(command, port, directory / "server.log") as process:
+    with running(command, port, directory / "server.log") as process:
         yield Server(process, [*options, "--environment_type=LOOPBACK"])
 
 
@@ -126,12 +134,12 @@ class Workers:
 @contextlib.contextmanager
 def workers(directory: Path, **environment: str) -> Iterator[Workers]:
     """Start a pool of workers, and stop it and them in the end."""
-    port = _free_port()
+    port = free_port()
     module = "apache_beam.runners.worker.worker_pool_main"
     command = [sys.executable, "-m", module, f"--service_port={port}"]
     python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": python, "PYTHONPATH": str(_PROJECT), **environment}
-    with _running(command, port, directory / "workers.log", environment) as process:
+    with running(command, port, directory / "workers.log", environment) as process:
         options = ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
         yield Workers(process, options)
 
@@ -154,9 +162,10 @@ def skip_unless_there(name: str) -> Runner:
 
 
 @contextlib.contextmanager
-def _running(
+def running(
     command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a server, wait until it listens, and stop it in the end."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -170,7 +179,8 @@ def _running(
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens on."""
     with socket.socket() as one:
         one.bind(("localhost", 0))
         return int(one.getsockname()[1])

@@ -3,9 +3,7 @@
 import dataclasses
 import inspect
 import json
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,12 +20,10 @@ from apache_beam.yaml import yaml_io, yaml_provider, yaml_transform
 from evalsampling.transforms import beam_yaml
 from evalsampling.transforms.beam_yaml import MEASURE
 from evalsampling.workspace.pool_facts import design_round, write_chances
+from tests.beam_yaml import FILES, command, variables
 from tests.in_pipelines import slowly
 from tests.jobs import Job, Pool, make_pool
 from tests.pairs import IDS, pair_pool
-
-ROOT = Path(__file__).resolve().parents[2]
-FILES = ROOT / "examples" / "beam_yaml"
 
 
 def expand(text: str, root: beam.Pipeline, **variables: Any) -> None:
@@ -91,20 +87,6 @@ def drawn_for_yaml(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return one
 
 
-def variables(one: Job, labels: Path, round: int = 1) -> dict[str, Any]:
-    """The variables of the files of the examples."""
-    made = {name: one.directory / name for name in ("tasks", "estimates", "rejects")}
-    kept = one.directory / "kept"
-    return {
-        "workspace": one.workspace,
-        "round": round,
-        "pool": one.directory / "pool" / "*.parquet",
-        "kept": kept / "rows",
-        "labels": labels,
-        **made,
-    }
-
-
 def check(one: Job, given: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Check what the files of the examples wrote."""
     tasks = (given["tasks"] / "tasks.csv").read_bytes()
@@ -160,20 +142,6 @@ def test_package_that_beam_installs(labelled: Any, monkeypatch: pytest.MonkeyPat
     check(one, given, wanted)
 
 
-def command(folder: Path, name: str, given: dict[str, Any], **environment: str) -> None:
-    """Run a file by Beam's own command."""
-    texts = {key: value if isinstance(value, int) else str(value) for key, value in given.items()}
-    arguments = [f"--yaml_pipeline_file={folder / name}", "--runner=FnApiRunner"]
-    arguments.append(f"--jinja_variables={json.dumps(texts)}")
-    done = subprocess.run(
-        [sys.executable, "-m", "apache_beam.yaml.main", *arguments],
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["iceberg", "delta", "bigquery"])
 def test_files_of_tables_give_the_tasks_of_the_command(name: str, labelled: Any) -> None:
@@ -198,14 +166,14 @@ JARS = Path.home() / ".apache_beam" / "cache" / "jars"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["iceberg", "delta"])
-def test_managed_reads_are_expanded(name: str, labelled: Any) -> None:
+def test_managed_read_of_delta_is_expanded(labelled: Any) -> None:
+    """Of Iceberg one is run, by `tests/runners/test_managed.py`."""
     if not list(JARS.glob("beam-sdks-java-io-expansion-service-*.jar")):
         pytest.skip(f"Beam's expansion service in Java is not in {JARS}")
     one, labels, _ = labelled(sampler="poisson")
-    given = {**variables(one, labels), "warehouse": one.directory, "pool": "some.table"}
+    given = {**variables(one, labels), "pool": "some.table"}
     with pytest.raises(ValueError, match=r"(?i)table"):
-        expand(file(f"{name}.yaml"), beam.Pipeline(), **given)
+        expand(file("delta.yaml"), beam.Pipeline(), **given)
 
 
 OF_WORKSPACE = """
