@@ -1,6 +1,7 @@
 """Tables of Delta Lake, read by their log and our own reader of Parquet."""
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ _READ = {"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vac
 """Features of a table's protocol that our reader honours, or refuses file by file."""
 
 _MAPPING = "delta.columnMapping.mode"
+
+_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
+"""Begin of a path that is not relative to the table: of a file of another table, after a clone."""
 
 _WHOLE_TEXT = 32
 """Characters from which on the log may have the begin of a text alone."""
@@ -183,6 +187,6 @@ def _range(low: Any, high: Any, nulls: int | None, rows: int | None, nan: bool) 
 
 def _path(table: TableSpec, path: str) -> str:
     """Return where a file of the log is, which names it below the table or by its URL."""
-    if "://" in path or path.startswith("/"):
+    if _ABSOLUTE.match(path):
         return location(unquoted(path), table.name)
     return f"{table.name}/{unquoted(path)}"
