@@ -143,7 +143,7 @@ def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
         places = [place for _, place in partners]
         return stored == wanted and all(kept) and places == list(range(stored.num_fields))
     if pa.types.is_nested(stored) or pa.types.is_nested(wanted):
-        if not _are_alike(stored, wanted):
+        if plain(stored) != wanted or _numbers(stored) != _numbers(wanted):
             raise InputError(f"{what} has type {stored}, but {wanted} in the table")
         return stored == wanted
     if pa.types.is_dictionary(stored):
@@ -157,13 +157,10 @@ def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
     return False
 
 
-def _are_alike(stored: pa.DataType, wanted: pa.DataType) -> bool:
-    """Tell whether types of lists and maps have the same fields, however deep."""
-    if plain(stored) != wanted or stored.num_fields != wanted.num_fields:
-        return False
-    return all(
-        _number(one) == _number(other) and _are_alike(one.type, other.type)
-        for one, other in (
-            (stored.field(place), wanted.field(place)) for place in range(stored.num_fields)
-        )
-    )
+def _numbers(kind: pa.DataType) -> list[bytes | None]:
+    """Return the numbers of all fields of a type, however deep."""
+    if pa.types.is_map(kind):
+        inner = [kind.key_field, kind.item_field]
+    else:
+        inner = [kind.field(place) for place in range(kind.num_fields)]
+    return [number for field in inner for number in (_number(field), *_numbers(field.type))]
