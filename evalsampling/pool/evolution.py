@@ -142,8 +142,8 @@ def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
         ]
         places = [place for _, place in partners]
         return stored == wanted and all(kept) and places == list(range(stored.num_fields))
-    if pa.types.is_nested(stored) or pa.types.is_nested(wanted):
-        if plain(stored) != wanted or _numbers(stored) != _numbers(wanted):
+    if pa.types.is_nested(wanted):
+        if _fields(stored, wanted) != _fields(wanted, wanted) or not _can_be_made(stored, wanted):
             raise InputError(f"{what} has type {stored}, but {wanted} in the table")
         return stored == wanted
     if pa.types.is_dictionary(stored):
@@ -151,16 +151,30 @@ def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
         return False
     if plain(stored) == wanted:
         return True
-    widened = [any(kind(each) for kind in WIDENED) for each in (stored, wanted)]
-    if not all(widened):
+    is_number = [any(kind(each) for kind in WIDENED) for each in (wanted, stored)]
+    if is_number == [True, False] or not _can_be_made(stored, wanted):
         raise InputError(f"{what} has type {stored}, but {wanted} in the table")
     return False
 
 
-def _numbers(kind: pa.DataType) -> list[bytes | None]:
-    """Return the numbers of all fields of a type, however deep."""
+def _can_be_made(stored: pa.DataType, wanted: pa.DataType) -> bool:
+    """Tell whether Arrow makes values of one type to another."""
+    try:
+        pa.array([], stored).cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
+
+
+def _fields(kind: pa.DataType, wanted: pa.DataType) -> list[Any]:
+    """Return names of the fields of structs in a type, however deep, and numbers if they count."""
+    numbered = any(map(_number, _inside(wanted)))
+    return [(field.name, _number(field) if numbered else None) for field in _inside(kind)]
+
+
+def _inside(kind: pa.DataType) -> list[pa.Field]:
     if pa.types.is_map(kind):
-        inner = [kind.key_field, kind.item_field]
-    else:
-        inner = [kind.field(place) for place in range(kind.num_fields)]
-    return [number for field in inner for number in (_number(field), *_numbers(field.type))]
+        return [*_inside(kind.key_type), *_inside(kind.item_type)]
+    if not pa.types.is_struct(kind):
+        return _inside(kind.value_type) if pa.types.is_nested(kind) else []
+    return [inner for field in kind for inner in (field, *_inside(field.type))]

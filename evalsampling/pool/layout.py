@@ -172,7 +172,7 @@ class Layout:
             change = self._change(name)
             made[name] = column if change is None else change.of(column)
         for name in columns or ():
-            if name in self.fields and self.fields[name].own is None:
+            if name not in made and name in self.fields:  # The file lacks it.
                 made[name] = pa.nulls(len(rows), self.fields[name].type)
         for name, value in self._fixed.items():
             if columns is None or name in columns:
@@ -183,8 +183,9 @@ class Layout:
         return name in self.changes and bool(pa.types.is_temporal(self.changes[name].wanted))
 
     def _change(self, name: str) -> Change | None:
-        field = self.fields.get(name)
-        return self.changes.get(name) if field is None else field.change
+        if name in (self.names or {}) or name not in self.fields:
+            return self.changes.get(name)
+        return self.fields[name].change
 
     def ranges(self, stored: Mapping[str, Range]) -> dict[str, Range]:
         """Return the ranges of the pool's columns in a part of a file, by those of the file's."""

@@ -69,6 +69,9 @@ def test_files_differ_in_what_may_be_null() -> None:
     strict = pa.struct([pa.field("a", pa.int32(), nullable=False)])
     assert plain(strict) == pa.struct([("a", pa.int32())])
     assert changed(pa.array([{"a": 1}], strict), plain(strict)).type == plain(strict)
+    times = pa.array([[5], None], pa.list_(pa.timestamp("us")))
+    zoned = pa.list_(pa.timestamp("us", "UTC"))
+    assert changed(times, zoned).equals(times.cast(zoned))
     rows = pa.array([[{"a": 1}], None], pa.list_(strict))
     assert changed(rows, plain(rows.type)).to_pylist() == [[{"a": 1}], None]
     pairs = pa.array([[("k", {"a": 1})]], pa.map_(pa.string(), strict))

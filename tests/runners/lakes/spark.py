@@ -11,14 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 BY_VALUE = "DELETE BY VALUE "
 """Begin of a statement of our own: table, column and number follow."""
 
 
 def started(jars: Path, lake: Path) -> Any:
     """A session that knows both kinds of tables, those of Iceberg by a catalog in a file."""
+    from pyspark.sql import SparkSession
+
     catalog = "spark.sql.catalog.lake"
     settings = {
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
@@ -38,6 +38,8 @@ def started(jars: Path, lake: Path) -> Any:
         "spark.default.parallelism": "1",
         "spark.sql.adaptive.enabled": "false",
         "spark.databricks.delta.snapshotPartitions": "1",
+        # Of the folders that VACUUM looks into: 10,000 tasks else.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     }
     builder = SparkSession.builder.master("local[2]")
