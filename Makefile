@@ -28,7 +28,7 @@ test-stores: $(VENV)/.test ## on an emulator of Google Cloud Storage; all skippe
 	-$(MAKE) $(BIN)/fake-gcs-server
 	$(BIN)/python -m pytest -n auto -rs -m "stores and not runners" tests
 
-test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) $(VENV)/lakes/.done ## on Prism, Flink and Spark, and by PySpark; what cannot be had is skipped
+test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) $(VENV)/.lakes-$(LAKES) ## on Prism, Flink and Spark, and by PySpark; what cannot be had is skipped
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/flink/job-server
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
@@ -115,12 +115,12 @@ $(VENV)/.spark-$(PYSPARK): setup.py | $(BIN)/python
 	touch $@
 
 # In an environment of its own: what writes tables of Iceberg and Delta is made for few versions of
-# Spark. `make LAKES=3.5 test-runners` takes an older one.
-$(VENV)/lakes/.done: tests/runners/lakes/pom.xml | $(BIN)/python
+# Spark.
+$(VENV)/.lakes-$(LAKES): tests/runners/lakes/pom.xml | $(BIN)/python
+	rm -rf $(VENV)/lakes $(VENV)/.lakes-*
 	$(PYTHON) -m venv $(VENV)/lakes
 	$(VENV)/lakes/bin/pip install --quiet "pyspark==$(LAKES).*"
-	-mvn --quiet --batch-mode --file $< -P spark-$(LAKES) -Doutput="$(abspath $(@D))/jars" package
-	touch $@
+	-mvn --quiet --batch-mode --file $< -P spark-$(LAKES) -Doutput="$(abspath $(VENV)/lakes/jars)" package && touch $@
 
 # In an environment of its own: what it needs is older than what we do. Last tried with 1.23.2.
 $(VENV)/label-studio/.done: | $(BIN)/python

@@ -29,7 +29,7 @@ LAKES = Path(__file__).with_name("lakes")
 ENVIRONMENT = Path(
     os.environ.get("LAKES_ENVIRONMENT") or Path(__file__).parents[2] / ".venv" / "lakes"
 )
-"""A virtual environment with PySpark, and the folder `jars`: `make .venv/lakes/.done`."""
+"""A virtual environment with PySpark, and the folder `jars`, as `make test-runners` makes it."""
 
 REWRITE = (
     "options => map('delete-file-threshold', '1', 'remove-dangling-deletes', 'true', "
@@ -136,7 +136,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, which is not here")
     if not python.exists() or not any(jars.glob("*.jar")):
-        pytest.skip("no Spark that writes Iceberg and Delta: make .venv/lakes/.done")
+        pytest.skip("no Spark that writes Iceberg and Delta in .venv/lakes: see the Makefile")
     folder = tmp_path_factory.mktemp("lake")
     text = (LAKES / "tables.sql").read_text()
     text = text.replace("{lake}", str(folder)).replace("{rewrite}", REWRITE)
