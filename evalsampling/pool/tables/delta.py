@@ -72,18 +72,15 @@ class Delta:
         )
         selection = None if where is None else Filter.of(where, with_fields(schema))
         actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
-        deleted = _with_deleted_rows(log)
+        deleted = _with_deleted_rows(log, [action["path"] for action in actions], table, what)
         wanted, constants = [], []
         for action in actions:
             values = _partition(action, partitions, schema)
             ranges = {} if where is None else _ranges(action, schema, columns_of(where))
             if selection is not None and not selection.may_hold(ranges | ranges_of(values)):
                 continue
-            if any(path.endswith(unquoted(action["path"])) for path in deleted):
-                raise InputError(
-                    f"{what}: rows of {action['path']} are deleted by a deletion vector, which is "
-                    f"not read; run REORG TABLE delta.`{table.name}` APPLY (PURGE) first"
-                )
+            if action["path"] in deleted:
+                raise _deleted(f"rows of {action['path']}", table, what)
             wanted.append(_path(table, action["path"]))
             constants.append(values)
         looked_at = () if where is None else columns_of(where)
@@ -144,12 +141,30 @@ def _check_readable(log: Any, what: str) -> None:
         raise InputError(f"{what}: has the feature {unread[0]}, which is not read")
 
 
-def _with_deleted_rows(log: Any) -> list[str]:
-    """Return the URIs of the files that have rows which a deletion vector leaves out."""
+def _with_deleted_rows(log: Any, paths: Sequence[str], table: TableSpec, what: str) -> set[str]:
+    """Return those of some paths whose files have rows which a deletion vector leaves out.
+
+    Vectors name their files by URLs, so the begin of a path does not count.
+
+    Raises:
+        InputError: if there are others than one for each of these.
+    """
     if "deletionVectors" not in (log.protocol().reader_features or ()):
-        return []
+        return set()
     vectors = pa.table(log.deletion_vectors())
-    return [unquoted(path) for path in vectors["filepath"].to_pylist()]
+    urls = [unquoted(url) for url in vectors["filepath"].to_pylist()]
+    tails = {path: _ABSOLUTE.sub("", unquoted(path), count=1).lstrip("/") for path in paths}
+    found = {path for path, tail in tails.items() if any(url.endswith(tail) for url in urls)}
+    if len(found) != len(urls):
+        raise _deleted("rows", table, what)
+    return found
+
+
+def _deleted(rows: str, table: TableSpec, what: str) -> InputError:
+    return InputError(
+        f"{what}: {rows} are deleted by a deletion vector, which is not read; run REORG TABLE "
+        f"delta.`{table.name}` APPLY (PURGE) first"
+    )
 
 
 def _partition(

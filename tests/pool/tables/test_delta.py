@@ -109,6 +109,9 @@ def test_files_of_another_table(tmp_path: Path, begin: str) -> None:
     (file,) = planned_files(spec_of(tmp_path / "clone").pool)
     assert file.stored.path == str(path)
     assert ids(spec_of(tmp_path / "clone")) == list(range(5))
+    _with_feature(tmp_path / "clone", "deletionVectors", vector=True)
+    with pytest.raises(InputError, match=r"clone at version 0: rows of .* are deleted by"):
+        planned_files(spec_of(tmp_path / "clone").pool)
 
 
 def test_types_that_were_widened(tmp_path: Path) -> None:
