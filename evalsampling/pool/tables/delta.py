@@ -23,7 +23,7 @@ _READ = {"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vac
 
 _MAPPING = "delta.columnMapping.mode"
 
-_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
+_ABSOLUTE = re.compile(r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)")
 """Begin of a path that is not relative to the table: of a file of another table, after a clone."""
 
 _WHOLE_TEXT = 32

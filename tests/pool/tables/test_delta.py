@@ -194,6 +194,21 @@ def test_deletion_vectors_are_refused(tmp_path: Path) -> None:
         planned_files(spec_of(tmp_path / "t").pool)
 
 
+def test_deletion_vectors_of_a_table_in_folders(tmp_path: Path) -> None:
+    """Files without one are read, those with one are refused; the vector is that of one file."""
+    folder, place = tmp_path / "t", ["a b", "a b", "é%/", "é%/", "é%/"]
+    write_deltalake(str(folder), rows(0, 5, place=place), partition_by=["place"])
+    _with_feature(folder, "deletionVectors")
+    actions = _log(folder, 0)
+    marked = next(a["add"] for a in actions if a.get("add", {}).get("path", "").count("%"))
+    marked["deletionVector"] = _deletion_vector(1)
+    _rewrite(folder, 0, actions)
+    own, other = sorted(set(place), key=lambda each: each != marked["partitionValues"]["place"])
+    assert ids(spec_of(folder, f"place = '{other}'")) == [n for n in range(5) if place[n] == other]
+    with pytest.raises(InputError, match=r"rows of place=.* are deleted by a deletion vector"):
+        planned_files(spec_of(folder, f"place = '{own}'").pool)
+
+
 def test_column_mapping_is_refused(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path / "t"), rows(0, 5))
     actions = _log(tmp_path / "t", 0)
