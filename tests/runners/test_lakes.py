@@ -218,6 +218,8 @@ def test_deletion_vectors_of_delta_are_refused_until_they_are_gone(lake: Lake) -
     with pytest.raises(InputError, match=rf"{message}/vectors` APPLY \(PURGE\) first$"):
         planned_files(spec.pool)
     assert len(read(lake.spec("delta vectors at 0"), ["id"])) == 50
+    with pytest.raises(InputError, match=r"/marked at version \d: rows of file:/.* are deleted"):
+        planned_files(lake.spec("delta marked").pool)
 
 
 def test_column_mapping_of_delta_is_refused(lake: Lake) -> None:

@@ -59,6 +59,7 @@ CALL lake.system.expire_snapshots(table => 'db.expired', older_than => TIMESTAMP
 CREATE TABLE delta.`{lake}/vectors` USING delta PARTITIONED BY (country)
   TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') AS SELECT * FROM events WHERE id < 50;
 DELETE FROM delta.`{lake}/vectors` WHERE id % 10 = 3;
+CREATE TABLE delta.`{lake}/marked` SHALLOW CLONE delta.`{lake}/vectors`;
 REORG TABLE delta.`{lake}/vectors` APPLY (PURGE);
 
 CREATE TABLE delta.`{lake}/mapped` USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')
