@@ -22,6 +22,8 @@ def started(jars: Path, lake: Path) -> Any:
     catalog = "spark.sql.catalog.lake"
     settings = {
         "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
+        # What runs for a minute is not worth the better of Java's two compilers.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,"
