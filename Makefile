@@ -3,10 +3,12 @@
 PYTHON ?= python3
 # Of PySpark in `make test-runners`: 3.5 is the other that the tests have run with.
 PYSPARK ?= 4
+# Of the PySpark that writes tables of Iceberg and Delta for `make test-connectors`: 4.0 or 3.5.
+LAKES ?= 4.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Every test is in one suite: `slow`, `stores` and `runners` are markers of pytest, `test` the rest.
+# Every test is in one suite: `slow`, `stores`, `runners`, ... are markers of pytest, `test` the rest.
 # As many processes run tests as there are cores, so each keeps its linear algebra to one thread.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
@@ -32,7 +34,7 @@ test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) ## on Prism, Flink and Spa
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
 	$(BIN)/python -m pytest -rs -m runners tests
 
-test-connectors: $(VENV)/.test ## tables of Iceberg and topics of Kafka by Beam's transforms in Java; what cannot be had is skipped
+test-connectors: $(VENV)/.test $(VENV)/.lakes-$(LAKES) ## tables that Spark wrote, tables of Iceberg and topics of Kafka by Beam's transforms in Java; what cannot be had is skipped
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/expansion/service
 	-PATH="$(abspath $(BIN)):$$PATH" tests/runners/kafka/broker
@@ -117,6 +119,14 @@ $(VENV)/.spark-$(PYSPARK): setup.py | $(BIN)/python
 	rm -f $(VENV)/.spark-*
 	$(BIN)/pip install --quiet --editable ".[spark]" "pyspark==$(PYSPARK).*"
 	touch $@
+
+# In an environment of its own: what writes tables of Iceberg and Delta is made for few versions of
+# Spark.
+$(VENV)/.lakes-$(LAKES): tests/runners/lakes/pom.xml | $(BIN)/python
+	rm -rf $(VENV)/lakes $(VENV)/.lakes-*
+	$(PYTHON) -m venv $(VENV)/lakes
+	$(VENV)/lakes/bin/pip install --quiet "pyspark==$(LAKES).*"
+	-mvn --quiet --batch-mode --file $< -P spark-$(LAKES) -Doutput="$(abspath $(VENV)/lakes/jars)" package && touch $@
 
 # In an environment of its own: what it needs is older than what we do. Last tried with 1.23.2.
 $(VENV)/label-studio/.done: | $(BIN)/python

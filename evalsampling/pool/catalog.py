@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -53,6 +53,21 @@ class PoolFile:
         """
         contents, layout = inspect(file)
         return cls(file.stored, contents, hash_of_blocks(file.stored), layout, file.called)
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Why columns of the file cannot be read, by their names."""
+        return {} if self.layout is None else self.layout.unread
+
+    def check_read(self, name: str) -> None:
+        """Check that it is not for its type that a column, or a field of one, is not read.
+
+        Raises:
+            InputError: if it is, saying so.
+        """
+        for column, why in self.unread.items():
+            if name == column or name.startswith(f"{column}."):
+                raise InputError(why)
 
     def may_have(self, where: Filter | None, split: Split) -> bool:
         """Tell whether a split may have a row that satisfies a condition."""
@@ -199,7 +214,11 @@ def _common_schema(
     names = list(dict.fromkeys([*required_columns(spec), *looked_at]))
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
-        names = list(dict.fromkeys(name for file in wide for name in file.contents.schema.names))
+        names = list(
+            dict.fromkeys(
+                name for file in wide for name in (*file.contents.schema.names, *file.unread)
+            )
+        )
     return pa.schema([_common_field(name, files, spec) for name in names])
 
 
@@ -221,6 +240,7 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
         if name not in schema.names:
             if inferred and anywhere:
                 continue
+            file.check_read(name)
             names = there_are(name, schema.names, file.contents.fields.names)
             hint = missing_column(name, spec)
             raise InputError(f"{path}: column {name!r} is missing; {names}{hint}")

@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.pool.evolution import (
+    FIELD_ID,
+    SHORTER,
+    WIDENED,
+    Change,
+    Field,
+    change_of,
+    fields_of,
+    plain,
+)
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.ranges import Range
-
-FIELD_ID = b"PARQUET:field_id"
-"""Key of the metadata of a field: the number that a table knows its column by."""
-
-_WIDENED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
-"""Kinds of types that a table may widen after files were written."""
-
-_SHORTER = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-"""Types that are the same to a table, and differ by who wrote a file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,13 +66,17 @@ class Layout:
         expected: one row: columns that are read, and must have this value in every row.
         names: what the file calls the columns that are read, by the table's names; None if they are
             the file's own, all of them.
-        types: of columns that the table has with a wider type than the file.
+        changes: what becomes of columns that the table has with another type than the file.
+        fields: of struct columns of the table, by their names with dots.
+        unread: why columns of the file cannot be read, by the table's names.
     """
 
     constants: pa.RecordBatch | None = None
     expected: pa.RecordBatch | None = None
     names: Mapping[str, str] | None = None
-    types: Mapping[str, pa.DataType] = dataclasses.field(default_factory=dict)
+    changes: Mapping[str, Change] = dataclasses.field(default_factory=dict)
+    fields: Mapping[str, Field] = dataclasses.field(default_factory=dict)
+    unread: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
@@ -103,21 +108,35 @@ class Layout:
                 "table finds them; let the table rewrite the file"
             )
         constants = {} if file.constants is None else _columns(file.constants)
-        names, types = {}, {}
+        names, changes, unread = {}, {}, {}
+        fields: dict[str, Field] = {}
         for column in columns:
             own = column.name
             if column.field_id is not None:
                 own = ids.get(str(column.field_id).encode(), "")
             if column.name in constants:
                 continue
+            wanted = plain(column.type)
             if own not in schema.names or pa.types.is_null(schema.field(own).type):
-                constants[column.name] = pa.nulls(1, _SHORTER.get(column.type, column.type))
+                constants[column.name] = pa.nulls(1, wanted)
+                fields |= fields_of(None, wanted, column.name, "")
+                continue
+            stored = schema.field(own).type
+            if not pa.types.is_nested(wanted):
+                names[column.name] = own
+                if _is_widened(file, column, stored):
+                    changes[column.name] = Change(stored, column.type)
+                continue
+            try:
+                change = change_of(stored, wanted, f"{file.stored.path}: column '{column.name}'")
+            except InputError as error:
+                unread[column.name] = str(error)
                 continue
             names[column.name] = own
-            stored = schema.field(own).type
-            if _is_widened(file, column, stored):
-                types[column.name] = column.type
-        return cls(_row(constants), None, names, types)
+            fields |= fields_of(stored, wanted, column.name, own)
+            if change is not None:
+                changes[column.name] = change
+        return cls(_row(constants), None, names, changes, fields, unread)
 
     @property
     def _fixed(self) -> Mapping[str, pa.Array]:
@@ -129,27 +148,44 @@ class Layout:
         if self.names is None:
             return pa.schema([*((field.name, field.type) for field in stored), *fields])
         read = [(name, stored.field(own).type) for name, own in self.names.items()]
-        typed = [(name, self.types.get(name, _SHORTER.get(kind, kind))) for name, kind in read]
+        typed = [
+            (name, self.changes[name].wanted if name in self.changes else SHORTER.get(kind, kind))
+            for name, kind in read
+        ]
         return pa.schema([*typed, *fields])
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
         """Return what is read of a file for some columns of the pool, or for all: None for all."""
         if columns is None:
             return None if self.names is None else list(self.names.values())
-        names = self.names or {}
-        return [names.get(name, name) for name in columns if name not in self._fixed]
+        names = {name: field.own for name, field in self.fields.items()} | dict(self.names or {})
+        sought = [names.get(name, name) for name in columns if name not in self._fixed]
+        return [own for own in sought if own is not None]
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
         """Return rows of the pool, of some columns or all, from what was read of a file."""
-        own = {} if self.names is None else {stored: name for name, stored in self.names.items()}
+        own = {field.own: name for name, field in self.fields.items()}
+        own |= {stored: name for name, stored in (self.names or {}).items()}
         made = {}
         for field, column in zip(rows.schema, rows.columns, strict=True):
             name = own.get(field.name, field.name)
-            made[name] = column.cast(self.types[name]) if name in self.types else column
+            change = self._change(name)
+            made[name] = column if change is None else change.of(column)
+        for name in columns or ():
+            if name not in made and name in self.fields:  # The file lacks it.
+                made[name] = pa.nulls(len(rows), self.fields[name].type)
         for name, value in self._fixed.items():
             if columns is None or name in columns:
                 made[name] = pa.repeat(value[0], len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows
+
+    def _is_made_time(self, name: str) -> bool:
+        return name in self.changes and bool(pa.types.is_temporal(self.changes[name].wanted))
+
+    def _change(self, name: str) -> Change | None:
+        if name in (self.names or {}) or name not in self.fields:
+            return self.changes.get(name)
+        return self.fields[name].change
 
     def ranges(self, stored: Mapping[str, Range]) -> dict[str, Range]:
         """Return the ranges of the pool's columns in a part of a file, by those of the file's."""
@@ -157,7 +193,7 @@ class Layout:
         ranges = {
             name: stored[own]
             for name, own in names.items()
-            if own in stored and not pa.types.is_temporal(self.types.get(name, pa.null()))
+            if own in stored and not self._is_made_time(name)
         }
         return ranges | ranges_of(self.constants) | ranges_of(self.expected)
 
@@ -183,9 +219,9 @@ def _is_widened(file: PlannedFile, column: TableColumn, stored: pa.DataType) -> 
     Raises:
         InputError: if it has another type, which the file's is not made to.
     """
-    if stored == column.type or not any(kind(column.type) for kind in _WIDENED):
+    if stored == column.type or not any(kind(column.type) for kind in WIDENED):
         return False
-    if not any(kind(stored) for kind in _WIDENED):
+    if not any(kind(stored) for kind in WIDENED):
         raise InputError(
             f"{file.stored.path}: column {column.name!r} has type {stored}, but {column.type} in "
             "the table"

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.layout import Layout
 from evalsampling.pool.ranges import Range
 
 PLACE = "evalsampling.row"
@@ -65,6 +64,20 @@ class Selection(Protocol):
         """Return the rows of a `pool.batch.PoolBatch` that there are."""
 
 
+class Columns(Protocol):
+    """What becomes of the columns of a file: a `pool.layout.Layout`."""
+
+    @property
+    def expected(self) -> pa.RecordBatch | None:
+        """One row: columns that must have this value in every row."""
+
+    def stored(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return what is read of a file for some columns of the pool, or for all: None for all."""
+
+    def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
+        """Return rows of the pool, of some columns or all, from what was read of a file."""
+
+
 @dataclasses.dataclass(frozen=True)
 class WorkItem:
     """One split of a pool's file, with all that a worker needs to read it.
@@ -95,7 +108,7 @@ class WorkItem:
     origin: str
     first_row: int
     stored: StoredFile | None = None
-    layout: Layout | None = None
+    layout: Columns | None = None
     where: Selection | None = None
     has_places: bool = False
 

@@ -36,6 +36,9 @@ LARGE_BYTES = 1 << 28
 _BUFFER_BYTES = 1 << 23
 """Read at a time of each column of a large row group."""
 
+_OLD_TIMES = "us"
+"""Unit of times of 96 bits, which Spark writes; nanoseconds would not reach the year 2263."""
+
 _REPETITIVE_BYTES, _PLAIN_BYTES = 1 << 22, 8
 """Of a chunk, and of each of its values, below which it is kept encoded: the dictionary it takes is
 small then. Text that differs from row to row has more."""
@@ -62,7 +65,9 @@ class Parquet:
         """
         with open_file(file.path) as source, _readable(file.path):
             footer = read_footer(source)
-            schema = _metadata(footer).schema.to_arrow_schema()
+            schema = pq.ParquetFile(
+                arrow_metadata(footer), coerce_int96_timestamp_unit=_OLD_TIMES
+            ).schema_arrow
             # Names that are no text are found now.
             types = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
             fields = nested_fields(types)
@@ -111,6 +116,7 @@ class Parquet:
                         buffer_size=_BUFFER_BYTES if large else 0,
                         pre_buffer=not large,
                         page_checksum_verification=True,
+                        coerce_int96_timestamp_unit=_OLD_TIMES,
                     )
                 except KeyError as error:
                     raise ValueError(f"a row group has a column {error} of no schema") from error

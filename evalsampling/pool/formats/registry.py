@@ -17,6 +17,7 @@ from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.text import COMPRESSIONS
 from evalsampling.pool.layout import Layout, PlannedFile
+from evalsampling.pool.nested import nested_fields
 from evalsampling.pool.selection import read_beside, rows_of_pool
 from evalsampling.pool.splits import Contents, WorkItem
 
@@ -98,7 +99,9 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     layout = Layout.of(file, contents.schema)
     if layout is None:
         return contents, None
-    return dataclasses.replace(contents, schema=layout.schema(contents.schema)), layout
+    schema = layout.schema(contents.schema)
+    fields = contents.fields if file.columns is None else nested_fields(schema)
+    return dataclasses.replace(contents, schema=schema, fields=fields), layout
 
 
 def _looked_at(file: PlannedFile, schema: pa.Schema) -> Sequence[str]:

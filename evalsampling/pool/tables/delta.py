@@ -1,6 +1,7 @@
 """Tables of Delta Lake, read by their log and our own reader of Parquet."""
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ _READ = {"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vac
 """Features of a table's protocol that our reader honours, or refuses file by file."""
 
 _MAPPING = "delta.columnMapping.mode"
+
+_ABSOLUTE = re.compile(r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)")
+"""Begin of a path that is not relative to the table: of a file of another table, after a clone."""
 
 _WHOLE_TEXT = 32
 """Characters from which on the log may have the begin of a text alone."""
@@ -68,18 +72,15 @@ class Delta:
         )
         selection = None if where is None else Filter.of(where, with_fields(schema))
         actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
-        deleted = _with_deleted_rows(log)
+        deleted = _with_deleted_rows(log, [action["path"] for action in actions], table, what)
         wanted, constants = [], []
         for action in actions:
             values = _partition(action, partitions, schema)
             ranges = {} if where is None else _ranges(action, schema, columns_of(where))
             if selection is not None and not selection.may_hold(ranges | ranges_of(values)):
                 continue
-            if any(path.endswith(unquoted(action["path"])) for path in deleted):
-                raise InputError(
-                    f"{what}: rows of {action['path']} are deleted by a deletion vector, which is "
-                    f"not read; run REORG TABLE delta.`{table.name}` APPLY (PURGE) first"
-                )
+            if action["path"] in deleted:
+                raise _deleted(f"rows of {action['path']}", table, what)
             wanted.append(_path(table, action["path"]))
             constants.append(values)
         looked_at = () if where is None else columns_of(where)
@@ -136,12 +137,30 @@ def _check_readable(log: Any, what: str) -> None:
         raise InputError(f"{what}: has the feature {unread[0]}, which is not read")
 
 
-def _with_deleted_rows(log: Any) -> list[str]:
-    """Return the URIs of the files that have rows which a deletion vector leaves out."""
+def _with_deleted_rows(log: Any, paths: Sequence[str], table: TableSpec, what: str) -> set[str]:
+    """Return those of some paths whose files have rows which a deletion vector leaves out.
+
+    Vectors name their files by URLs, so the begin of a path does not count.
+
+    Raises:
+        InputError: if there are others than one for each of these.
+    """
     if "deletionVectors" not in (log.protocol().reader_features or ()):
-        return []
+        return set()
     vectors = pa.table(log.deletion_vectors())
-    return [unquoted(path) for path in vectors["filepath"].to_pylist()]
+    urls = [unquoted(url) for url in vectors["filepath"].to_pylist()]
+    tails = {path: _ABSOLUTE.sub("", unquoted(path), count=1).lstrip("/") for path in paths}
+    found = {path for path, tail in tails.items() if any(url.endswith(tail) for url in urls)}
+    if len(found) != len(urls):
+        raise _deleted("rows", table, what)
+    return found
+
+
+def _deleted(rows: str, table: TableSpec, what: str) -> InputError:
+    return InputError(
+        f"{what}: {rows} are deleted by a deletion vector, which is not read; run REORG TABLE "
+        f"delta.`{table.name}` APPLY (PURGE) first"
+    )
 
 
 def _partition(
@@ -179,6 +198,6 @@ def _range(low: Any, high: Any, nulls: int | None, rows: int | None, nan: bool) 
 
 def _path(table: TableSpec, path: str) -> str:
     """Return where a file of the log is, which names it below the table or by its URL."""
-    if "://" in path or path.startswith("/"):
+    if _ABSOLUTE.match(path):
         return location(unquoted(path), table.name)
     return f"{table.name}/{unquoted(path)}"

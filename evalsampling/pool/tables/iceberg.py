@@ -25,6 +25,13 @@ _PASSWORD = re.compile(r"://[^/@]*:[^/@]+@")
 """In a URL."""
 
 
+_REWRITE = (
+    "run CALL system.rewrite_data_files(table => ..., options => map('delete-file-threshold', '1', "
+    "'remove-dangling-deletes', 'true', 'use-starting-sequence-number', 'false')) first"
+)
+"""What leaves a table without delete files, also without those that have nothing to delete."""
+
+
 class Iceberg:
     """A table of a catalog, at a snapshot; what is pinned has the number of its schema too."""
 
@@ -174,13 +181,17 @@ def _tasks(loaded: Any, snapshot: int, wanted: Any, what: str) -> list[Any]:
     try:
         tasks = list(loaded.scan(row_filter=wanted, snapshot_id=snapshot).plan_files())
     except (ValueError, NotImplementedError, OSError) as error:
+        if _has_deletes_by_value(loaded, snapshot):
+            raise InputError(
+                f"{what}: rows are deleted by their values, in other files, which are not read; "
+                f"{_REWRITE}"
+            ) from error
         raise InputError(f"{what}: cannot be planned: {one_line(error)}") from error
     for task in tasks:
         if task.delete_files:
             raise InputError(
                 f"{what}: rows of {task.file.file_path} are deleted by other files, which are not "
-                "read; run CALL system.rewrite_data_files(table => ..., options => "
-                "map('delete-file-threshold', '1')) first"
+                f"read; {_REWRITE}"
             )
         if task.file.file_format.name != "PARQUET":
             raise InputError(
@@ -188,6 +199,13 @@ def _tasks(loaded: Any, snapshot: int, wanted: Any, what: str) -> list[Any]:
                 "read"
             )
     return tasks
+
+
+def _has_deletes_by_value(loaded: Any, snapshot: int) -> bool:
+    """Tell whether a snapshot has files that delete by values; pyiceberg does not plan these."""
+    summary = loaded.snapshot_by_id(snapshot).summary
+    count = None if summary is None else summary.get("total-equality-deletes")
+    return count not in (None, "0")
 
 
 def _identities(file: Any, spec: Any, columns: Sequence[TableColumn]) -> pa.RecordBatch | None:

@@ -79,6 +79,41 @@ def test_columns_that_came_later(tmp_path: Path) -> None:
     assert [*read(spec, None)[0]] == ["id", "score", "prediction", "new"]
 
 
+def test_fields_that_came_later(tmp_path: Path) -> None:
+    kind = pa.struct([("p", pa.float64())])
+    first = rows(0, 2, result=pa.array([{"p": 0.5}, None], kind))
+    write_deltalake(str(tmp_path / "t"), first)
+    kind = pa.struct([("p", pa.float64()), ("q", pa.string())])
+    later = rows(2, 3, result=pa.array([{"p": 0.7, "q": "x"}], kind))
+    write_deltalake(str(tmp_path / "t"), later, mode="append", schema_mode="merge")
+    spec = spec_of(tmp_path / "t", payload=["result"])
+    found = sorted(read(spec, ["id", "result"]), key=lambda row: row["id"])
+    assert [row["result"] for row in found] == [
+        {"p": 0.5, "q": None}, None, {"p": 0.7, "q": "x"},
+    ]  # fmt: skip
+    assert ids(spec_of(tmp_path / "t", "result.q IS NULL")) == [0, 1]
+    assert ids(spec_of(tmp_path / "t", "result.q = 'x' OR result.p < 0.6")) == [0, 2]
+
+
+@pytest.mark.parametrize("begin", ["file:", "file://", ""])
+def test_files_of_another_table(tmp_path: Path, begin: str) -> None:
+    """As a shallow clone has them, whose log has their URLs; that of Spark has one `/`."""
+    write_deltalake(str(tmp_path / "source"), rows(0, 5))
+    write_deltalake(str(tmp_path / "clone"), rows(0, 5))
+    (path,) = (tmp_path / "source").glob("*.parquet")
+    actions = _log(tmp_path / "clone", 0)
+    for action in actions:
+        if "add" in action:
+            action["add"] |= {"path": f"{begin}{path}", "size": path.stat().st_size}
+    _rewrite(tmp_path / "clone", 0, actions)
+    (file,) = planned_files(spec_of(tmp_path / "clone").pool)
+    assert file.stored.path == str(path)
+    assert ids(spec_of(tmp_path / "clone")) == list(range(5))
+    _with_feature(tmp_path / "clone", "deletionVectors", vector=True)
+    with pytest.raises(InputError, match=r"clone at version 0: rows of .* are deleted by"):
+        planned_files(spec_of(tmp_path / "clone").pool)
+
+
 def test_types_that_were_widened(tmp_path: Path) -> None:
     """A file has a narrower type than the table, by a log written by hand."""
     write_deltalake(str(tmp_path / "t"), rows(0, 3, k=pa.array([1, 2, 3], pa.int32())))
@@ -157,6 +192,21 @@ def test_deletion_vectors_are_refused(tmp_path: Path) -> None:
     _with_feature(tmp_path / "t", "deletionVectors", vector=True)
     with pytest.raises(InputError, match=r"REORG TABLE delta\.`.*/t` APPLY \(PURGE\) first$"):
         planned_files(spec_of(tmp_path / "t").pool)
+
+
+def test_deletion_vectors_of_a_table_in_folders(tmp_path: Path) -> None:
+    """Files without one are read, those with one are refused; the vector is that of one file."""
+    folder, place = tmp_path / "t", ["a b", "a b", "é%/", "é%/", "é%/"]
+    write_deltalake(str(folder), rows(0, 5, place=place), partition_by=["place"])
+    _with_feature(folder, "deletionVectors")
+    actions = _log(folder, 0)
+    marked = next(a["add"] for a in actions if a.get("add", {}).get("path", "").count("%"))
+    marked["deletionVector"] = _deletion_vector(1)
+    _rewrite(folder, 0, actions)
+    own, other = sorted(set(place), key=lambda each: each != marked["partitionValues"]["place"])
+    assert ids(spec_of(folder, f"place = '{other}'")) == [n for n in range(5) if place[n] == other]
+    with pytest.raises(InputError, match=r"rows of place=.* are deleted by a deletion vector"):
+        planned_files(spec_of(folder, f"place = '{own}'").pool)
 
 
 def test_column_mapping_is_refused(tmp_path: Path) -> None:

@@ -117,6 +117,48 @@ def test_columns_are_those_of_the_schema_by_their_numbers(
     assert ids(first) == [0, 1], "an older snapshot has the columns of its time"
 
 
+def test_fields_are_those_of_the_schema_by_their_numbers(
+    catalog: IcebergCatalog, tmp_path: Path
+) -> None:
+    """A field was renamed, and another one has its name now."""
+    result = [{"price": float(n), "count": n} for n in range(3)]
+    kind = pa.struct([("price", pa.float64()), ("count", pa.int32())])
+    marks = [[{"k": 1}]] * 3
+    first = rows(0, 3, result=pa.array(result, kind), marks=marks)
+    table = catalog.create_table("db.t", schema=first.schema)
+    table.append(first)
+    with table.update_schema() as update:
+        update.rename_column("result.price", "old")
+        update.update_column("result.count", field_type=LongType())
+    with table.update_schema() as update:
+        update.add_column(("result", "price"), DoubleType())
+        update.add_column(("result", "extra"), StringType())
+    kind = pa.struct([("old", pa.float64()), ("count", pa.int64()), ("price", pa.float64()),
+                      ("extra", pa.string())])  # fmt: skip
+    later = [{"old": 9.5, "count": 2**40, "price": 0.5, "extra": "e"}, None]
+    table.append(rows(3, 5, result=pa.array(later, kind), marks=marks[:2]))
+    names = ["id", "result.price", "result.old", "result.count", "result.extra"]
+    spec = spec_of(tmp_path, payload=names[1:])
+    wanted = [(n, None, float(n), n, None) for n in range(3)]
+    wanted += [(3, 0.5, 9.5, 2**40, "e"), (4, None, None, None, None)]
+    read_rows = sorted(read(spec, names), key=lambda row: row["id"])
+    assert [tuple(row[name] for name in names) for row in read_rows] == wanted
+    whole = sorted(read(spec_of(tmp_path, payload=["result"]), ["id", "result"]), key=str)
+    assert [row["result"] for row in whole] == [
+        *({"old": float(n), "count": n, "price": None, "extra": None} for n in range(3)), *later,
+    ]  # fmt: skip
+    for where, expected in (
+        ("result.price IS NULL", [0, 1, 2, 4]), ("result.price < 1", [3]),
+        ("result.old >= 1", [1, 2, 3]), ("result.extra = 'e'", [3]), ("result.count = 2", [2]),
+    ):  # fmt: skip
+        assert ids(spec_of(tmp_path, where)) == expected, where
+    with table.update_schema() as update:
+        update.rename_column("marks.element.k", "l")
+    assert ids(spec_of(tmp_path)) == list(range(5)), "what nobody asks for may be as it is"
+    with pytest.raises(InputError, match=r"column 'marks' has type .* but .* in the table$"):
+        read(spec_of(tmp_path, payload=["marks"]), ["marks"])
+
+
 def test_partitions_and_statistics_leave_files_out(catalog: IcebergCatalog, tmp_path: Path) -> None:
     day = [datetime.date(2024, 1, 1 + n % 3) for n in range(30)]
     moment = pa.array(
