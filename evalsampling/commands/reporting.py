@@ -1,10 +1,12 @@
 """A run of `estimate` on a workspace, as receivers of results get it."""
 
 import datetime
+import os
 import time
 
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.receivers.run import Run
+from evalsampling.storage import is_url
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -17,9 +19,11 @@ def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
         started: when it began, in seconds since 1970.
     """
     pool = snapshot.pool
+    path = pool.workspace.path
+    workspace = path.rstrip("/") if is_url(path) else os.path.abspath(path)
     return Run(
-        name=pool.workspace.path.rstrip("/").rpartition("/")[2],
-        workspace=pool.workspace.path,
+        name=workspace.rpartition("/")[2],
+        workspace=workspace,
         spec=pool.spec,
         pool=pool.marker["pool"],
         rows=pool.table.rows,

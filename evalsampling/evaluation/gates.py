@@ -144,7 +144,7 @@ def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int) -
         if not problem and kind == INTERVALS[0]:
             needed = _labels_to_decide(gate.target, estimate, labels, rows)
             sentences.append(_next_step(estimate.value, needed))
-        else:
+        elif interval is not None:
             sentences.append("More labels may decide it.")
     return GateResult(
         number=estimate.target.title,

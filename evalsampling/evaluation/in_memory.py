@@ -33,6 +33,7 @@ from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
 from evalsampling.spec.strata import KD
+from evalsampling.spec.where import KEY as WHERE
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import History
@@ -163,6 +164,11 @@ class MemoryPool:
                     "bring the rows in one order first"
                 )
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
+        if checked.pool.where is not None:
+            raise InputError(
+                f"{WHERE}: rows in memory are taken as they are; leave out those that are not "
+                f"wanted, in place of {checked.pool.where}"
+            )
         if isinstance(checked.pool.id, str) and checked.pool.id not in columns:
             ids = indexed[0][1].to_series() if indexed else np.arange(rows)
             columns[checked.pool.id] = ids

@@ -104,7 +104,7 @@ class Catalog:
         ordered = tuple(sorted(files, key=lambda file: file.stored.path))
         # Without rows a format that infers its columns knows of none.
         if not any(split.rows for file in ordered for split in file.contents.splits):
-            raise InputError(f"{spec.pool.path}: the pool is empty")
+            raise keeps_nothing(spec.pool)
         condition = None if spec.pool.where is None else read_where(spec.pool.where)
         looked_at = () if condition is None else columns_of(condition)
         schema = _common_schema(ordered, spec, looked_at)

@@ -192,7 +192,9 @@ def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.A
     if isinstance(value, bool):
         return batch.parsed(name, column, pa.bool_(), "true or false")
     if isinstance(value, datetime.datetime):
-        return batch.parsed(name, column, pa.timestamp("us"), "a point of time")
+        if value.tzinfo is not None:
+            return batch.parsed(name, column, pa.timestamp("us", "UTC"), "a time with its zone")
+        return batch.parsed(name, column, pa.timestamp("us"), "a time without a zone")
     if isinstance(value, datetime.date):
         return batch.parsed(name, column, pa.date32(), "a date")
     try:
@@ -225,7 +227,7 @@ class _Types:
             case OneOf(column, values):
                 return OneOf(column, tuple(self._literal(column, "=", value) for value in values))
             case Comparison(column, operator, Column(other)):
-                self._check_alike(column, other)
+                self._check_alike(column, operator, other)
                 return condition
             case Comparison(column, operator, value):
                 return Comparison(column, operator, self._literal(column, operator, value))
@@ -249,7 +251,7 @@ class _Types:
             return _in_zone(name, kind, value)
         return float(value) if pa.types.is_floating(kind) else value
 
-    def _check_alike(self, name: str, other: str) -> None:
+    def _check_alike(self, name: str, operator: str, other: str) -> None:
         first, second = self.of[name], self.of[other]
         kinds = {_kind(first), _kind(second)} - {"anything"}
         zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
@@ -257,6 +259,11 @@ class _Types:
             raise InputError(
                 f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
                 "compared"
+            )
+        if self.untyped and kinds == {"text"} and operator not in ("=", "!="):
+            raise InputError(
+                f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "
+                "less than 9; compare with a literal, or use files with types, as Parquet"
             )
 
 
@@ -293,4 +300,6 @@ def _shown(value: Value) -> str:
     """Return a literal as SQL has it."""
     if isinstance(value, bool):
         return str(value).upper()
-    return repr(value) if isinstance(value, str | int | float) else f"'{value}'"
+    if isinstance(value, datetime.date):
+        return f"{'TIMESTAMP' if isinstance(value, datetime.datetime) else 'DATE'} '{value}'"
+    return repr(value)

@@ -110,7 +110,7 @@ class Run:
             "round": self.round,
             "labels": self.labels,
             "open": self.open,
-            "warnings": "\n".join(self.warnings) or None,
+            "warnings": "\n".join(" ".join(each.split()) for each in self.warnings) or None,
         }
         title = [getattr(number, name) for name in TITLE]
         own = {

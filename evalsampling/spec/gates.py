@@ -1,5 +1,6 @@
 """Gates: the least or greatest value that a number must have, for a job to go on."""
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,6 +57,8 @@ class GatesSpec:
             if not isinstance(targets, Mapping):
                 raise InputError(f"gates.{key}: must be a mapping like {{recall: 0.9}}")
             for number, target in targets.items():
+                if not isinstance(number, str):
+                    raise InputError(f"gates.{key}: must be names of numbers, got {number!r}")
                 is_number = isinstance(target, int | float) and not isinstance(target, bool)
                 if not is_number or not math.isfinite(target):
                     raise InputError(f"gates.{key}.{number}: must be a number, got {target!r}")
@@ -114,13 +117,16 @@ class GatesSpec:
 
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:
     """Return the target of each number; a title of a slice has an equals sign of its own."""
-    targets = {}
+    targets: dict[str, float] = {}
     for text in texts:
-        number, mark, value = text.rpartition("=")
-        try:
-            targets[number.strip()] = float(value)
-        except ValueError:
-            mark = ""
-        if not mark or not number.strip() or not math.isfinite(targets[number.strip()]):
+        name, mark, value = text.rpartition("=")
+        number, target = name.strip(), math.nan
+        with contextlib.suppress(ValueError):
+            target = float(value)
+        if not mark or not number or not math.isfinite(target):
             raise UsageError(f"{option}: must be like recall=0.9, got {text!r}")
+        if targets.setdefault(number, target) != target:
+            raise UsageError(
+                f"{option}: {number} is there twice, with {targets[number]:g} and {target:g}"
+            )
     return targets

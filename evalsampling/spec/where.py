@@ -151,7 +151,7 @@ def _condition(tree: "Expression") -> Condition:
         return Comparison(_column(tree), "=", True)
     if isinstance(tree, sql.Is) and isinstance(tree.expression, sql.Null):
         return IsNull(_column(tree.this))
-    if isinstance(tree, sql.Between):
+    if isinstance(tree, sql.Between) and not tree.args.get("symmetric"):
         column = _column(tree.this)
         low, high = _literal(tree.args["low"]), _literal(tree.args["high"])
         return All((Comparison(column, ">=", low), Comparison(column, "<=", high)))

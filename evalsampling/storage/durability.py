@@ -122,6 +122,8 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
         for at, draft in unfinished.items():
             if at.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if at.exists() and not at.is_file():  # A device or a pipe, which others use.
+                raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
             with draft.open("xb") as file:
                 file.write(contents[at])
             sync_file(draft)

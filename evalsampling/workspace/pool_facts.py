@@ -17,6 +17,7 @@ from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.preparation.slices import Slices
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -130,14 +131,26 @@ class PoolFacts:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def check_same_rows(self, table: CellTable) -> None:
+    def check_same_rows(self, table: CellTable, slices: Slices | None = None) -> None:
         """Check that a pool has as many rows in each cell as that of the workspace.
+
+        Args:
+            table: of the pool.
+            slices: of the pool; then it has to have as many rows of each value in each cell, too.
 
         Raises:
             InputError: if not.
         """
         own = self.pool.table
         if np.array_equal(own.code, table.code) and np.array_equal(own.count, table.count):
+            before = self.pool.slices
+            given = before.counts if slices is None else slices.counts
+            for name, old, new in zip(before.names, before.counts, given, strict=True):
+                if not np.array_equal(old, new):
+                    raise InputError(
+                        f"{self.path}: the command sample drew rounds here, and the rows that are "
+                        f"given have other values of {name} than when it was prepared"
+                    )
             return
         raise InputError(
             f"{self.path}: the command sample drew rounds here, from a pool of {own.rows} rows; "

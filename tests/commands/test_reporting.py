@@ -130,6 +130,19 @@ def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
     ) == (table.drop_columns(["time", "run_id", "estimate_id", "gate", "at_least"]))
 
 
+def test_a_workspace_is_the_same_however_its_path_is_written(
+    labelled: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = labelled.directory / "tables"
+    monkeypatch.chdir(labelled.workspace)
+    for path in (".", labelled.workspace, f"../{labelled.workspace.name}/", "./rounds/.."):
+        assert call("estimate", path, "--report-to", f"table:{folder}").status == 0
+    [file] = folder.iterdir()
+    table = pq.read_table(file)
+    assert set(table["evaluation"].to_pylist()) == {labelled.workspace.name}
+    assert set(table["workspace"].to_pylist()) == {str(labelled.workspace)}
+
+
 def test_a_receiver_that_fails_loses_nothing(drawn: Job, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = drawn.estimate(

@@ -297,3 +297,10 @@ def test_a_measure_of_ones_own_sees_the_slices_that_the_spec_names(
     wrong = np.array([pool.truth[id] for id in ids]) != pool.table["s0.prediction"].to_numpy()
     price = np.where([one is True for one in pool.table["new"].to_pylist()], 2, 1)
     assert estimate.value == pytest.approx(1 - np.mean(wrong * price))
+
+
+def test_a_condition_is_not_ignored() -> None:
+    """It would be an estimate of all rows under the name of some."""
+    for given in ({"where": "city = 'Bern'"}, {"pool": {"where": "city = 'Bern'"}}):
+        with pytest.raises(InputError, match=r"^pool\.where: rows in memory are taken as they"):
+            Evaluation.from_frame(columns(), id="key", prediction="guess", **given)

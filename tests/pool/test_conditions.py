@@ -106,6 +106,11 @@ def test_types(where: str, expected: list[int]) -> None:
     [
         ("left > 'a'", "left > 'a': the column has type int64"),
         ("code = 3", "code = 3: the column has type string"),
+        ("code = DATE '2024-05-01'", "code = DATE '2024-05-01': the column has type string"),
+        (
+            "code = TIMESTAMP '2024-05-01 12:00'",
+            "code = TIMESTAMP '2024-05-01 12:00:00': the column has type string",
+        ),
         ("code = TRUE", "code = TRUE: the column has type string"),
         ("list = 3", "list = 3: the column has type list<item: int64>"),
         ("moment = 3", r"moment = 3: the column has type timestamp\[ms, tz=UTC\]"),
@@ -154,3 +159,23 @@ def test_a_text_that_is_no_number(tmp_path: Path) -> None:
         InputError, match=r"f\.csv: column 'n', row 7: must be a number, got 'many'"
     ):
         kept("n > 1", batch, untyped=True)
+
+
+def test_columns_of_files_without_types_have_no_order() -> None:
+    """As text 10 is less than 9, so a comparison would be silently wrong."""
+    batch = text_batch(n=["9", "100"], m=["10", "100"])
+    with pytest.raises(InputError, match=r"^pool\.where: n < m: both are text in these files"):
+        kept("n < m", batch, untyped=True)
+    chosen = kept("n = m", batch, untyped=True)
+    assert chosen.row_numbers(np.arange(len(chosen))).tolist() == [6]
+
+
+def test_times_of_files_without_types_have_the_zone_that_they_are_compared_with() -> None:
+    zoned = text_batch(t=["2024-01-01T01:00:00+02:00", "2024-01-01T00:00:00Z", None])
+    chosen = kept("t >= TIMESTAMP '2024-01-01 00:00:00+00:00'", zoned, untyped=True)
+    assert chosen.row_numbers(np.arange(len(chosen))).tolist() == [6]
+    with pytest.raises(InputError, match=r"'t', row 5: must be a time without a zone, got"):
+        kept("t >= TIMESTAMP '2024-01-01 00:00:00'", zoned, untyped=True)
+    plain = text_batch(t=["2024-01-01T00:00:00"])
+    with pytest.raises(InputError, match=r"'t', row 5: must be a time with its zone, got"):
+        kept("t >= TIMESTAMP '2024-01-01 00:00:00+02:00'", plain, untyped=True)

@@ -40,6 +40,11 @@ def test_the_table_has_a_row_for_each_number() -> None:
     assert {row["light_low"] for row in rows} != {None}
 
 
+def test_warnings_are_a_line_each_whatever_a_slice_is_called() -> None:
+    made = dataclasses.replace(run(), warnings=("recall where city=a\nb: few", "f1: few"))
+    assert set(made.table["warnings"].to_pylist()) == {"recall where city=a b: few\nf1: few"}
+
+
 def test_gates_stand_in_the_rows_of_their_numbers() -> None:
     gated = {title_of(n): r for n, r in zip(run().numbers, run().table.to_pylist(), strict=True)}
     recall = gated["recall of new"]

@@ -38,6 +38,7 @@ def test_gates_come_back() -> None:
         ({"at_least": {"recall": "high"}}, "gates.at_least.recall: must be a number, got 'high'"),
         ({"at_least": {"recall": True}}, "gates.at_least.recall: must be a number, got True"),
         ({"at_most": {"f1": float("nan")}}, "gates.at_most.f1: must be a number, got nan"),
+        ({"at_least": {3: 0.9}}, "gates.at_least: must be names of numbers, got 3"),
         ({"interval": "wald"}, "gates.interval: must be one of default, assumption-light"),
     ],
 )
@@ -66,3 +67,9 @@ def test_options_have_the_target_behind_the_last_equals_sign() -> None:
 def test_options_that_are_no_gates(text: str) -> None:
     with pytest.raises(UsageError, match=r"^--at-least: must be like recall=0\.9, got "):
         GatesSpec.parse([text], [])
+
+
+def test_two_targets_of_one_number_are_not_taken_for_the_last() -> None:
+    with pytest.raises(UsageError, match=r"--at-least: recall is there twice, with 0.9 and 0.1"):
+        GatesSpec.parse(["recall=0.9", "recall =0.1"], [])
+    assert GatesSpec.parse(["recall=0.9", "recall=0.90"], []).at_least == {"recall": 0.9}

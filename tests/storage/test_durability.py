@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.storage import open_store
+from evalsampling.storage import open_store, replace_file
 from evalsampling.storage.checksums import Checksum
 from tests.jobs import Job, files_below
 
@@ -158,6 +158,15 @@ def test_a_file_that_cannot_be_replaced_is_told_by_its_own_name(tmp_path: Path) 
     with pytest.raises(FileNotFoundError) as told:
         open_store(tmp_path / "none").replace({"result.json": b"new"})
     assert told.value.filename == str(tmp_path / "none" / "result.json")
+
+
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """As `--report-to openlineage:/dev/stdout`: a rename would take it away for all programs."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe: cannot be written: Operation not supported"):
+        replace_file(str(tmp_path / "pipe"), b"new")
+    assert (tmp_path / "pipe").is_fifo()
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_files_get_the_permissions_of_the_umask(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
 from tests.golden.pools import pool_of
 from tests.in_pipelines import (
     TWO_WORKERS,
+    answers_to,
     created,
     keep,
     kept,
@@ -152,6 +153,28 @@ def test_slices_of_a_table_that_changed(job: Any, tmp_path: Path) -> None:
     assert bern["value"] != whole["value"]
     words = "450 rows have a value of city that no row had when the workspace was prepared"
     assert [words in warning for warning in said["warnings"]].count(True) == 1
+
+
+def test_other_slices_than_those_that_sample_drew_from(job: Any, tmp_path: Path) -> None:
+    """Rows that were drawn have the slices of their time, so numbers would be of neither."""
+    pool = with_cities(make_pool(300), ["Bern", "Zürich"])
+    one = job(pool, measure=["f1"], sampler="poisson", pool={"slices": ["city"]})
+    one.in_process = True
+    assert one.prepare().status == one.sample().status == 0
+    answers = answers_to(one, 1)
+
+    changed = with_cities(make_pool(300), ["Zürich", "Bern"]).table
+
+    def estimate() -> None:
+        with pipeline() as root:
+            cells = created(root, "rows", changed.to_batches(), 1) | AssignCells(one.workspace)
+            states = {"pool": cells | SumCells(), "slices": cells | CountSlices()}
+            joined = created(root, "labels", answers, 1) | JoinLabels(one.workspace)
+            states["counts"] = joined["counts"]
+            keep(states | EstimateMeasures(one.workspace), tmp_path / "all")
+
+    with pytest.raises(Exception, match="given have other values of city than when it was"):
+        estimate()
 
 
 def _answers(rows: pa.Table, truth: dict[int, int]) -> Iterator[dict[str, str]]:

@@ -77,6 +77,14 @@ def test_constants_alone_are_read(tmp_path: Path) -> None:
     assert list(rows_of(pool, None)[0]) == ["id", "score", "prediction", "y"]
 
 
+def test_files_that_the_condition_leaves_may_have_no_rows(tmp_path: Path) -> None:
+    """The message names the condition: without it the pool has a row."""
+    table = pa.table({"id": [3], "score": [0.5], "prediction": [1]})
+    pattern = written(tmp_path, ["y=1", "y=2"], table, table.slice(0, 0))
+    with pytest.raises(InputError, match=r"^pool\.where: no row of .* satisfies y = 2$"):
+        catalog(pattern, where="y = 2")
+
+
 def test_a_path_that_lacks_a_partition(tmp_path: Path) -> None:
     """Arrow takes a null there; here all files have all columns."""
     with pytest.raises(InputError, match=r"1\.parquet: column 'y' is missing"):
