@@ -216,7 +216,7 @@ def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
         strict_json(path.read_text())
 
 
-@pytest.mark.parametrize("rows", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 5))])
+@pytest.mark.parametrize("rows", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5))])
 def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     """Every measure with no label, with one, with a few: numbers or null with a reason."""
     names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve", *NEEDING_MORE)]
