@@ -45,7 +45,9 @@ def find_files(pattern: str) -> list[StoredFile]:
 
     Args:
         pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
-            ``**`` for any folders. None of them stands for a name that begins with a dot.
+            ``**`` for any folders. None of them stands for a name that begins with a dot, nor for
+            a folder that begins with ``_``, in which programs keep what are no rows yet, or no
+            longer: ``_temporary``, ``_delta_log``. A partition's, ``_day=3``, is as any other.
 
     Returns:
         The files, ordered by path.
@@ -162,7 +164,9 @@ def _expand(filesystem: Any, base: str, patterns: Sequence[str], flat: bool) -> 
         if deep or len(patterns) == 1:
             if _matches(names, patterns):
                 yield info
-        elif info.type == pyarrow.fs.FileType.Directory and _matches(names, patterns[:1]):
+        elif info.type == pyarrow.fs.FileType.Directory and _matches(
+            [*names, ""], [*patterns[:1], "*"]
+        ):
             yield from _expand(filesystem, info.path, patterns[1:], flat)
 
 
@@ -178,8 +182,11 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     """Tell whether the parts of a path match the parts of a pattern."""
     if not patterns or not names:
         return not patterns and not names
-    if names[0].startswith(".") and _is_pattern(patterns[0]) and patterns[0][0] != ".":
-        return False
-    if patterns[0] == "**":
-        return _matches(names[1:], patterns) or _matches(names, patterns[1:] or ["*"])
-    return fnmatch.fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])
+    name, pattern = names[0], patterns[0]
+    hidden = name.startswith(".") or (name.startswith("_") and "=" not in name and len(names) > 1)
+    stands_for = not (hidden and _is_pattern(pattern) and pattern[0] != name[0])
+    if pattern == "**":
+        return _matches(names, patterns[1:] or ["*"]) or (
+            stands_for and _matches(names[1:], patterns)
+        )
+    return stands_for and fnmatch.fnmatchcase(name, pattern) and _matches(names[1:], patterns[1:])

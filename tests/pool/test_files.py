@@ -43,6 +43,35 @@ def test_patterns_mean_what_they_mean_to_a_shell(tree: Path, pattern: str) -> No
     assert all(file.modified is None for file in found)
 
 
+UNFINISHED = (
+    "out/_temporary/0/part.parquet", "out/_delta_log/1.parquet", "out/_day=3/part.parquet",
+    "out/part.parquet", "_kept/part.parquet",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("out/**/*.parquet", ["_day=3/part.parquet", "part.parquet"]),
+        ("out/**", ["_day=3/part.parquet", "part.parquet"]),
+        ("out/*/*.parquet", ["_day=3/part.parquet"]),
+        ("out/_*/*.parquet", ["_day=3/part.parquet", "_delta_log/1.parquet"]),
+        ("out/**/_delta_log/*", ["_delta_log/1.parquet"]),
+        ("out/_temporary/**", ["_temporary/0/part.parquet"]),
+        ("_kept/*.parquet", ["../_kept/part.parquet"]),
+    ],
+)
+def test_folders_of_what_is_not_done_are_left_out(
+    tmp_path: Path, pattern: str, found: list[str]
+) -> None:
+    """Of an aborted job of Spark, say; where a pattern names them, they are found."""
+    for name in UNFINISHED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    files = find_files(f"{tmp_path}/{pattern}")
+    assert [os.path.relpath(file.path, tmp_path / "out") for file in files] == found
+
+
 @pytest.mark.parametrize("pattern", ["none.parquet", "no/*.parquet", "day=1", "*/none-*"])
 def test_no_file_is_an_error(tree: Path, pattern: str) -> None:
     with pytest.raises(InputError, match="no such file"):
