@@ -8,17 +8,16 @@ import io
 import json
 import threading
 from collections.abc import Iterator
-from concurrent import futures
 from typing import Any
 
 import duckdb
 import fastavro
 import grpc
 import pyarrow as pa
-import pytest
 from google.cloud.bigquery_storage_v1 import types
 
 from evalsampling.pool.tables.bigquery import EMULATOR
+from tests import grpc_servers
 
 SERVICE = "google.cloud.bigquery.storage.v1.BigQueryRead"
 
@@ -168,13 +167,5 @@ def serving(table: pa.Table, since: datetime.datetime | None = None) -> Iterator
     """Serve a table called `TABLE`, to this process and those that it starts."""
     since = since or datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     fake = FakeBigQuery({TABLE: [(since, table)]})
-    server = grpc.server(futures.ThreadPoolExecutor(4))
-    server.add_generic_rpc_handlers((fake.handler(),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(EMULATOR, f"127.0.0.1:{port}")
-        try:
-            yield fake
-        finally:
-            server.stop(None)
+    with grpc_servers.serving(EMULATOR, fake.handler()):
+        yield fake

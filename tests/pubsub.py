@@ -6,13 +6,13 @@ import dataclasses
 import itertools
 import threading
 from collections.abc import Iterator
-from concurrent import futures
 from typing import Any
 
 import grpc
-import pytest
 from google.protobuf import empty_pb2
 from google.pubsub_v1 import types
+
+from tests import grpc_servers
 
 EMULATOR = "PUBSUB_EMULATOR_HOST"
 """Variable by which Google's clients find a server in place of Google's."""
@@ -174,13 +174,5 @@ class FakePubSub:
 def serving() -> Iterator[FakePubSub]:
     """Serve, to this process and those that it starts."""
     fake = FakePubSub()
-    server = grpc.server(futures.ThreadPoolExecutor(4))
-    server.add_generic_rpc_handlers(fake.handlers())
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(EMULATOR, f"127.0.0.1:{port}")
-        try:
-            yield fake
-        finally:
-            server.stop(None)
+    with grpc_servers.serving(EMULATOR, *fake.handlers()):
+        yield fake

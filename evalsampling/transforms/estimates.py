@@ -341,7 +341,7 @@ class _Maker:
             pool = facts.pool.of_rows(pools[0], slices[0] if slices else None)
             outside = pool.slices.outside(pool.table)
             if self.budget is None and self._has_rows_by_sample(shares):
-                facts.check_same_rows(pool.table, pool.slices if slices else None)
+                facts.check_same_rows(pool)
             analysis = Analysis.of_pool(pool)
         if self.budget is not None:
             rounds = tuple(states.named(kinds[CHANCES]))

@@ -17,7 +17,6 @@ from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
-from evalsampling.preparation.slices import Slices
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -131,32 +130,29 @@ class PoolFacts:
         except ValueError as error:
             raise InputError(f"{self.path}: {error}") from error
 
-    def check_same_rows(self, table: CellTable, slices: Slices | None = None) -> None:
+    def check_same_rows(self, pool: CountedPool) -> None:
         """Check that a pool has as many rows in each cell as that of the workspace.
 
-        Args:
-            table: of the pool.
-            slices: of the pool; then it has to have as many rows of each value in each cell, too.
+        Of those of its slices, where they were counted, too.
 
         Raises:
             InputError: if not.
         """
-        own = self.pool.table
-        if np.array_equal(own.code, table.code) and np.array_equal(own.count, table.count):
-            before = self.pool.slices
-            given = before.counts if slices is None else slices.counts
-            for name, old, new in zip(before.names, before.counts, given, strict=True):
-                if not np.array_equal(old, new):
-                    raise InputError(
-                        f"{self.path}: the command sample drew rounds here, and the rows that are "
-                        f"given have other values of {name} than when it was prepared"
-                    )
-            return
-        raise InputError(
-            f"{self.path}: the command sample drew rounds here, from a pool of {own.rows} rows; "
-            f"the rows that are given are others ({table.rows}), and new ones had no chance in "
-            "these rounds. Draw all rounds by transforms, in a workspace where sample drew none"
-        )
+        own, table = self.pool.table, pool.table
+        if not (np.array_equal(own.code, table.code) and np.array_equal(own.count, table.count)):
+            raise InputError(
+                f"{self.path}: the command sample drew rounds here, from a pool of {own.rows} "
+                f"rows; the rows that are given are others ({table.rows}), and new ones had no "
+                "chance in these rounds. Draw all rounds by transforms, in a workspace where "
+                "sample drew none"
+            )
+        before = dict(zip(self.pool.slices.names, self.pool.slices.counts, strict=True))
+        for name, counts in zip(pool.slices.names, pool.slices.counts, strict=True):
+            if not np.array_equal(before[name], counts):
+                raise InputError(
+                    f"{self.path}: the command sample drew rounds here, and the rows that are "
+                    f"given have other values of {name} than when it was prepared"
+                )
 
     def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
         """Return the chances of the rounds up to one that the workspace has, or that comes next.
