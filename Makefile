@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 # As many processes run tests as there are cores, so each keeps its linear algebra to one thread.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
+# Tests start the program hundreds of times, which would compile it anew each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo docs pages pictures test test-slow test-stores test-runners test-connectors test-labelstudio test-platforms test-report test-site check-airflow check format reference-points bench study coverage clean
 

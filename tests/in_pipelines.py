@@ -8,7 +8,6 @@ from typing import Any
 import apache_beam as beam
 import numpy as np
 import pyarrow as pa
-import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.transforms.util import Reshuffle
 
@@ -19,11 +18,6 @@ PLAIN = ("--runner=FnApiRunner",)
 TWO_WORKERS = (*PLAIN, "--direct_running_mode=multi_threading", "--direct_num_workers=2")
 
 Answer = dict[str, Any]
-
-
-def slowly(*values: Any) -> list[Any]:
-    """Parameters of a test that is slow with them."""
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def pipeline(*options: str) -> beam.Pipeline:

@@ -98,6 +98,7 @@ def importable(outside: Path, folder: Path) -> Iterator[None]:
             vars(registry).pop("_others", None)
 
 
+@pytest.mark.slow
 def test_it_registers_a_part_of_every_kind(outside: Path) -> None:
     points = (outside / "outside_parts-1.0.dist-info" / "entry_points.txt").read_text()
     assert {f"[evalsampling.{kind}]" for kind in KINDS} <= set(points.splitlines())
@@ -122,6 +123,7 @@ def answered(batch: bytes, path: Path, third: str = "1") -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_all_its_parts_in_one_evaluation_by_the_command_line(
     outside: Path, run: Run, tmp_path: Path
 ) -> None:

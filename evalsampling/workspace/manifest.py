@@ -141,7 +141,8 @@ def _read_folder(
     return dict(zip(stems, objects, strict=True))
 
 
-def versions() -> dict[str, str]:
+@functools.cache
+def versions() -> Mapping[str, str]:
     """Return the versions of Python and of the packages that results may depend on."""
     import importlib.metadata  # It imports the package `email`, and only jobs need it.
 

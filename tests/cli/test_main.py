@@ -87,6 +87,7 @@ def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:
     assert "--runner=Nope" in result.err
 
 
+@pytest.mark.slow
 def test_pipelines_as_programs_tell_errors_in_one_line(tmp_path: Any) -> None:
     command = [
         sys.executable,
@@ -185,6 +186,7 @@ def test_an_open_round_is_told_of(job: Any) -> None:
     assert not one.sample("--next").json["again"]
 
 
+@pytest.mark.slow
 def test_the_half_width_or_why_there_is_none(job: Any) -> None:
     one: Job = job(measure=["f1", "recall"])
     one.prepare()
@@ -243,6 +245,7 @@ def test_status_json(job: Any) -> None:
     assert "apache-beam" in status["prepared"]["versions"]
 
 
+@pytest.mark.slow
 def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     """At most eight of each axis, system and slice; the JSON has all."""
     systems = {
@@ -494,6 +497,7 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     assert "pr_curve of old" in text
 
 
+@pytest.mark.slow
 def test_simulate(job: Any) -> None:
     one: Job = job(measure=["f1", "recall"])
     truth = one.directory / "truth.parquet"

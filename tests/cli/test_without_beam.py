@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.slow import slowly
+
 PROGRAM = """
 import sys
 
@@ -88,7 +90,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("program", [COMMANDS, NOTEBOOK])
+@pytest.mark.parametrize("program", [COMMANDS, *slowly(NOTEBOOK)])
 def test_everything_but_jobs_runs(program: str, folder: Path) -> None:
     done = ends_well(program, folder)
     assert done.returncode == 0, done.stderr

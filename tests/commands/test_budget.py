@@ -18,6 +18,7 @@ def spend(one: Job, number: int, *options: Any) -> dict[str, Any]:
     return one.estimate("--labels", one.deliver(one.answers(number), f"l{number}.csv")).json
 
 
+@pytest.mark.slow
 def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
     """The rounds go on as if the budget had been so large from the start."""
     small, large = job(budget=40), job(budget=60)

@@ -60,6 +60,7 @@ def test_pipelines_know_costs(job: Any) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_simulate_and_plan_spend_money(job: Any) -> None:
     one = costly(job, budget={"cost": 400}, sampler="optimal_importance")
     truth = one.directory / "truth.parquet"

@@ -82,6 +82,7 @@ def _by_score(one: Job) -> list[int]:
     return ids
 
 
+@pytest.mark.slow
 def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: Any) -> None:
     one: Job = job(ranked_pool(1200), **{**KEYS, "measure": KEYS["measure"][:1]})
     options = ["--budgets", "300,900", "--repeats", 2, "--json"]

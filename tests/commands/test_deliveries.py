@@ -47,6 +47,7 @@ def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
     assert together.estimate("--labels", *paths).json == results[0]
 
 
+@pytest.mark.slow
 def test_formats_of_deliveries_agree(job: Any) -> None:
     results = []
     for format in ("csv", "bom", "jsonl", "parquet", "floats", "ids"):

@@ -142,6 +142,7 @@ SLICES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_systems_and_slices_are_told_apart(job: Any) -> None:
     one = rich_job(job, measure=["f1", {"name": "recall", "system": "new"}], round_size=150)
     empty = one.estimate().json["measures"]

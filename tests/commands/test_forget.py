@@ -187,6 +187,7 @@ def test_text_of_deliveries_is_erased_and_not_taken_again(
     assert call("forget", one.workspace, ids[0], "--json").json["files"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format", "steps"),
     [("csv", 6), *(pytest.param(name, None, marks=pytest.mark.slow) for name in ("csv", "xlsx"))],

@@ -121,6 +121,7 @@ def test_two_systems_are_compared(tmp_path: Path) -> None:
     assert abs(found.value) == pytest.approx(abs(old - new))
 
 
+@pytest.mark.slow
 def test_five_hundred_labels() -> None:
     tagged = Tagged.make(3000, 500)
     evaluation = in_memory(tagged, measure=["micro_f1", "macro_f1", "class_f1"])
@@ -137,6 +138,7 @@ def test_five_hundred_labels() -> None:
     assert np.mean([one.value for one in each]) == pytest.approx(macro.value)
 
 
+@pytest.mark.slow
 def test_simulated_errors_are_those_that_are_claimed(tmp_path: Path) -> None:
     """60 repeats of three designs: the standard error estimated is right to a quarter, as an RMSE
     of 60 runs is to .09; 95 % intervals hold the truth in at least .85 (three of 60 below 51)."""

@@ -13,6 +13,7 @@ from sklearn.metrics import f1_score
 
 from evalsampling import Evaluation
 from tests.jobs import call
+from tests.slow import slowly
 
 NAMES = ("toxic", "insult", "threat")
 ROWS = 900
@@ -59,7 +60,7 @@ def write_job(folder: Path, by_label: bool, budget: int) -> np.ndarray:
     return y
 
 
-@pytest.mark.parametrize("by_label", [False, True])
+@pytest.mark.parametrize("by_label", [True, *slowly(False)])
 def test_prepare_sample_and_estimate(tmp_path: Path, by_label: bool) -> None:
     y = write_job(tmp_path, by_label, 260)
     assert call("prepare", tmp_path / "spec.yaml", "--json").status == 0
@@ -144,6 +145,7 @@ def test_whole_pool_in_memory_is_exact() -> None:
     assert values == pytest.approx([f1_score(y, f, average="macro"), *f1_score(y, f, average=None)])
 
 
+@pytest.mark.slow
 def test_simulation_takes_truth_of_lists_and_of_columns(tmp_path: Path) -> None:
     y = write_job(tmp_path, False, 100)
     ids = np.arange(ROWS)

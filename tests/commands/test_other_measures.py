@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from tests.commands.rounds import labelled
 from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool, strict_json
@@ -81,6 +82,7 @@ class Cost(Measure):
 """
 
 
+@pytest.mark.slow
 def test_measure_of_the_users_own_beside_the_spec(job: Any, tmp_path: Path) -> None:
     """Found by every command, from whatever directory and process it is called."""
     module = f"own_{tmp_path.name.replace('-', '_')}"

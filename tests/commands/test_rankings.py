@@ -230,6 +230,7 @@ def test_values_of_each_ranker_come_with_their_difference(tmp_path: Path) -> Non
         assert found[f"{name}@{cut}", "new", "old"]["value"] == pytest.approx(difference)
 
 
+@pytest.mark.slow
 def test_money_pays_for_queries_by_what_they_cost(tmp_path: Path, queries: Queries) -> None:
     """Rounds go on until the next query is expected to cost more than is left."""
     spec = queries.write(tmp_path, budget={"cost": 200}, round_size=15)
@@ -252,6 +253,7 @@ def test_money_pays_for_queries_by_what_they_cost(tmp_path: Path, queries: Queri
     assert all(100 < row["cost"] <= 200 for row in planned if row["draws"])
 
 
+@pytest.mark.slow
 def test_queries_drawn_by_their_costs_alone(tmp_path: Path, queries: Queries) -> None:
     """The baseline active_lambda: both rankers and their difference, over the sum of weights."""
     spec, workspace = queries.write(tmp_path, sampler="active_lambda"), tmp_path / "work"
@@ -281,6 +283,7 @@ def test_costs_alone_need_costs(tmp_path: Path, queries: Queries) -> None:
     assert "active_lambda: it needs pool.cost" in told.out + told.err
 
 
+@pytest.mark.slow
 def test_plan_and_simulate(tmp_path: Path, queries: Queries) -> None:
     spec = queries.write(tmp_path)
     planned = call("plan", spec, "--budgets", "30,60", "--power", "0.8", "--json").json

@@ -113,6 +113,7 @@ def test_systems_slices_and_curves(job: Callable[..., Job]) -> None:
     assert keys == set(twin["thresholds"][0])
 
 
+@pytest.mark.slow
 def test_labels_of_which_a_row_may_have_several(job: Callable[..., Job]) -> None:
     """Rates are those of labels, not of sets: a row counts for each label that it has."""
     pool = make_label_set_pool(300)

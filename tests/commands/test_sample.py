@@ -202,6 +202,7 @@ def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
         one.estimate("--labels", one.deliver(one.answers(number)))
 
 
+@pytest.mark.slow
 def test_growing_rounds(job: Any) -> None:
     one = job(round_size={"first": 10, "growth": 1.5}, budget=70)
     one.prepare()

@@ -16,6 +16,7 @@ import pytest
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
 from tests.jobs import Job, call, make_pool, make_rich_pool
+from tests.slow import slowly
 
 
 def test_every_draw_is_a_task_of_its_own(asked: Job) -> None:
@@ -62,7 +63,7 @@ def test_questions_about_one_row_may_be_answered_differently(asked: Job) -> None
     assert (same["labels"], same["rejects"]) == (2, 1), "but not one question"
 
 
-@pytest.mark.parametrize("sampler", ["ais", "importance", "passive", "oasis"])
+@pytest.mark.parametrize("sampler", ["ais", *slowly("importance", "passive", "oasis")])
 def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) -> None:
     """Two evaluations, one in this process throughout, one read from files each round."""
     one = job(

@@ -18,6 +18,7 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Pool, call, make_pool
 from tests.reference import reserve_of
+from tests.slow import slowly
 from tests.tables import KINDS, WHERE, as_delta, as_flat, evaluated, make_table, spec_of, wanted
 
 
@@ -33,7 +34,7 @@ def expected(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return evaluated(spec_of(folder, as_flat(folder / "pool", wanted(table))), make_pool())
 
 
-@pytest.mark.parametrize("kind", ["hive", "delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["iceberg", *slowly("hive", "delta")])
 def test_a_table_is_evaluated_like_a_file(
     kind: str, table: pa.Table, expected: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_a_condition_is_checked(table: pa.Table, tmp_path: Path) -> None:
         assert "pool.where: score > 'a': the column has type double" in done.out + done.err
 
 
+@pytest.mark.slow
 def test_simulations_on_a_table(table: pa.Table, tmp_path: Path) -> None:
     truth = make_pool().truth
     ids = pa.table({"id": list(truth), "label": list(truth.values())})

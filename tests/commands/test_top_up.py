@@ -50,6 +50,7 @@ def test_top_up(job: Any, scored: bool) -> None:
     assert again.status == 0
 
 
+@pytest.mark.slow
 def test_rows_that_two_top_ups_hold_count_once(job: Any) -> None:
     """Poisson rounds go by the numbers of all rows of the reserve, in the order of their cell."""
     one = job(budget=1000, strata={"leaves": 2}, sampler="poisson", round_size=90)

@@ -49,6 +49,7 @@ def test_one_vote_of_three_decides_nothing(voted: Job) -> None:
     assert voted.sample().json["round"] == 1
 
 
+@pytest.mark.slow
 def test_any_permutation_and_any_division_gives_the_same_numbers(job: Callable[..., Job]) -> None:
     """Also where an annotator contradicts themselves, or answers again."""
     found = []
@@ -259,6 +260,7 @@ def dict_of_labels(job: Job) -> dict[str, str]:
     return {task: str(label) for task, label in zip(snapshot.tasks, snapshot.labels, strict=True)}
 
 
+@pytest.mark.slow
 def test_missing_labels_are_told_and_bounded(voted: Job) -> None:
     rows = votes(voted, 1, wrong=0, skipped=0)
     kept = [row for row in rows if row[0] not in {one[0] for one in rows[:30]}]

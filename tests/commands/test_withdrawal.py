@@ -11,6 +11,7 @@ from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import Job, call, files_below
 
 
+@pytest.mark.slow
 def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
     drawn.estimate("--labels", drawn.deliver(drawn.answers(1), "1.csv"))
     before = drawn.estimate().json
@@ -34,6 +35,7 @@ def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
     assert call("verify", drawn.workspace).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_key")
 def test_the_numbers_are_those_without_it(job: Callable[..., Job]) -> None:
     results = []
@@ -56,6 +58,7 @@ def test_the_numbers_are_those_without_it(job: Callable[..., Job]) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_withdrawn(drawn: Job) -> None:
     drawn.estimate("--labels", drawn.deliver(drawn.answers(1)[:1], "1.csv"))
     before = files_below(drawn.workspace)

@@ -258,6 +258,7 @@ def test_template_names_image_and_staged_files(template: dict[str, bytes]) -> No
     assert sum(map(len, template.values())) < 200_000
 
 
+@pytest.mark.slow
 def test_labels_of_the_job_are_given_as_label(staged: dict[str, bytes]) -> None:
     launch(staged, "estimate", "--workspace=gs://bucket/run", "--label=team=quality")
     job = json.loads(staged[f"{STAGING}/template_launches/1/job_object"])

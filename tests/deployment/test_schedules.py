@@ -90,6 +90,7 @@ def cron(
     return run
 
 
+@pytest.mark.slow
 def test_cron_goes_on_to_the_budget_whatever_the_names_of_files(
     scheduled: Job, cron: Callable[..., dict[str, Any]]
 ) -> None:
@@ -324,6 +325,7 @@ def check_parameters(pipeline: str, given: Any) -> None:
         assert all(re.search(pattern, value) for pattern in known[name].get("regexes", ()))
 
 
+@pytest.mark.slow
 def test_workflow_goes_on_to_the_budget(scheduled: Job) -> None:
     cloud = Cloud(scheduled)
     inbox = scheduled.directory / "inbox"
@@ -342,6 +344,7 @@ def test_workflow_goes_on_to_the_budget(scheduled: Job) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_workflow_takes_up_a_round_that_somebody_drew_by_hand(scheduled: Job) -> None:
     """It knows the labels of that round, and no batch yet."""
     scheduled.prepare()

@@ -23,9 +23,10 @@ from google.cloud.bigquery_storage_v1.services.big_query_read.transports import 
 from evalsampling.pool.tables.bigquery import EMULATOR
 from tests import bigquery
 from tests.bigquery_rest import DATASET, PROJECT, FakeRest, Table, serving
-from tests.in_pipelines import PLAIN, keep, kept, pipeline, slowly
+from tests.in_pipelines import PLAIN, keep, kept, pipeline
 from tests.retries import RETRYING
 from tests.sampled_round import SampledRound, in_order
+from tests.slow import slowly
 
 COLUMNS = {"task": "STRING", "name": "STRING", "label": "STRING"}
 """What the guide says that the table has."""
@@ -87,6 +88,7 @@ def test_a_job_fails_if_its_rows_do_not_fit(
     assert not server.tables["tasks"].rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", [*PLAIN, *slowly(RETRYING)])
 def test_a_streaming_job_inserts_rows(
     sinks: ModuleType, drawn: SampledRound, server: FakeRest, runner: str
@@ -110,6 +112,7 @@ def labels(server: FakeRest, drawn: SampledRound) -> Table:
     return server.tables["labels"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("labels")
 def test_a_bounded_job_needs_a_bucket(
     sinks: ModuleType, sources: ModuleType, drawn: SampledRound, server: FakeRest
@@ -152,6 +155,7 @@ def _delete_one_by_one(io: GcsIO, paths: list[str]) -> list[tuple[str, None]]:
     return [(path, None) for path in paths]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [False, True], ids=["avro", "arrow"])
 def test_labels_are_read_without_a_bucket(
     sources: ModuleType,

@@ -57,6 +57,7 @@ def test_page_of_poisson_prints_what_it_shows(tmp_path: Path) -> None:
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "examples"), [("costs", 3), ("extending", 1), ("stratified-rivals", 1)]
 )

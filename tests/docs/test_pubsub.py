@@ -14,11 +14,12 @@ from google.api_core.exceptions import PermissionDenied
 from google.cloud import pubsub
 
 from evalsampling.transforms import WriteTasks
-from tests.in_pipelines import PLAIN, keep, pipeline, slowly
+from tests.in_pipelines import PLAIN, keep, pipeline
 from tests.pubsub import FakePubSub, Refusal, serving, subscription_path
 from tests.retries import RETRYING
 from tests.runners.portable import until
 from tests.sampled_round import SampledRound, in_order
+from tests.slow import slowly
 
 STREAMING = (RETRYING, "--streaming")
 
@@ -72,6 +73,7 @@ def without_repeats(drawn: SampledRound, server: FakePubSub, folder: Path) -> An
         return in_order(csv.DictReader(file))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [PLAIN, STREAMING], ids=["bounded", "streaming"])
 def test_messages_are_the_tasks_of_the_command(
     sinks: ModuleType, drawn: SampledRound, server: FakePubSub, options: tuple[str, ...]
@@ -82,6 +84,7 @@ def test_messages_are_the_tasks_of_the_command(
     assert {tuple(task) for task in tasks_of(server)} == {("task", "name", "label")}
 
 
+@pytest.mark.slow
 def test_labels_of_a_topic_come_to_the_estimates_of_the_command(
     sinks: ModuleType, sources: ModuleType, job: Any, server: FakePubSub, tmp_path: Path
 ) -> None:
@@ -121,6 +124,7 @@ def test_a_server_that_is_not_there_for_once_loses_nothing(
     assert without_repeats(drawn, server, tmp_path) == drawn.tasks
 
 
+@pytest.mark.slow
 def test_a_bundle_that_is_done_again_sends_its_tasks_again(
     sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def second_round(seed: int) -> tuple[Drawn, np.ndarray, np.ndarray, RoundChances
     return drawn, ids, drawn.taken([chances]), chances
 
 
+@pytest.mark.slow
 def test_a_second_round_has_no_row_of_the_first_and_is_unbiased() -> None:
     """The total of positives by the rows of both, over 40 seeds; tolerance four errors."""
     totals, sizes, expected = [], [], []

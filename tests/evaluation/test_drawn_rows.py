@@ -43,6 +43,7 @@ def test_rounds_are_one_sample_and_a_row_is_labelled_once(tmp_path: Path) -> Non
     assert estimate_drawn_rows(spec, table, labels)[0].value == pytest.approx(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler",
     [
@@ -180,6 +181,7 @@ def test_a_slice_is_estimated_from_the_draws_of_its_rows(tmp_path: Path) -> None
         assert one.standard_error == pytest.approx(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["passive", "optimal_importance"])
 def test_intervals_of_slices_hold_the_truth(tmp_path: Path, sampler: str) -> None:
     """Of 60 evaluations at 90 %, at least 46 hold it: fewer have a chance of .001 (binomial)."""

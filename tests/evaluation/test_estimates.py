@@ -25,6 +25,7 @@ def evaluation() -> Evaluation:
     return one
 
 
+@pytest.mark.slow
 def test_measures_by_name(evaluation: Evaluation) -> None:
     told = evaluation.estimate(["precision", "recall"])
     assert [*dict.fromkeys(one.measure for one in told)] == ["precision", "recall"]

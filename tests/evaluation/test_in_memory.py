@@ -10,6 +10,7 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.measures import Least, Precision, Recall, Sliced
 from tests.jobs import Pool, make_rich_pool
+from tests.slow import slowly
 
 pd = pytest.importorskip("pandas")
 
@@ -112,7 +113,9 @@ def test_keys_of_the_pool_may_be_given_by_themselves() -> None:
 
 
 @pytest.mark.parametrize("classes", [None, ["no", "yes"]])
-@pytest.mark.parametrize("words", [("no", "yes"), (" No", "YES "), ("n", "Y"), (False, True)])
+@pytest.mark.parametrize(
+    "words", [("no", "yes"), (" No", "YES "), *slowly(("n", "Y"), (False, True))]
+)
 def test_yes_and_no_are_classes(classes: Any, words: tuple[Any, Any]) -> None:
     table = columns() | {"guess": [words[value] for value in columns()["guess"]]}
     labels = {} if classes is None else {"labels": {"classes": classes}}

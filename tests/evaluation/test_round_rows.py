@@ -179,6 +179,7 @@ def test_answers_without_rows_and_rows_without_answers(job: Any) -> None:
     assert (len(counts), counts.labelled, rejects) == (len(answers), 0, [])
 
 
+@pytest.mark.slow
 def test_rows_with_slices_costs_and_several_systems(job: Any) -> None:
     """All that is stored of a row comes back in its counts."""
     pool = make_rich_pool(seed=3)

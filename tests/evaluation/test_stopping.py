@@ -16,6 +16,7 @@ def parse(stop: dict[str, Any]) -> EvaluationSpec:
     return EvaluationSpec.from_mapping({"pool": pool, "measure": "f1", "stop": stop}, "/data")
 
 
+@pytest.mark.slow
 def test_assumption_light_interval_stops_later_than_the_default() -> None:
     """It is the wider one, and it may be looked at after every round."""
     rng = np.random.default_rng(3)

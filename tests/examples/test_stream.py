@@ -21,6 +21,7 @@ def flagged(estimates: list[dict[str, Any]], measure: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_fall_is_found_on_its_day(tmp_path: Path) -> None:
     """Two days that are alike but for the fall, one without payments, and another."""
     estimates = daily.run(FEW_DAYS, tmp_path / "stream")

@@ -139,6 +139,7 @@ def damages(content: bytes) -> dict[str, bytes | None]:
     return {"deleted": None, "empty": b"", "half": content[:half], "short": content[:-2]}
 
 
+@pytest.mark.slow
 def test_damaged_files_are_named_in_one_line(tiny: Job) -> None:
     """Truncated or deleted: the commands fail with the file, or say what they said before."""
     before = {c[0]: call(*c, "--json").json for c in commands(tiny)}

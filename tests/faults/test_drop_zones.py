@@ -112,6 +112,7 @@ def kill_here(here: tuple[Job, Path], wanted: int | None) -> None:
         assert_all_taken_once(one.workspace)
 
 
+@pytest.mark.slow
 def test_files_come_after_a_kill(here: tuple[Job, Path]) -> None:
     kill_here(here, 3)
 

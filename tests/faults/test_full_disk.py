@@ -67,6 +67,7 @@ def check(one: Job, command: str, numbers: Callable[[int], Sequence[int]]) -> No
         assert set(files_below(one.workspace)) >= after, number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_full_from_some_write_on(prepared: Job, command: str) -> None:
     check(prepared, command, lambda count: [*range(1, count, count // 4), count])

@@ -138,6 +138,7 @@ def test_nothing_may_be_written(foreign: Foreign) -> None:
     }
 
 
+@pytest.mark.slow
 def test_nothing_may_be_written_elsewhere(foreign: Foreign) -> None:
     give(foreign.outside, 0o755, 0o644)
     before = files_below(foreign.job.directory)
@@ -148,6 +149,7 @@ def test_nothing_may_be_written_elsewhere(foreign: Foreign) -> None:
     assert list(foreign.outside.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_nothing_may_be_read(foreign: Foreign) -> None:
     give(foreign.job.workspace, 0o700 if os.geteuid() == 0 else 0, 0o600)
     for result in foreign.run(*WRITERS, *READERS).values():
@@ -170,6 +172,7 @@ def test_a_folder_that_may_not_be_read(foreign: Foreign, folder: str) -> None:
     (path / "held").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folders", [0o755, 0o777])
 def test_a_round_of_another_user_that_is_not_in_place(
     foreign: Foreign, monkeypatch: pytest.MonkeyPatch, folders: int
@@ -201,6 +204,7 @@ def test_a_round_of_another_user_that_is_not_in_place(
     assert call("verify", one.workspace).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "folder",
     ["labels", "jobs", *(pytest.param(n, marks=pytest.mark.slow) for n in ("taken", "rounds"))],

@@ -62,6 +62,7 @@ def test_one_of_the_two_holds(measure: Measure, rows: int, hidden: int) -> None:
     assert wrong == 0
 
 
+@pytest.mark.slow
 def test_it_follows_from_the_event() -> None:
     """Wherever the event holds, recall is at least the bound, or the share below is greater.
 

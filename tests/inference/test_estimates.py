@@ -33,6 +33,7 @@ from evalsampling.samplers import (
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool, with_second_system
+from tests.slow import slowly
 
 
 def sliced(rows: int, seed: int, positive: float = 0.3, leaves: int = 5) -> Pool:
@@ -112,7 +113,7 @@ def test_parts_add_up_to_the_whole() -> None:
     assert total == pytest.approx(whole.value, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])
+@pytest.mark.parametrize("kind", [Passive, *slowly(AdaptiveImportance, Importance, Stratified)])
 def test_estimates_of_parts_are_those_of_the_part(kind: type[Sampler]) -> None:
     """Mean of 150 repeats of 180 labels: within 4 standard errors and .01 of each part's own F1.
 

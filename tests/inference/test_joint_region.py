@@ -63,6 +63,7 @@ def test_correlations_are_those_of_the_design_where_there_is_no_model() -> None:
     assert region.covariance[0, 1] / error.prod() == pytest.approx(expected / 1.02, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [BOTH, THREE])
 def test_region_of_the_design_holds_the_truth_as_often_as_it_says(measure: Joint) -> None:
     """200 runs at .9, a coverage known to .021; Korn and Graubard's intervals err on the wide side.
@@ -74,6 +75,7 @@ def test_region_of_the_design_holds_the_truth_as_often_as_it_says(measure: Joint
     assert np.mean([region.contains(truth) for region in regions]) > 0.9 - 3 * 0.021
 
 
+@pytest.mark.slow
 def test_region_by_the_model_holds_the_truth_as_often_as_it_says() -> None:
     """50 runs at .95, a coverage known to .031: at least .95 less three of these."""
     truth, sampler = POOL.values(THREE), AdaptiveImportance(FBeta())

@@ -177,6 +177,7 @@ def test_silent_rounds_do_not_bias(answered: list[str]) -> None:
     assert abs(found.mean() - 1) < 0.02 + 2 * noise
 
 
+@pytest.mark.slow
 def test_round_just_opened_costs_little() -> None:
     """One answer of 75 stood for all of them: the error was several times as large."""
     before = estimates(["all"] * 3, 100) - truths()

@@ -70,6 +70,7 @@ def test_draws_stay_within_the_range() -> None:
     assert moved[:, 0].tolist() == pytest.approx([0.8, 1.0])
 
 
+@pytest.mark.slow
 def test_intervals_hold_where_probabilities_are_not_made_of_the_score() -> None:
     """Overconfident ones of another model: the mean of a cell says .73 where the loss is 1.16."""
     rng, held = np.random.default_rng(0), 0

@@ -227,6 +227,7 @@ def test_model_of_another_share_is_kept() -> None:
     assert model.with_share(0.4) is other
 
 
+@pytest.mark.slow
 def test_draws_of_another_share_are_those_of_a_model_fitted_anew() -> None:
     """Of four classes they are taken from the draws that there are, each class by its weights.
 

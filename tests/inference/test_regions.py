@@ -225,6 +225,7 @@ def _process(rng: np.random.Generator, rows: int, components: int) -> FloatArray
     return rows_
 
 
+@pytest.mark.slow
 def test_bands_cover_a_gaussian_process_mean() -> None:
     """500 curves of 40 points: all held at once within 3.3 standard errors (.032) of .95.
 

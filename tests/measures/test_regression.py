@@ -68,6 +68,7 @@ def test_values_equal_those_of_scikit_learn(name: str, reference: Any) -> None:
     assert BY_NAME[name] is type(measure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "loss"),
     [("mse", np.square), ("mae", np.abs), ("mean_error", lambda error: error)],
@@ -257,6 +258,7 @@ def two_rows(seed: int, count: int) -> Outputs:
     return Outputs(TWO.encode(predicted), variance, np.tile(TWO.own_probabilities(), (count, 1, 1)))
 
 
+@pytest.mark.slow
 def test_expected_differences_of_squared_errors_are_those_of_the_mixture() -> None:
     """E d and E d^2 of each row under either system and under both, by quadrature."""
     outputs = two_rows(3, 8)

@@ -250,6 +250,7 @@ def test_labels_of_a_call_that_was_interrupted_anywhere_are_saved(tmp_path: Path
     same(Evaluation.open(tmp_path / "run"), evaluation)
 
 
+@pytest.mark.slow
 def test_a_call_of_sample_that_was_interrupted_anywhere_leaves_no_round() -> None:
     evaluation, at, came = make(), 0, True
     expected = make().sample(10).tolist()

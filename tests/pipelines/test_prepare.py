@@ -27,7 +27,7 @@ SHARDINGS = [
     pytest.param(7, 50, 4, True, id="seven-files-four-threads-text"),
 ]
 
-FIRST = "slices", "classes", "kd", "hierarchy of columns"
+FIRST = "slices", "kd"
 """Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
 WHOLE = [

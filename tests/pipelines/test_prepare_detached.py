@@ -25,6 +25,7 @@ from tests.reference import assert_same, reference
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_prepare_detached(job: Callable[..., Job], capsys: pytest.CaptureFixture[str]) -> None:
     """What one that died has left is not mixed with the next one's, and goes in the end."""
     one = job(files=2, budget=30, pool={"scorer": "tests.jobs:same"})

@@ -45,6 +45,7 @@ WHOLE = [
 """Every format with every case, and each of them with every number of files."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "case", "files"), WHOLE)
 def test_whole_evaluations(
     job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch

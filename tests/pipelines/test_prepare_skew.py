@@ -19,6 +19,7 @@ from tests.reference import assert_same, reference
 SHARDS = [pytest.param(1, marks=pytest.mark.slow), 7]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", SHARDS)
 def test_one_leaf_holds_nearly_all_rows(job: Callable[..., Job], files: int) -> None:
     """And nearly all of them in one cell, which all workers share."""
@@ -45,7 +46,8 @@ def many_systems(rows: int, systems: int = 24) -> Pool:
     return Pool(pa.table(columns), dict.fromkeys(range(rows), 0))
 
 
-@pytest.mark.parametrize("files", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 7))])
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [1, 2, 7])
 def test_more_signatures_than_are_counted(job: Callable[..., Job], files: int) -> None:
     """They are sampled then, and the state does not grow any more."""
     systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(24)}, "score": "score"}
@@ -62,6 +64,7 @@ def test_more_signatures_than_are_counted(job: Callable[..., Job], files: int) -
     assert {0, 1 << 22, 1 << 23, (1 << 22) + (1 << 23)} <= set(kept.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", SHARDS)
 def test_ids_of_any_length(job: Callable[..., Job], tmp_path: Path, files: int) -> None:
     pool = make_pool(500)
@@ -77,6 +80,7 @@ def test_ids_of_any_length(job: Callable[..., Job], tmp_path: Path, files: int) 
     assert_same(one.workspace, reference(one), budget=500)
 
 
+@pytest.mark.slow
 def test_forty_systems(job: Callable[..., Job]) -> None:
     """2^40 signatures there could be: nothing is as long as that."""
     systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(40)}, "score": "score"}

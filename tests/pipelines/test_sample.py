@@ -9,6 +9,7 @@ import pytest
 from tests.cases import SCORED
 from tests.jobs import make_pool, make_rich_pool
 from tests.reference import assert_same_evaluation
+from tests.slow import slowly
 
 SAMPLERS: dict[str, Any] = {
     "passive": "passive",
@@ -24,11 +25,8 @@ SAMPLERS: dict[str, Any] = {
 @pytest.mark.parametrize(
     "sampler",
     [
-        *("ais", "calibrated", "stratified"),
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("passive", "importance", "oasis", "given")
-        ),
+        "calibrated",
+        *slowly("ais", "stratified", "passive", "importance", "oasis", "given"),
     ],
 )
 def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> None:
@@ -79,6 +77,7 @@ def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
     assert {told["measure"] for told in estimates} == {"f1", "accuracy"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_key")
 def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
     pool = make_pool(seed=3)
@@ -105,6 +104,7 @@ def test_another_seed_another_batch(job: Any) -> None:
     assert chosen[0] != chosen[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_key")
 def test_sample_and_estimate_as_pipelines_give_the_same(job: Any) -> None:
     results = []

@@ -42,6 +42,7 @@ def test_receivers_named_twice_are_sent_to_once(tmp_path: Path) -> None:
     assert len(read_addresses([f"table:{tmp_path}", f"table:{tmp_path}"])) == 1
 
 
+@pytest.mark.slow
 def test_an_evaluation_sends_to_all_and_then_says_which_failed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     last = tmp_path / "events.jsonl"

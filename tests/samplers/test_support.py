@@ -56,7 +56,8 @@ class SureErrors(Measure):
         return risk
 
 
-@pytest.mark.parametrize("sampler", ["importance", pytest.param("ais", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["importance", "ais"])
 def test_own_measure_of_scores_is_sampled_where_a_bin_straddles(sampler: str) -> None:
     """Rows of [.4, .6) add if above .55, which the bin's lower end does not tell.
 

@@ -101,6 +101,7 @@ def test_draws_for_a_power_and_queries_for_a_width() -> None:
     assert needed["labels"] == pytest.approx(distinct(plan, needed["draws"]))
 
 
+@pytest.mark.slow
 def test_entries_come_for_every_sampler_measure_and_budget() -> None:
     told = plan_gains(SPEC, TABLE, [None, None], ["ranking", "passive"], (20, 40), 0.1, 0.8)
     # A difference and both values of the other gain, whose difference comes too.

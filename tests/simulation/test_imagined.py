@@ -90,6 +90,7 @@ def test_what_no_labels_could_show() -> None:
     assert with_value(measure, same.table, 0.01) is None
 
 
+@pytest.mark.slow
 def test_miscalibrated_probabilities_are_as_far_off_as_told() -> None:
     """Over 400 draws: factor of the expected rows, slope of the log-odds, hidden positives.
 

@@ -132,6 +132,7 @@ def test_the_budget_of_a_half_width_is_that_of_the_variance(pool: tuple[Path, np
     assert rows[-1]["half_width"] <= 0.05 < rows[-2]["half_width"]
 
 
+@pytest.mark.slow
 def test_the_search_for_a_half_width_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all rows of the pool, or as many labels as may be planned for."""
     make_pool(tmp_path / "pool.parquet", rows=150)
@@ -160,6 +161,7 @@ def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.nd
     assert usable_samplers(spec, ranges) == usable
 
 
+@pytest.mark.slow
 def test_command_line(
     pool: tuple[Path, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ def deviation(found: dict[str, Any] | None) -> float:
     return float(found["standard_error"] * np.sqrt(found["draws"]))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("sampler", "square"), [(Passive(ACCURACIES), DIFFER), (Compare(ACCURACIES), DIFFER**2)]
@@ -66,6 +67,7 @@ def test_many_draws_are_those_of_the_formula() -> None:
     assert found["draws"] == required_draws_of_student(EFFECT / 2, spread, 0.8, 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 def test_self_normalised_weights_have_the_published_variance() -> None:
     """(mean of sqrt(h))^2 (theorem 5.1), h = E (d - Delta)^2: theirs is all of one draw's."""

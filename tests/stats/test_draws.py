@@ -152,6 +152,7 @@ def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
         assert float(times * total) == pytest.approx(expected[outcome], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_sequences_from_a_generator_have_the_chances_of_independent_draws() -> None:
     """Chi-square of 4,000 seeds over all sequences of two draws; fails by chance 1 in 10,000."""
     q, count, cell, label, atom, atom_q, _, draws = CASES["atoms and a seen row without label"]

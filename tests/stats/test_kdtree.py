@@ -102,6 +102,7 @@ TABLES = arrays.arrays(
 )
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
 @hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
 def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, seed: int) -> None:
@@ -118,6 +119,7 @@ def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, see
     assert tree.find(table[:0]).tolist() == []
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
 @hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
 def test_tree_depends_on_the_set_of_rows_and_goes_through_json(

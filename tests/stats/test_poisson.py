@@ -61,6 +61,7 @@ def test_cap_is_never_exceeded_and_rows_keep_their_order() -> None:
     assert np.mean(np.array(sizes) == 40) > 0.4
 
 
+@pytest.mark.slow
 def test_capped_totals_are_unbiased() -> None:
     """6,000 samples of on average 12 rows, at most 11: totals to 4 standard errors.
 

@@ -22,6 +22,7 @@ from tests.emulator import await_port, free_port
 from tests.formats import FORMATS, formatted
 from tests.jobs import Job, call, make_pool
 from tests.reference import assert_same, reference
+from tests.slow import slowly
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +68,7 @@ def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
     assert str(error) == "none.parquet: cannot be read: No such file or directory"
 
 
-@pytest.mark.parametrize(
-    "suffix", ["parquet", "csv", *(pytest.param(n, marks=pytest.mark.slow) for n in FORMATS[2:])]
-)
+@pytest.mark.parametrize("suffix", ["parquet", *slowly(*FORMATS[1:])])
 def test_an_evaluation(
     store: pyarrow.fs.S3FileSystem, job: Callable[..., Job], suffix: str
 ) -> None:
@@ -97,6 +96,7 @@ def test_an_evaluation(
     assert json.loads(call("estimate", workspace, "--labels", labels, "--json").out)["labels"] == 20
 
 
+@pytest.mark.slow
 def test_what_is_not_there(store: pyarrow.fs.S3FileSystem, job: Callable[..., Job]) -> None:
     for path in ("s3://pools/none/*.parquet", "s3://nobody/x/*.parquet"):
         result = job(pool={"path": path}).prepare()

@@ -35,6 +35,7 @@ def as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(logs.VARIABLE, "json")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_json")
 def test_logs_of_the_command_line(job: Callable[..., Job]) -> None:
     one = job()
@@ -90,6 +91,7 @@ def test_logs_of_pipelines(
     assert "MARKER" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_json")
 def test_logs_of_a_process(job: Callable[..., Job]) -> None:
     """All that is on stderr, whatever libraries have to say."""
@@ -127,6 +129,7 @@ def test_progress_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
     assert logs.stream() is sys.stderr
 
 
+@pytest.mark.slow
 def test_text_stays_text(job: Callable[..., Job], caplog: pytest.LogCaptureFixture) -> None:
     one = job()
     one.prepare()

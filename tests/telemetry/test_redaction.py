@@ -14,7 +14,8 @@ from tests.jobs import Job, call, files_below
 SECRET = "hunter2-marker"
 
 
-@pytest.mark.parametrize("log", [pytest.param("text", marks=pytest.mark.slow), "json"])
+@pytest.mark.slow
+@pytest.mark.parametrize("log", ["text", "json"])
 def test_no_credentials_in_files_or_output(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, log: str
 ) -> None:

@@ -21,9 +21,9 @@ from evalsampling.transforms import beam_yaml
 from evalsampling.transforms.beam_yaml import MEASURE
 from evalsampling.workspace.pool_facts import design_round, write_chances
 from tests.beam_yaml import FILES, command, variables
-from tests.in_pipelines import slowly
 from tests.jobs import Job, Pool, make_pool
 from tests.pairs import IDS, pair_pool
+from tests.slow import slowly
 
 
 def expand(text: str, root: beam.Pipeline, **variables: Any) -> None:
@@ -103,6 +103,7 @@ def check(one: Job, given: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert len(reasons) == 2
 
 
+@pytest.mark.slow
 def test_files_give_what_the_commands_give(labelled: Any) -> None:
     one, labels, wanted = labelled(sampler="poisson")
     given = variables(one, labels)
@@ -206,6 +207,7 @@ providers:
 """Labels of the rounds that a workspace has: their rows are read from it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["poisson", *slowly("calibrated", "ais")])
 def test_labels_of_the_rounds_of_a_workspace(labelled: Any, sampler: str) -> None:
     one, labels, wanted = labelled(2, sampler=sampler)

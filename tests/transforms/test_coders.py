@@ -15,6 +15,7 @@ from tests.reference import (
 )
 
 
+@pytest.mark.slow
 def test_batches_are_not_encoded_to_tell_their_size(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:

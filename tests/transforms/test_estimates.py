@@ -32,11 +32,11 @@ from tests.in_pipelines import (
     kept,
     pipeline,
     shuffled,
-    slowly,
     two_rounds,
 )
 from tests.jobs import Pool, make_pool
 from tests.retries import RETRYING, failing_now_and_then
+from tests.slow import slowly
 
 SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
 NO_PAYLOAD: dict[str, Any] = {"payload": []}
@@ -108,6 +108,7 @@ def with_cities(pool: Pool, cities: Sequence[str]) -> Pool:
     return Pool(pool.table.append_column("city", column), pool.truth)
 
 
+@pytest.mark.slow
 def test_slices_of_rows_that_are_given(job: Any, tmp_path: Path) -> None:
     """Of the rows of the workspace as the command says, in any pieces."""
     pool = with_cities(make_pool(900), ["Bern", "Genève", "Zürich"])
@@ -130,6 +131,7 @@ def test_slices_of_rows_that_are_given(job: Any, tmp_path: Path) -> None:
     assert whole["measures"] == [one for one in said["measures"] if one["slice"] is None]
 
 
+@pytest.mark.slow
 def test_slices_of_a_table_that_changed(job: Any, tmp_path: Path) -> None:
     """Of a value without rows nothing is said; of a new one, how many rows have it."""
     prepared = with_cities(make_pool(900), ["Bern", "Genève", "Zürich"])
@@ -155,6 +157,7 @@ def test_slices_of_a_table_that_changed(job: Any, tmp_path: Path) -> None:
     assert [words in warning for warning in said["warnings"]].count(True) == 1
 
 
+@pytest.mark.slow
 def test_other_slices_than_those_that_sample_drew_from(job: Any, tmp_path: Path) -> None:
     """Rows that were drawn have the slices of their time, so numbers would be of neither."""
     pool = with_cities(make_pool(300), ["Bern", "Zürich"])
@@ -182,6 +185,7 @@ def _answers(rows: pa.Table, truth: dict[int, int]) -> Iterator[dict[str, str]]:
         yield {"task": row["task"], "label": str(truth[row["id"]])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["calibrated", *slowly("poisson")])
 def test_the_next_round_is_that_of_the_workspace(job: Any, tmp_path: Path, sampler: str) -> None:
     """Chances by cell to the digit, and where a round after rounds of a fixed size begins."""
@@ -211,6 +215,7 @@ def labelled(job: Any) -> Any:
 PIECES = {"task": (1, 3, 7), "id": (3,)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", PIECES)
 def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
     one, answers, said = labelled
@@ -229,6 +234,7 @@ def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by:
         assert estimated["measures"] == said["measures"]
 
 
+@pytest.mark.slow
 def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """On two workers each sums its shares, and states come to both in part."""
     one, answers, said = labelled
@@ -251,6 +257,7 @@ def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["joined", *slowly("estimated", "answers_by_share", "drawn_rows")])
 def test_a_worker_that_fails_changes_nothing(
     labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
@@ -267,6 +274,7 @@ def test_a_worker_that_fails_changes_nothing(
     ]
 
 
+@pytest.mark.slow
 def test_no_label_yet(labelled: Any, tmp_path: Path) -> None:
     """Rows are drawn, no answer comes: the command says the same without a delivery."""
     one, _, _ = labelled
@@ -278,6 +286,7 @@ def test_no_label_yet(labelled: Any, tmp_path: Path) -> None:
     assert {measure["value"] for measure in estimated["measures"]} == {None}
 
 
+@pytest.mark.slow
 def test_answers_that_do_not_count_are_listed(labelled: Any, tmp_path: Path) -> None:
     one, answers, said = labelled
     wrong = [{"task": "nobody", "label": "1"}, {"task": None, "label": "1"}]

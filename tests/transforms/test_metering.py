@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling.transforms.metering import MeteredMap, read_meters, resident_mebibytes
 from tests.jobs import Job, call
+from tests.slow import slowly
 
 STEPS = {
     "FetchScores/ReadBatches", "SummarizePool/Summarize", "FetchCells/ReadCells",
@@ -19,7 +20,9 @@ UNCOUNTED = {"BundleBasedDirectRunner": {"FetchCells/ReadCells"}}
 """That runner loses the metrics of the step that had to wait for its side input."""
 
 
-@pytest.mark.parametrize("runner", ["FnApiRunner", "BundleBasedDirectRunner", "DirectRunner"])
+@pytest.mark.parametrize(
+    "runner", ["FnApiRunner", *slowly("BundleBasedDirectRunner", "DirectRunner")]
+)
 def test_status_tells_rows_time_and_memory_of_every_step(
     job: Callable[..., Job], runner: str
 ) -> None:
@@ -36,6 +39,7 @@ def test_status_tells_rows_time_and_memory_of_every_step(
     assert all(name in text for name in steps)
 
 
+@pytest.mark.slow
 def test_a_top_up_has_a_record_of_its_own(job: Callable[..., Job]) -> None:
     one = job(budget=30)
     assert one.prepare().status == 0

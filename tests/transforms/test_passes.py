@@ -18,9 +18,10 @@ from evalsampling.transforms import ReplacementSample
 from tests.jobs import Pool, make_pool
 from tests.preparation.row_pools import make_spec, write_pool
 from tests.reference import assert_same, reference
+from tests.slow import slowly
 
 
-@pytest.mark.parametrize("prior", ["column", "score"])
+@pytest.mark.parametrize("prior", ["column", *slowly("score")])
 def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves as given, one of them empty; with prior probabilities given too, one pass."""
     pool = make_pool()

@@ -94,6 +94,7 @@ def test_columns_that_name_no_row(one: Job) -> None:
         JoinLabels(one.workspace, by="label")
 
 
+@pytest.mark.slow
 def test_windows_that_do_not_go_together(one: Job) -> None:
     """All while the job is built: nothing runs."""
     root = beam.Pipeline()
@@ -138,6 +139,7 @@ def message(one: Job, add: Callable[[beam.Pipeline], Any]) -> str:
     return "it does not end"
 
 
+@pytest.mark.slow
 def test_rows_that_are_none_end_the_job_with_their_column_and_row(one: Job) -> None:
     good = one.pool.table.slice(0, 3).to_pylist()
     bad = {**good[0], "score": None}
@@ -179,6 +181,7 @@ def _estimated(one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any]
     return joined["counts"] | EstimateMeasures(one.workspace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_transforms", [0, 1])
 def test_rounds_of_sample_in_a_table_that_grew(one: Job, by_transforms: int) -> None:
     """New rows had no chance in them, so no estimate is of all rows, nor is a design."""

@@ -25,9 +25,10 @@ from evalsampling.transforms import (
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round, read_chances, write_chances
 from tests.drawn_by_row import cells_of, picked, votes_of
-from tests.in_pipelines import created, keep, kept, pipeline, shuffled, slowly, two_rounds
+from tests.in_pipelines import created, keep, kept, pipeline, shuffled, two_rounds
 from tests.jobs import Job, Pool, make_pool
 from tests.retries import RETRYING, failing_now_and_then
+from tests.slow import slowly
 
 
 class Row(NamedTuple):
@@ -85,6 +86,7 @@ def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> No
         assert sorted(csv.DictReader(file), key=str) == sorted(tasks, key=str)
 
 
+@pytest.mark.slow
 def test_a_worker_that_fails_draws_the_same_rows(
     job: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -124,6 +126,7 @@ def with_short_reserve(job: Any, **keys: Any) -> Job:
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["calibrated", *slowly("poisson")])
 def test_a_pool_that_grew_and_a_reserve_that_ran_out(
     job: Any, tmp_path: Path, sampler: str

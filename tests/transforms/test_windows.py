@@ -181,6 +181,7 @@ def test_each_window_has_a_file_of_its_tasks(seen: dict[str, list[Any]]) -> None
     assert files == {}
 
 
+@pytest.mark.slow
 def test_without_a_budget_rows_are_drawn_by_the_chances_of_the_round(
     facts: PoolFacts, tmp_path: Path
 ) -> None:
@@ -200,6 +201,7 @@ def test_without_a_budget_rows_are_drawn_by_the_chances_of_the_round(
     assert [one["rows"] for one in estimates] == [700, 400, 600]
 
 
+@pytest.mark.slow
 def test_slices_of_windows_and_their_changes(tmp_path: Path) -> None:
     """In the second hour no row is of the north, so nothing is said of it."""
     rows = {

@@ -40,9 +40,8 @@ def hostile_pool() -> Pool:
     return Pool(table, dict.fromkeys(ids, 1))
 
 
-@pytest.mark.parametrize(
-    "sink", ["csv", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jsonl", "parquet"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("sink", ["csv", "jsonl", "parquet"])
 def test_what_others_deliver_names_no_file(job: Callable[..., Job], sink: str) -> None:
     one = job(
         hostile_pool(), pool={"slices": ["city"]}, sink={"format": sink},

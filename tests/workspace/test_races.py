@@ -115,6 +115,7 @@ UNLOCKED = (
 """The command of a machine that does not see the locks of this one."""
 
 
+@pytest.mark.slow
 def test_two_machines_one_disk(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one takes our draft for that of a killed command: ours fails, nothing is broken."""
     one = job()

@@ -58,6 +58,7 @@ def test_the_page_has_the_versions() -> None:
     assert f"| `version` | {latest_version('evaluation.json')}; of `cells.parquet`" in workspace
 
 
+@pytest.mark.slow
 def test_every_json_file_has_a_version(every: Job) -> None:
     names = [
         name
@@ -71,6 +72,7 @@ def test_every_json_file_has_a_version(every: Job) -> None:
         assert content["version"] == latest_version(name), name
 
 
+@pytest.mark.slow
 def test_a_later_version_is_refused(every: Job) -> None:
     for name, version in itertools.product(READ_BY, ("next", "2.0", None)):
         path = every.workspace / name
@@ -105,6 +107,7 @@ def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
         assert f"{path}: version 2 of this kind of file" in result.err + result.out, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in READ_BY if "/0001" in name])
 def test_nothing_of_a_later_version_is_erased(every: Job, name: str) -> None:
     """It may hold the payload elsewhere, and what is written anew would lack what is not known."""
@@ -117,6 +120,7 @@ def test_nothing_of_a_later_version_is_erased(every: Job, name: str) -> None:
     assert files_below(every.workspace) == before
 
 
+@pytest.mark.slow
 def test_without_versions_all_is_read(every: Job) -> None:
     """Of before there were any but in `evaluation.json`, `design.json` and `jobs/`."""
     before, told = files_below(every.workspace), call("estimate", every.workspace, "--json").json

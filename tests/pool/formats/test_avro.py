@@ -154,6 +154,7 @@ def test_values_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         read_rows(Avro(), path)
 
 
+@pytest.mark.slow
 def test_files_that_are_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist())
     whole = path.read_bytes()

@@ -1,0 +1,88 @@
+"""Who beats whom of several systems, in memory."""
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation
+from tests.evaluation.systems import three_systems
+
+
+def test_who_beats_whom() -> None:
+    """Every pair from rows on which some systems differ, though no system's own value is known."""
+    evaluation, label = three_systems()
+    ids = evaluation.sample(400)
+    evaluation.label(ids, label[ids])
+    (contest,) = evaluation.contests()
+    assert contest.systems == ("a", "b", "c")
+    assert [contest.beaten_by(name) for name in "abc"] == [("b", "c"), ("c",), ()]
+    assert contest.range_p_value is not None
+    assert contest.range_p_value < 0.01
+    for pair, true in zip(contest.pairs, (0.1, 0.3, 0.2), strict=True):
+        assert pair.low < true < pair.high
+    found = {(e.target.system, e.target.against): e for e in evaluation.estimate()}
+    assert found["a", None].intervals[0].method == "no support"
+    tested = found["a", "b"].significance
+    assert tested is not None
+    assert tested.p_value == pytest.approx(contest.pairs[0].p_value)
+    assert tested.chance_above is not None
+    assert tested.chance_above > 0.95
+
+
+def test_each_number_of_a_measure_has_a_contest_of_its_own() -> None:
+    evaluation, label = three_systems(measure="class_f1", sampler="passive")
+    ids = evaluation.sample(300)
+    evaluation.label(ids, label[ids])
+    contests = evaluation.contests()
+    assert [one.measure for one in contests] == ["class_f1[0]", "class_f1[1]"]
+    for one in contests:
+        assert [(pair.system, pair.against) for pair in one.pairs] == [
+            ("a", "b"), ("a", "c"), ("b", "c")
+        ]  # fmt: skip
+        assert one.beaten_by("a") == ("b", "c")
+
+
+@pytest.mark.slow
+def test_points_of_curves_of_two_systems_differ() -> None:
+    """At listed thresholds each point, at a recall each system's own threshold."""
+    rng = np.random.default_rng(9)
+    label = rng.integers(0, 2, 1500)
+    scores = {name: label + noise * rng.normal(size=1500) for name, noise in (("a", 1), ("b", 2))}
+    evaluation = Evaluation.from_arrays(
+        None, None, columns=scores, seed=3, sampler="passive", strata={"leaves": 8},
+        pool={"score": "a", "systems": {name: {"score": name, "prediction": {"threshold": 0.5}}
+                                        for name in scores}},
+        measure=["accuracy", "roc_curve", {"name": "pr_curve", "thresholds": [0, 0.5]},
+                 {"name": "precision_at_recall", "recall": 0.8, "thresholds": [-1, 0, 0.5, 1]}],
+    )  # fmt: skip
+    ids = evaluation.sample(500)
+    evaluation.label(ids, label[ids])
+    told = {
+        (one.measure, one.target.threshold): one
+        for one in evaluation.estimate()
+        if one.target.against is not None
+    }
+    assert [key for key in told if key[0].startswith("roc")] == [], "at other thresholds each"
+    at = {name: scores[name] >= 0.5 for name in "ab"}
+    recall = {name: at[name][label == 1].mean() for name in "ab"}
+    one = told["pr_curve.recall", 0.5]
+    assert one.value == pytest.approx(recall["a"] - recall["b"], abs=4 * one.standard_error)
+    assert one.intervals[0].low < recall["a"] - recall["b"] < one.intervals[0].high
+    assert [i.kind for i in one.intervals].count("simultaneous") == 1
+    assert one.significance is not None
+    assert one.significance.p_value is not None
+    point = told["precision_at_recall(0.8)", None]
+    assert point.intervals[0].method == "student", "cells do not tell where the second score lies"
+    assert point.intervals[0].low > 0, "of the better score"
+    beside = next(one for one in point.intervals if one.method == "calibration-curve")
+    assert beside.low < point.intervals[0].low
+    assert beside.high > point.intervals[0].high
+
+
+def test_two_systems_have_a_difference_and_no_contest() -> None:
+    evaluation, label = three_systems(measure={"difference": "accuracy", "of": "a", "against": "c"})
+    ids = evaluation.sample(100)
+    evaluation.label(ids, label[ids])
+    (found,) = evaluation.estimate()
+    assert (found.target.system, found.target.against) == ("a", "c")
+    assert found.intervals[0].low < 0.3 < found.intervals[0].high
+    assert evaluation.contests() == []
