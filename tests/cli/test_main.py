@@ -23,6 +23,7 @@ from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
 from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool
+from tests.slow import fast
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_reader_that_has_gone(job: Any) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize("encoding", fast(1, ["ascii", "latin-1", "utf-8"]))
 def test_json_is_read_whatever_the_encoding_of_stdout(job: Any, encoding: str) -> None:
     one: Job = job(workspace="Zürich-日本")
     one.prepare()

@@ -17,6 +17,7 @@ from evalsampling.workspace.workspace import Workspace
 from tests.commands.votes import deliver, votes
 from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import Job, Pool, call, files_below, make_pool, text_of
+from tests.slow import fast
 
 
 def secret_pool() -> Pool:
@@ -40,7 +41,7 @@ def holders(workspace: Path, text: str) -> list[str]:
 
 
 @pytest.fixture(
-    params=["csv", "jsonl", "parquet", "vendor", "xlsx", "label-studio", "ground-truth"]
+    params=fast(2, ["csv", "xlsx", "jsonl", "parquet", "vendor", "label-studio", "ground-truth"])
 )
 def sent(request: Any, job: Callable[..., Job]) -> tuple[Job, int]:
     """A job with an answered round, and the id of one of its rows."""
@@ -125,7 +126,7 @@ def test_a_kill_at_any_file_can_be_made_good(
         assert call("verify", one.workspace).status == 0
 
 
-@pytest.mark.parametrize("at", ["/design.json", "/.marker", "/batch.parquet"])
+@pytest.mark.parametrize("at", fast(1, ["/.marker", "/design.json", "/batch.parquet"]))
 def test_what_killed_commands_left_is_erased_too(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:

@@ -21,6 +21,7 @@ from evalsampling.labels.label_studio import label_config, read_export
 from evalsampling.labels.vendor import instructions
 from evalsampling.spec.sink import SinkSpec
 from tests.jobs import Pool, call
+from tests.slow import fast
 from tests.spec.specs import parse
 
 ROWS = 800
@@ -115,7 +116,7 @@ WRITERS: Mapping[str, Callable[[Path, list[str], list[float]], None]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", fast(2, WRITERS))
 def test_labels_come_in_every_format(tmp_path: Path, name: str) -> None:
     label = write_job(tmp_path)
     assert call("prepare", tmp_path / "spec.yaml", "--in-process").status == 0

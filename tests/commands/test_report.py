@@ -29,6 +29,7 @@ from tests.jobs import (
     make_pool,
     make_rich_pool,
 )
+from tests.slow import fast
 
 DATA = re.compile(r'<data value="([^"]+)">')
 
@@ -299,7 +300,7 @@ def test_from_and_to_a_bucket(job: Callable[..., Job], bucket: Any) -> None:
     assert names == {f"reports/report.{end}" for end in ("html", "json", "csv")}
 
 
-@pytest.mark.parametrize("full", [".json", ".csv", ".html"])
+@pytest.mark.parametrize("full", fast(1, [".json", ".csv", ".html"]))
 def test_where_one_file_has_no_room_all_stay(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, full: str
 ) -> None:
@@ -352,7 +353,7 @@ def test_a_page_is_there_only_beside_its_own_numbers(job: Callable[..., Job]) ->
     assert without >= 3
 
 
-@pytest.mark.parametrize("end", [".html", ".json", ".csv"])
+@pytest.mark.parametrize("end", fast(1, [".html", ".json", ".csv"]))
 def test_where_a_file_may_not_be_replaced_a_page_is_that_of_its_numbers(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:

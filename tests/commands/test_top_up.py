@@ -12,6 +12,7 @@ import pytest
 
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import files_below
+from tests.slow import fast
 
 
 @pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
@@ -83,7 +84,7 @@ def test_top_up_refuses_a_changed_pool(job: Any) -> None:
     assert "part-0.parquet: the pool has changed" in result.err
 
 
-@pytest.mark.parametrize("change", ["scores", "ids"])
+@pytest.mark.parametrize("change", fast(1, ["scores", "ids"]))
 def test_top_up_refuses_a_pool_rewritten_at_the_same_size(job: Any, change: str) -> None:
     """Rows that moved to other cells, or ids to other rows, in files as long as before."""
     one = job(budget=20, round_size=5, strata={"leaves": 2})

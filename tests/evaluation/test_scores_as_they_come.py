@@ -147,7 +147,7 @@ def test_truth_is_in_the_default_interval(name: str) -> None:
         assert sum(of_seeds) >= 2, (measure, of_seeds)
 
 
-@pytest.mark.parametrize("sampler", ["importance", "oasis"])
+@pytest.mark.parametrize("sampler", ["oasis", *slowly("importance")])
 @pytest.mark.parametrize("make", [votes(10), turned_round])
 def test_truth_is_in_the_interval_of_samplers_that_follow_wrong_scores(
     make: Callable[[np.random.Generator], Columns], sampler: str

@@ -154,9 +154,7 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
     [
         ("prepare", 3),
         *(
-            pytest.param(name, 6, marks=pytest.mark.slow)
-            if name in ("top-up", "check-ids")
-            else (name, 6)
+            (name, 6) if name == "estimate" else pytest.param(name, 6, marks=pytest.mark.slow)
             for name in COMMANDS
         ),
     ],

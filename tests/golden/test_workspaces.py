@@ -8,9 +8,10 @@ from tests.golden import kept
 from tests.golden.compare import assert_same
 from tests.golden.recipes import RECIPES, copied, said_of
 from tests.jobs import call, files_below
+from tests.slow import fast
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", fast(2, RECIPES))
 def test_commands_say_what_they_said(name: str, tmp_path: Path) -> None:
     before, now = kept.read(kept.SAID / f"{name}.json"), said_of(name, tmp_path)
     assert not now["verify"]["bad"]

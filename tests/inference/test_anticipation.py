@@ -9,6 +9,7 @@ from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
 from evalsampling.measures.curves import PRCurve
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
 from tests.samplers.pools import Pool, make_pool
+from tests.slow import fast
 
 
 def test_calibrated_prior_is_the_mode_of_the_regression() -> None:
@@ -122,7 +123,7 @@ def test_points_of_a_curve_are_warned_of_too() -> None:
     assert doubted >= 3
 
 
-@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance])
+@pytest.mark.parametrize("kind", fast(1, [AdaptiveImportance, Passive, Importance]))
 def test_there_is_no_warning_where_scores_are_right(
     kind: type[Passive | AdaptiveImportance | Importance],
 ) -> None:

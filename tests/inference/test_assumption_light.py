@@ -72,7 +72,7 @@ def test_labels_from_the_top_alone_contradict_it() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "calibrated" else [])
+        pytest.param(name, marks=[] if name in ("passive", "ais", "oasis") else [pytest.mark.slow])
         for name in SAMPLERS
     ],
 )

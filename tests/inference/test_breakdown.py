@@ -13,6 +13,7 @@ from evalsampling.inference.undetected import Rules, Undetected
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
 from tests.inference.tail_pools import tail_pool
 from tests.samplers.pools import Pool
+from tests.slow import fast
 
 LIGHT = ReportedDomains(assumption_light=True)
 
@@ -40,13 +41,14 @@ def positives_below(pool: Pool, history) -> float:  # type: ignore[no-untyped-de
 SIZES = [
     (3000, 0),
     (3000, 10),
-    *(pytest.param(30_000, hidden, marks=pytest.mark.slow) for hidden in (200, 600)),
+    (30_000, 200),
+    (30_000, 600),
 ]
 """Rows of a pool, and its positives that no score shows."""
 
 
 @pytest.mark.parametrize("measure", [Recall(), FBeta()], ids=["recall", "f1"])
-@pytest.mark.parametrize(("rows", "hidden"), SIZES)
+@pytest.mark.parametrize(("rows", "hidden"), fast(1, SIZES))
 def test_one_of_the_two_holds(measure: Measure, rows: int, hidden: int) -> None:
     """In 25 runs at a level of .95 more than 4 are wrong with a chance below .01; none is here."""
     pool = tail_pool(rows, hidden)

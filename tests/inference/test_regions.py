@@ -15,6 +15,7 @@ from evalsampling.inference.regions import (
     simultaneous_bands,
     wald_ellipsoid,
 )
+from tests.slow import fast
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -74,7 +75,7 @@ def _coverage(draws: int, repeats: int, rank: int) -> float:
     return held / repeats
 
 
-@pytest.mark.parametrize(("draws", "rank"), [(5, 3), (12, 3), (8, 2)])
+@pytest.mark.parametrize(("draws", "rank"), fast(1, [(5, 3), (12, 3), (8, 2)]))
 def test_f_region_covers_a_normal_mean_exactly(draws: int, rank: int) -> None:
     """4,000 samples: within 3.3 standard errors (.011) of .95, also for a singular covariance."""
     slack = 3.3 * math.sqrt(0.95 * 0.05 / 4000)

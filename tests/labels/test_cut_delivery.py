@@ -18,6 +18,7 @@ from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
 from tests.jobs import Job, Pool, call, make_pool
 from tests.labels.deliveries import FORMATS, written
+from tests.slow import fast
 
 IDS = ["12", "123", "9", "x"]
 
@@ -152,7 +153,7 @@ def votes_of(one: Job) -> list[tuple[str, str | None, str]]:
 
 @pytest.mark.parametrize(
     "seed",
-    [0, 5, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 4, 6, 7, 8, 9))],
+    fast(1, range(10)),
 )
 def test_cut_anywhere_the_whole_file_decides(job: Any, seed: int) -> None:
     """One after the other come longer and longer parts; in the end all is as if it came at once."""

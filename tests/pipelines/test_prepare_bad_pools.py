@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.bad_pools import BAD, assert_clean_failure
+from tests.slow import fast
 
 FIRST = "null id", "prediction outside the classes", "score of a wrong type"
 """Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
@@ -22,11 +23,14 @@ def test_bad_pool(job: Any, name: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        ["--runner=FnApiRunner", "--direct_num_workers=1"],
-        ["--runner=DirectRunner"],
-        ["--runner=BundleBasedDirectRunner"],
-    ],
+    fast(
+        1,
+        [
+            ["--runner=FnApiRunner", "--direct_num_workers=1"],
+            ["--runner=DirectRunner"],
+            ["--runner=BundleBasedDirectRunner"],
+        ],
+    ),
     ids=lambda options: options[0].removeprefix("--runner="),
 )
 def test_bad_pool_on_other_runners(job: Any, options: list[str]) -> None:

@@ -15,10 +15,11 @@ from tests.reference import (
     assert_same_evaluation,
     reference,
 )
+from tests.slow import fast
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("rows", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("suffix", fast(2, FORMATS))
+@pytest.mark.parametrize("rows", fast(1, [10_000, 1_000_000]))
 def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
     """Names with all that a format has to escape among them."""
     pool = make_pool(rows)

@@ -23,6 +23,7 @@ from tests.reference import (
     reference,
 )
 from tests.retries import RETRYING, failing_now_and_then
+from tests.slow import fast
 
 
 def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,15 +50,18 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [
-        (CellBatch, "sums"),
-        (ReserveBuilder, "build"),
-        (Preparation, "write_reserve"),
-        (Workspace, "commit"),
-        pytest.param(ReserveBuilder, "add", marks=pytest.mark.slow),
-        pytest.param(Preparation, "plan", marks=pytest.mark.slow),
-        pytest.param(Preparation, "commit", marks=pytest.mark.slow),
-    ],
+    fast(
+        2,
+        [
+            (CellBatch, "sums"),
+            (Workspace, "commit"),
+            (ReserveBuilder, "build"),
+            (Preparation, "write_reserve"),
+            (ReserveBuilder, "add"),
+            (Preparation, "plan"),
+            (Preparation, "commit"),
+        ],
+    ),
 )
 def test_a_step_fails(
     job: Callable[..., Job],

@@ -21,6 +21,7 @@ from evalsampling.pool.row_batches import batches_of
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import Job, Pool, call, make_pool
 from tests.pairs import NAMES, nested_pool
+from tests.slow import fast
 
 
 def result_of(one: Job) -> Any:
@@ -31,7 +32,7 @@ def result_of(one: Job) -> Any:
     return [id for _, id in one.asked(1)], cells.to_pydict()
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "avro"])
+@pytest.mark.parametrize("suffix", fast(1, ["jsonl", "parquet", "avro"]))
 def test_a_flat_pool_is_the_same(
     job: Callable[..., Job], suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

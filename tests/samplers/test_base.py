@@ -23,6 +23,7 @@ from evalsampling.samplers.base import weights_under
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
 from tests.samplers.pools import build_sampler, make_pool
+from tests.slow import slowly
 
 ALL = [
     kind
@@ -260,7 +261,7 @@ def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None
     assert abs(np.mean(values) - truth) < 3.5 * error + 0.02 * (1 - truth)
 
 
-@pytest.mark.parametrize("kind", [Importance, AdaptiveImportance])
+@pytest.mark.parametrize("kind", [AdaptiveImportance, *slowly(Importance)])
 def test_round_without_any_label_leaves_f1_where_it_is(kind: type) -> None:
     """A silent round of 60, four answered ones, 50 repeats.
 

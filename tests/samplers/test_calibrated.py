@@ -27,6 +27,7 @@ from evalsampling.samplers.calibrated import _Comparison
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.history import NO_LABEL, History, Round
 from tests.samplers.pools import Pool, make_pool, with_second_system
+from tests.slow import fast
 
 POOL = make_pool(2000, 12, seed=3, positive=0.05, strength=3)
 SMALL = make_pool(60, 4, seed=3, positive=0.4)
@@ -155,7 +156,7 @@ PRIORS = {
 }
 
 
-@pytest.mark.parametrize("name", PRIORS)
+@pytest.mark.parametrize("name", fast(2, PRIORS))
 def test_estimates_are_right_whatever_the_prior(name: str) -> None:
     """Mean over 6 runs of 300 labels to 4 standard errors and .03; each interval in bounds."""
     prior = PRIORS[name](POOL.probability, np.random.default_rng(1))
@@ -393,7 +394,7 @@ def four_rows(label: list[int]) -> Pool:
     )
 
 
-@pytest.mark.parametrize("label", [[0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]])
+@pytest.mark.parametrize("label", fast(2, [[0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]]))
 def test_bias_of_weights_over_rounds_by_enumeration(label: list[int]) -> None:
     """Four rows, rounds of one: the weights of one round are unbiased, of more they are not.
 

@@ -12,6 +12,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal, StopRule, draw_rows
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
+from tests.slow import fast
 
 NEVER = 10**9
 
@@ -131,7 +132,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", fast(1, CASES))
 def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
     q, count, cell, label, atom, atom_q, (steps, places), draws = CASES[case]
     history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)

@@ -7,6 +7,7 @@ from scipy import optimize, special
 from evalsampling.stats.oracle import fit_dirichlet_tree, log_posterior
 from evalsampling.stats.tree import LeafTree
 from evalsampling.stats.tree_mode import TreeMode
+from tests.slow import fast
 from tests.stats.pools import POOLS, make_rows
 
 
@@ -30,7 +31,7 @@ def make_mode(
     return TreeMode(tree, prior.sum(axis=0), counts, labelled.T, hidden)
 
 
-@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), POOLS)
+@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), fast(3, POOLS))
 def test_mode_is_where_iterations_over_individual_rows_settle(
     leaves: int, classes: int, branching: int, rows: int, labels: int
 ) -> None:

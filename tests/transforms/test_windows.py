@@ -30,6 +30,7 @@ from evalsampling.transforms import (
 from evalsampling.transforms.rounds import write_files
 from evalsampling.workspace.pool_facts import PoolFacts
 from tests.jobs import make_pool
+from tests.slow import fast
 
 HOUR = 3600
 BUDGET = 60
@@ -122,7 +123,7 @@ def _write(element: Any, path: str) -> None:
         file.write(json.dumps(element) + "\n")
 
 
-@pytest.mark.parametrize(("hour", "before"), [(0, None), (1, 0), (3, None)])
+@pytest.mark.parametrize(("hour", "before"), fast(1, [(1, 0), (0, None), (3, None)]))
 def test_chances_are_by_the_window_before_or_by_the_workspace(
     facts: PoolFacts, seen: dict[str, list[Any]], hour: int, before: int | None
 ) -> None:
