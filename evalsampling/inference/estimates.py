@@ -96,7 +96,7 @@ def _extreme(
     measure: Extreme, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool
 ) -> Estimate:
     """Return the estimate of the least or greatest of slices, on the pool: `inference.extremes`."""
-    parts, alone = measure.slices.parts, ReportedDomains(systems=scope.systems, anytime=False)
+    parts, alone = measure.parts, ReportedDomains(systems=scope.systems, anytime=False)
     near, far = (
         [
             estimate

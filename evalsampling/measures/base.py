@@ -89,6 +89,12 @@ def rows_of_class(
     )
 
 
+def set_own(measure: "Measure", **own: Any) -> None:
+    """Set attributes of a measure that follow from its fields, though it is frozen."""
+    for name, value in own.items():
+        object.__setattr__(measure, name, value)
+
+
 def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
     """Return a measure's `value`, marked as taking n risks as columns too: (d, n) to (m, n)."""
     value.takes_columns = True  # type: ignore[attr-defined]
@@ -117,6 +123,7 @@ class Measure(abc.ABC):
         incomparable: why its values for two systems are not compared; empty if they are.
         driven_by: name of the measure that rows are drawn for in its place, as its loss cannot be
             expected of rows without a label; empty if it can.
+        has_slices: whether it, or a measure that it compares, is of slices of its own.
     """
 
     name: str
@@ -131,6 +138,7 @@ class Measure(abc.ABC):
     greater_is_better: bool | None = True
     incomparable: ClassVar[str] = ""
     driven_by: ClassVar[str] = ""
+    has_slices: bool = False
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -159,6 +167,16 @@ class Measure(abc.ABC):
     def undefined_without(self) -> str:
         """The rows without which the measure is undefined, in words that follow "no"."""
         return self.evidence_name
+
+    @property
+    def systems(self) -> tuple[int, ...]:
+        """Numbers of the systems it is about: one, or the two that are compared."""
+        return (self.system,)
+
+    @property
+    def drawn_for(self) -> "Measure":
+        """The measure that rows are drawn for where this one is wanted: itself by default."""
+        return self
 
     @property
     def components(self) -> tuple[Component, ...]:

@@ -10,12 +10,12 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Joint, gains
-from evalsampling.measures.base import Measure
+from evalsampling.measures.base import Measure, set_own
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
+from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
-from evalsampling.measures.extremes import Extreme, driven
+from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.other_names import meant_by
 from evalsampling.measures.sliced import Sliced
@@ -47,7 +47,7 @@ def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list
     """
     reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
-    return list({(item.name, systems_of(measure_of(item))): item for item in reported}.values())
+    return list({(item.name, measure_of(item).systems): item for item in reported}.values())
 
 
 def build_reported(
@@ -157,8 +157,8 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
         spec: names the measure.
         ranges: see `build_measures`.
     """
-    driving = [driven(measure_of(item)) for item in build_entry(spec.measures[0], spec, ranges)]
-    return as_one(driving)
+    built = build_entry(spec.measures[0], spec, ranges)
+    return as_one([measure_of(item).drawn_for for item in built])
 
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
@@ -286,7 +286,7 @@ class _Builder:
         if parameters:
             raise InputError(f"measure: {name} has no parameters, got {', '.join(parameters)}")
         measure: Measure = loaded() if is_class else copy.copy(loaded)
-        object.__setattr__(measure, "system", self.system)
+        set_own(measure, system=self.system)
         return measure
 
     def _construct(self, maker: Any) -> Measure:
@@ -312,7 +312,7 @@ class _Builder:
         if of_class is not None:
             word, _, shown = measure.name.removesuffix(")").partition("(")
             shown = ", ".join(filter(None, [shown, f"positive={of_class}"]))
-            object.__setattr__(measure, "name", f"{word}({shown})")
+            set_own(measure, name=f"{word}({shown})")
         return measure
 
     def _code(self, value: Any) -> int:
@@ -395,9 +395,9 @@ def not_expected(measure: Measure) -> list[Measure]:
 
 def _inner_parts(measure: Measure) -> list[Measure]:
     """Return the parts of a measure, each as it is of the whole pool."""
-    parts = parts_of(driven(measure))
+    parts = parts_of(measure.drawn_for)
     if isinstance(measure, Comparison):
-        parts = measure.both.parts
+        parts = measure.parts
     return [part.measure if isinstance(part, Sliced) else part for part in parts]
 
 
@@ -466,7 +466,7 @@ def check_measures(spec: EvaluationSpec) -> None:
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
     listed = [item for entry in spec.measures for item in build_entry(entry, spec, ranges)]
-    keys = [(item.name, *systems_of(measure_of(item))) for item in listed]
+    keys = [(item.name, *measure_of(item).systems) for item in listed]
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")

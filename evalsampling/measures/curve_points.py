@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 
+from evalsampling.measures.base import set_own
 from evalsampling.measures.curves import Area
 from evalsampling.stats.arrays import FloatArray
 
@@ -37,7 +38,7 @@ class PrecisionAtRecall(Area):
             raise ValueError(f"recall must be a number, got {self.recall!r}")
         if not 0 < self.recall <= 1:
             raise ValueError(f"recall must be above 0 and at most 1, got {self.recall}")
-        object.__setattr__(self, "name", f"precision_at_recall({self.recall:g})")
+        set_own(self, name=f"precision_at_recall({self.recall:g})")
         super().__post_init__()
 
     def value(self, risk: FloatArray) -> FloatArray:

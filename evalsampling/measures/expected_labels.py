@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
-from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.joint import Joint
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
@@ -65,10 +64,8 @@ def influence_moments(
         risk: R, shape (d,).
     """
     if isinstance(measure, Joint):
-        ends = np.cumsum([part.size for part in measure.parts])[:-1]
         moments = [
-            influence_moments(part, outputs, expected, own)
-            for part, own in zip(measure.parts, np.split(risk, ends), strict=True)
+            influence_moments(part, outputs, expected, own) for part, own in measure.split(risk)
         ]
         means, variances = zip(*moments, strict=True)
         return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
@@ -89,10 +86,9 @@ def _variances(
 ) -> FloatArray:
     """Return the variance of Dg l over the labels of each row, shape (n, m), Dg being (m, d)."""
     assert outputs.tags is not None
-    systems = systems_of(measure)
-    cases = list(itertools.product((False, True), repeat=1 + len(systems)))
+    cases = list(itertools.product((False, True), repeat=1 + len(measure.systems)))
     added = np.stack([_added(measure, slopes, outputs, case) for case in cases])
-    chance = [_chance(outputs.tags, expected, systems, case) for case in cases]
+    chance = [_chance(outputs.tags, expected, measure.systems, case) for case in cases]
     variance = np.zeros((len(outputs), len(slopes)))
     for component in range(len(slopes)):
         by_case = added[:, component]
@@ -123,7 +119,7 @@ def _added(
         tags = np.zeros((len(single), systems, labels))
         expected = np.zeros((len(single), 1 + systems, labels))
         expected[:, 0] = case[0] * single
-        for system, predicted in zip(systems_of(measure), case[1:], strict=True):
+        for system, predicted in zip(measure.systems, case[1:], strict=True):
             tags[:, system] = predicted * single
             expected[:, 1 + system] = case[0] * tags[:, system]
         nothing = np.zeros((len(single), systems))

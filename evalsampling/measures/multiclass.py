@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.label_spaces.tags import Tags
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share
+from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
 from evalsampling.measures.binary import FBeta, four_kinds
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.measures.tallies import Tally, false_negatives, true_positives
@@ -68,7 +68,7 @@ class Averaged(Measure):
                 f"over must hold distinct class codes below {self.classes}, got {self.over!r}"
             )
         over = "" if self.over is None else f"(over={'+'.join(map(self._title, self.over))})"
-        object.__setattr__(self, "name", self._word + over)
+        set_own(self, name=self._word + over)
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -219,14 +219,9 @@ class WeightedF1(Averaged):
     """
 
     scale_free = True
-
+    tallies = ()  # One more true positive may lower the mean: its class then has more weight.
     _word = "weighted_f1"
     undefined_without = "labels of the classes"
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """None: one more true positive may lower the mean, as its class then has more weight."""
-        return ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)], shape (n, 3 C)."""
