@@ -120,9 +120,7 @@ class Binary(Measure):
         """Return the mean loss of rows of the four kinds, shape (d,)."""
         counted = dict(zip((tally.name for tally in self.tallies), counts, strict=True))
         hits, missed = counted.get("true positives", 0.0), counted.get("false negatives", 0.0)
-        outputs, label, rows = four_kinds(self.positive, self.system, predicted)
-        weight = np.array([hits, rows[0] - hits, missed, rows[1] - missed]) / predicted.sum()
-        return self.mean_loss(outputs, label, weight)
+        return mean_of_four_kinds(self, self.positive, predicted, hits, missed)
 
     def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return f and y as numbers, each of shape (n,)."""
@@ -139,29 +137,29 @@ _SHARES = {
 """For each share: its rows, which of them are hits, and the words for a hit and for a miss."""
 
 
-def four_kinds(
-    positive: int, system: int, predicted: IntArray
-) -> tuple[Outputs, IntArray, tuple[int, int]]:
-    """Return one row each of true positives, false positives, false negatives, true negatives.
+def mean_of_four_kinds(
+    measure: Measure, positive: int, predicted: IntArray, hits: float, missed: float
+) -> FloatArray:
+    """Return the mean loss of true and false positives and negatives, shape (d,).
 
     Args:
+        measure: of one system, which predicts.
         positive: code of the positive class.
-        system: number of the system that predicts.
         predicted: shape (classes,): rows predicted to be of each class.
-
-    Returns:
-        Outputs and labels of the four rows; rows predicted positive, and predicted negative.
+        hits: true positives.
+        missed: false negatives.
     """
-    classes, negative = len(predicted), int(positive == 0)
+    classes, negative, system = len(predicted), int(positive == 0), measure.system
     prediction = np.array([positive, positive, negative, negative])
     outputs = Outputs(
         np.repeat(prediction[:, None], system + 1, axis=1),
         np.zeros((4, system + 1)),
         np.zeros((4, system + 1, classes)),
     )
-    hits = int(predicted[positive])
     label = np.array([positive, negative, positive, negative])
-    return outputs, label, (hits, int(predicted.sum()) - hits)
+    reached, rows = int(predicted[positive]), int(predicted.sum())
+    weight = np.array([hits, reached - hits, missed, rows - reached - missed]) / predicted.sum()
+    return measure.mean_loss(outputs, label, weight)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
 from evalsampling.measures.joint import Joint, OfParts, is_part_of, parts_of
-from evalsampling.measures.mean_and_ratio import divide
+from evalsampling.measures.mean_and_ratio import Mean, divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -99,7 +99,7 @@ class Comparison(OfParts):
 
         Args:
             first: least and greatest values of the first system, of any shape.
-            other: least and greatest values of the other system, of the same shape.
+            other: those of the other system, of the same shape.
 
         Returns:
             Two arrays of that shape; NaN in both where the comparison is undefined at either end.
@@ -217,26 +217,19 @@ class MeanDifference(Difference):
         first, other = self._influences(outputs, label, np.zeros(self.both.size))
         return first - other
 
-    def value(self, risk: FloatArray) -> FloatArray:
-        """Return R, shape (m,)."""
-        return risk
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the identity, shape (m, m)."""
-        return np.eye(len(risk))
-
+    value = Mean.value
+    jacobian = Mean.jacobian
     influence = Measure.influence
     mean_loss = Measure.mean_loss
     proposal_norm = Measure.proposal_norm
+    may_add = Measure.may_add
+    must_add = Measure.must_add
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows have a nonzero loss, or which queries may have one, shape (n,)."""
         if "grades" in self.looks_at and outputs.grades is None:
             return ~self.agrees(outputs)
         return Measure.adds(self, outputs, label)
-
-    may_add = Measure.may_add
-    must_add = Measure.must_add
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows favour one of the systems, shape (n,)."""

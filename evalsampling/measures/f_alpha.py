@@ -14,7 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Share, rows_of_class, set_own, takes_columns
+from evalsampling.measures.base import (
+    Component,
+    Measure,
+    Share,
+    rows_of_class,
+    set_own,
+    takes_columns,
+)
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged
@@ -154,7 +161,7 @@ class PerClassFAlpha(_AveragedFAlpha):
     """
 
     scale_free = True
-    tallies = ()  # Bounds on numbers of rows are for a measure of one component.
+    tallies = Measure.tallies  # None: bounds on numbers of rows are for a measure of one component.
     _word = "class_f_alpha"
 
     @property
