@@ -15,7 +15,7 @@ from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.linearisation import sampled_risk
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import combine_with_model
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.regions import (
@@ -150,7 +150,7 @@ def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> li
     if inputs.model is None or not len(inputs.history.labelled):
         return estimates
     predictive = inputs.model.within(domain)
-    own = OwnProbabilities.of_labelled(measure, inputs, domain, estimand.inside)
+    own = OwnProbabilities.of_labelled(estimand.linearisation)
     expected = estimand.expected_error(inputs.model.mean_rates)
     return combine_with_model(
         estimates,
@@ -230,7 +230,7 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
         return Estimand(measure, inputs).linearised[0]
     if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
-    return measure.value(sampled_risk(measure, inputs, weight))
+    return measure.value(Linearisation(measure, inputs).risk(weight))
 
 
 def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.domains import Domain
 from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import DESIGN_BASED
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import (
     KIND,
     ends_of_draws,
@@ -96,7 +96,7 @@ def _ends(estimand: Estimand, model: LabelModel) -> tuple[FloatArray, FloatArray
     """Return the least and greatest value of each draw of the pool, shape (draws, k) each."""
     ends = []
     for part in parts_of(estimand.measure):
-        own = OwnProbabilities.of_labelled(part, estimand.inputs, Domain(), estimand.inside)
+        own = OwnProbabilities.of_labelled(Linearisation(part, estimand.inputs))
         ends.append(ends_of_draws(model.everywhere, part, model, own))
     low, high = zip(*ends, strict=True)
     return np.concatenate(low, axis=1), np.concatenate(high, axis=1)

@@ -19,8 +19,8 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
@@ -167,8 +167,7 @@ def _predicted(
     defined = np.isfinite(risk).all(axis=1)
     values = np.full(len(inverses), np.nan)
     values[defined] = measure.values(risk[defined])[:, 0]
-    everywhere = np.ones(len(inputs.sample.question), dtype=bool)
-    own = OwnProbabilities.of_labelled(measure, inputs, Domain(), everywhere)
+    own = OwnProbabilities.of_labelled(Linearisation(measure, inputs))
     if own is None:
         return values
     return own.added_to(values[:, None], rng.standard_normal(len(values)))[:, 0]
