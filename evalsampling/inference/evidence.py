@@ -88,10 +88,10 @@ def fewest_rows(
     the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
 
     Args:
-        shares: shares of the labelled rows that count.
-        row: shape (n,): a number that identifies the row of the pool, 0 and up.
-        components: m, the number of components.
-        open_shares: the same shares of what unlabelled rows may be.
+        shares: see `find_gaps`, as for all other arguments.
+        row: shape (n,).
+        components: m.
+        open_shares: of what unlabelled rows may be.
         expected: expected number of each of the rows of ``open_shares``.
     """
     fewest = np.full(components, len(row))

@@ -121,14 +121,9 @@ def hold_contest(differences: Sequence[Estimate], draws: int) -> Contest:
 
 
 def _pair(difference: Estimate, pairs: int, k: int, reach: float, degrees: float) -> PairTest:
-    """Return the comparison of one pair, given the estimate of its difference.
+    """Return the comparison of one of some pairs of k systems.
 
-    Args:
-        difference: the design-based estimate.
-        pairs: number of pairs.
-        k: number of systems.
-        reach: half the width of the simultaneous interval, in standard errors.
-        degrees: degrees of freedom of the studentized range.
+    Its simultaneous interval reaches ``reach`` standard errors to either side.
     """
     target, value, error = difference.target, difference.value, difference.standard_error
     low, high = target.bounds
@@ -177,7 +172,6 @@ def critical_range(confidence: float, k: int, degrees: float) -> float:
     """Return the quantile of the studentized range of k values at a level of confidence."""
     if k == 2:
         return math.sqrt(2) * float(scipy.special.stdtrit(degrees, (1 + confidence) / 2))
-
     return float(scipy.stats.studentized_range.ppf(confidence, k, _effective_degrees(degrees)))
 
 

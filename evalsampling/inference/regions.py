@@ -181,27 +181,17 @@ def f_ellipsoid(
         ValueError: a value or a covariance is not finite: leave undefined measures out.
     """
     rank = _rank(value, covariance)
-    spare = draws - rank
-    if rank == 0:
-        radius = 0.0
-    elif spare <= 0:
-        radius = math.inf
-    else:
+    radius, spare = math.inf if rank else 0.0, draws - rank
+    if rank and spare > 0:
         quantile = float(scipy.special.fdtri(rank, spare, confidence))
         radius = (draws - 1) * rank / spare * quantile
     return Ellipsoid(value, covariance, radius, confidence)
 
 
 def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float) -> Ellipsoid:
-    """Return the region for a known covariance: its radius is a quantile of chi-square_k.
+    """Return the region for a known covariance: see `f_ellipsoid`.
 
-    Args:
-        value: G^, the estimate, shape (k,).
-        covariance: covariance of G^, shape (k, k), symmetric; k of chi-square is its rank.
-        confidence: in (0, 1).
-
-    Raises:
-        ValueError: a value or a covariance is not finite: leave undefined measures out.
+    Its radius is a quantile of chi-square_k, k being the rank of the covariance.
     """
     rank = _rank(value, covariance)
     radius = float(scipy.special.chdtri(rank, 1 - confidence)) if rank else 0.0
@@ -321,10 +311,6 @@ def _principal(
     centre: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the principal directions of the correlation matrix whose variance is not 0.
-
-    Args:
-        centre: the estimate, shape (k,).
-        covariance: covariance of the estimate, shape (k, k).
 
     Returns:
         Scale of the components, shape (k,), 1 for those without variance; directions, shape

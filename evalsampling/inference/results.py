@@ -336,12 +336,9 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
 def is_narrow(
     estimates: Sequence[Estimate], half_width: float | None, kind: str | None = None
 ) -> bool:
-    """Return whether every interval on the whole pool is as narrow as wanted.
+    """Return whether every interval on the whole pool is as narrow as wanted: see `widest_half`.
 
-    Args:
-        estimates: estimates on the pool; those on slices are ignored.
-        half_width: greatest half-width wanted; with None the result is False.
-        kind: kind of the intervals; None for the default ones.
+    False if no half-width is wanted.
     """
     widest = widest_half(estimates, kind)
     return half_width is not None and widest is not None and widest <= half_width
