@@ -118,6 +118,17 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
     return np.asarray(represented)
 
 
+def response_by_cell(table: CellTable, history: History, question: IntArray) -> FloatArray:
+    """Return the share of the rows that a round drew that have a label, shape (cells,).
+
+    It is that of each cell's response class, and 1 for a round without rows.
+    """
+    if not len(question):
+        return np.ones(len(table))
+    has_label = history.label[question] != NO_LABEL
+    return response_by_leaf(table.leaf[history.cell[question]], has_label, table.leaves)[table.leaf]
+
+
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
     """Return the share of a round's rows that have a label, in the response class of each leaf.
 

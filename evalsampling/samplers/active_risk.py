@@ -77,7 +77,7 @@ class ActiveRisk(DeviationSampler):
         object.__setattr__(self, "class_prior", _shares(self.class_prior, self.classes))
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether labels must be classes: to calibrate scores, or for a model of class shares."""
         return self.calibration is not None or self.model != "scores"
 

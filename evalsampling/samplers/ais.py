@@ -35,10 +35,8 @@ from evalsampling.stats.tree import LeafTree
 MODELS = ("tree", "scores")
 
 
-@functools.lru_cache(maxsize=8)
-def _even_tree(leaves: int, branching: int) -> LeafTree:
-    """Return the even tree; cached, since every round needs it."""
-    return LeafTree.even(leaves, branching)
+_even_tree = functools.lru_cache(maxsize=8)(LeafTree.even)
+"""The even tree of a number of leaves and a branching: every round needs it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +75,7 @@ class AdaptiveImportance(ReplacementSampler):
     prior_weight: float = 1.0
     classes: int | None = None
     name = "ais"
+    needs_classes = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -142,12 +141,7 @@ class AdaptiveImportance(ReplacementSampler):
         return posterior[table.leaf], posterior
 
     @property
-    def needs_classes(self) -> bool:
-        """True: labels must be classes, since their probabilities are modelled."""
-        return True
-
-    @property
-    def has_atoms(self) -> bool:
+    def has_atoms(self) -> bool:  # type: ignore[override]
         """Whether each labelled row has a probability of its own: for a deterministic oracle."""
         return not self.stochastic
 

@@ -31,7 +31,9 @@ def build_sampler(
         InputError: naming the sampler or parameter that is wrong.
     """
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
-    maker = _class_of(chosen.name, spec)
+    if ":" not in chosen.name:
+        check_name("sampler", chosen.name, BY_NAME)
+    maker = BY_NAME.find("sampler", chosen.name, spec.pool.directory)
     of_queries = spec.labels.space.has_items
     if of_queries and not maker.takes_queries:
         raise InputError(
@@ -57,10 +59,9 @@ def build_sampler(
     if maker.needs_costs and spec.pool.cost is None:
         raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
     parameters = dict(chosen.parameters)
-    if chosen is not spec.sampler and "draws" in {
-        field.name for field in dataclasses.fields(maker)
-    }:
-        parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}
+    takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
+    if chosen is not spec.sampler and takes_draws and "draws" in spec.sampler.parameters:
+        parameters["draws"] = spec.sampler.parameters["draws"]
     for key in ("weights", "model", "calibration"):
         reference = parameters.get(key)
         if isinstance(reference, str) and (":" in reference or key == "weights"):
@@ -82,23 +83,8 @@ def build_sampler(
     return sampler
 
 
-def _class_of(name: str, spec: EvaluationSpec) -> type[Sampler]:
-    """Return the class of a sampler by its name in a spec.
-
-    Raises:
-        InputError: if there is no such class, or it is no sampler.
-    """
-    if ":" not in name:
-        check_name("sampler", name, BY_NAME)
-    return BY_NAME.find("sampler", name, spec.pool.directory)
-
-
 def _function(key: str, reference: str, spec: EvaluationSpec) -> Any:
-    """Return the function that a parameter names.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """Return the function that a parameter names; an `InputError` if there is none."""
     loaded = load_object(f"sampler.{key}", reference, spec.pool.directory)
     if isinstance(loaded, type):
         raise InputError(f"sampler.{key}: {reference} is a class, where a function is wanted")

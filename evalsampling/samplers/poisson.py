@@ -13,7 +13,7 @@ import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import (
-    response_by_leaf,
+    response_by_cell,
     rows_represented,
     share_answered,
 )
@@ -122,7 +122,7 @@ class Poisson(Sampler):
             )
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether rounds answer to labels."""
         return self.online is not None
 
@@ -305,7 +305,7 @@ class Poisson(Sampler):
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
-            labelled += missed * drawn.chance * _answered(table, history, drawn)
+            labelled += missed * drawn.chance * response_by_cell(table, history, drawn.question)
             missed *= 1 - drawn.chance
         rows = history.labelled
         inclusion = np.zeros(len(history))
@@ -340,7 +340,8 @@ class Poisson(Sampler):
             if represented is None:
                 before = np.flatnonzero(labelled[: drawn_round.begin])
                 unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
-                chance = drawn_round.chance * _answered(table, history, drawn_round)
+                answered = response_by_cell(table, history, drawn_round.question)
+                chance = drawn_round.chance * answered
                 chance = chance * drawn_round.fresh / np.maximum(unknown, 1)
                 weight[before] += share_of_round / table.rows
                 inclusion = chance[history.cell[drawn]]
@@ -387,12 +388,3 @@ def _sample(weight: FloatArray, square: FloatArray, labelled: int) -> WeightedSa
         draws=labelled,
         answered=labelled,
     )
-
-
-def _answered(table: CellTable, history: History, drawn: PoissonRound) -> FloatArray:
-    """Return the share of the rows that a round drew that have a label, shape (cells,)."""
-    if not len(drawn.question):
-        return np.ones(len(table))
-    leaf = table.leaf[history.cell[drawn.question]]
-    is_labelled = history.label[drawn.question] != NO_LABEL
-    return response_by_leaf(leaf, is_labelled, table.leaves)[table.leaf]

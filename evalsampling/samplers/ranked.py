@@ -29,7 +29,7 @@ from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
 from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
 from evalsampling.stats.rank_strata import RankStrata
@@ -136,12 +136,10 @@ class RankedSampler(Sampler):
                 head.
         """
         *_, wave = self._waves(table, history)
-        strata = wave.strata
-        extra = self._affordable(wave, budget)
-        left = strata.rows * self._most_answers(wave) - strata.questions
+        strata, most = wave.strata, self._most_answers(wave)
+        extra, left = self._affordable(wave, budget), strata.rows * most - strata.questions
         chance = np.divide(extra, left, out=np.zeros(len(extra)), where=left > 0)
         stratum = strata.stratum[wave.ranked.group]
-        most = self._most_answers(wave)
         return draw_unseen(table, history, chance[stratum], rng, group=stratum, answers=most)
 
     def first_wave(self, table: CellTable) -> tuple[int, int]:
@@ -316,7 +314,7 @@ class RankedSampler(Sampler):
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
         strata = self._strata(ranked, head, queried, history)
-        labelled = np.flatnonzero(history.label != NO_LABEL)
+        labelled = history.labelled
         stratum = strata.stratum[ranked.group[history.cell[labelled]]]
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)
         joined = strata.joined
@@ -352,20 +350,20 @@ class RankedSampler(Sampler):
         model: LabelModel | None = None,
     ) -> list[Estimate]:
         """Return estimates; those of measures of ranks on the whole pool are the curve's."""
-        curve = self.curve(table, history)
+        curve_of_ranks = self.curve(table, history)
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
         for requested in measures:
             measure, remaining = measure_of(requested), scope
-            served = curve is not None and not isinstance(requested, Calibrated)
-            if served and curve is not None and places_on(curve.ranked, measure) is not None:
+            curve = None if isinstance(requested, Calibrated) else curve_of_ranks
+            if curve is not None and places_on(curve.ranked, measure) is not None:
                 estimates += curve_estimates(measure, curve, scope)
                 remaining = dataclasses.replace(scope, domains=slices)
             if remaining.domains:
                 weighted = super().estimate(
                     table, history, [requested], confidence, remaining, model
                 )
-                if served and curve is not None:
+                if curve is not None:
                     weighted = with_envelope(weighted, measure, curve, table)
                 estimates += weighted
         return estimates

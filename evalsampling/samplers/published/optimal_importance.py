@@ -47,7 +47,7 @@ class OptimalImportance(DeviationSampler):
         check_calibration(self.calibration)
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether labels must be classes: to calibrate the prior."""
         return self.calibration is not None
 
