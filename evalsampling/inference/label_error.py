@@ -174,10 +174,7 @@ def _predicted(
 
 
 def _inverse(rates: FloatArray) -> FloatArray:
-    """Return the inverse of the label probabilities P, or NaN.
-
-    It is NaN if labels hardly depend on the class, or mean the opposite.
-    """
+    """Return the inverse of P; NaN if labels hardly depend on the class, or mean the opposite."""
     if np.linalg.det(rates) < _LEAST_RIGHT ** (len(rates) - 1):
         return np.full_like(rates, np.nan)
     return np.asarray(np.linalg.inv(rates), dtype=np.float64)
@@ -225,42 +222,37 @@ class _Sums:
             int(np.argmax(np.bincount(label, votes.spread(inputs.sample.weight), classes))),
         )
 
-    def _known_part(self, inverse: FloatArray) -> FloatArray:
-        """Return the correction of rows with the most common label: its row of P^-1 - I.
+    def _corrected(self, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean losses given P^-1, (d,), and the coefficients of the sums in them.
 
-        Its mean over the pool is known, so it is not estimated from the sample.
+        The coefficients have shape (labels, classes). The correction of rows with the most common
+        label is its row of P^-1 - I. Its mean over the pool is known, so it is not estimated from
+        the sample.
         """
-        return inverse[self.common] - np.eye(len(inverse))[self.common]
-
-    def _coefficients(self, inverse: FloatArray) -> FloatArray:
-        """Return the coefficients of the sums in the corrected risk: (labels, classes)."""
-        return inverse if self.pool is None else inverse - self._known_part(inverse)
-
-    def _risk(self, inverse: FloatArray) -> FloatArray:
-        """Return the corrected mean losses, shape (d,), given P^-1."""
-        base = 0.0 if self.pool is None else self._known_part(inverse) @ self.pool
-        return base + np.einsum("ji,jie->e", self._coefficients(inverse), self.sums)
+        base: float | FloatArray = 0.0
+        coefficients = inverse
+        if self.pool is not None:
+            known = inverse[self.common] - np.eye(len(inverse))[self.common]
+            base, coefficients = known @ self.pool, inverse - known
+        return base + np.einsum("ji,jie->e", coefficients, self.sums), coefficients
 
     def value(self, inverse: FloatArray) -> float:
         """Return the corrected measure, given P^-1; NaN if it is undefined."""
-        risk = self._risk(inverse)
+        risk, _ = self._corrected(inverse)
         return float(self.measure.value(risk)[0]) if np.isfinite(risk).all() else float("nan")
 
     def standard_error(self, inverse: FloatArray) -> float:
         """Return the sampling error of the corrected measure, given P^-1; NaN if undefined."""
-        risk = self._risk(inverse)
+        risk, coefficients = self._corrected(inverse)
         if not np.isfinite(risk).all():
             return float("nan")
         slope = self.measure.jacobian(risk)[0]
-        weights = (self._coefficients(inverse)[:, :, None] * slope).ravel()
+        weights = (coefficients[:, :, None] * slope).ravel()
         return float(np.sqrt(np.maximum(weights @ self.covariance @ weights, 0.0)))
 
 
 def _pool_means(measure: Measure, inputs: EstimationInput) -> FloatArray | None:
-    """Return the mean losses over the pool if all its rows were of a class: (classes, d).
-
-    None if they cannot be computed from the cells.
-    """
+    """Return `_Sums.pool`, the mean losses over the pool if all its rows were of each class."""
     table = inputs.table
     if not known_exactly(measure, table):
         return None
