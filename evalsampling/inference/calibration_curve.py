@@ -145,9 +145,8 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labels.
 
-        Args:
-            labelled: shape (cells,): number of rows with a label.
-            positive: shape (cells,): number of these that are positive.
+        Both are numbers of rows, shape (cells,): those with a label, and the positive ones of
+        these.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
@@ -455,10 +454,6 @@ class CurveFit:
         root of the information, which is the same on all machines, while the signs of eigenvectors
         are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
         R-hat shows if they do not mix.
-
-        Args:
-            rng: source of randomness.
-            schedule: length and number of the chains.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T

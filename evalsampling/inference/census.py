@@ -15,11 +15,7 @@ def is_census(
 ) -> bool:
     """Return whether every row of a domain in some cells has a label.
 
-    Args:
-        cells: shape (cells,): whether a cell counts, as those that may add to a measure.
-        table: the cells.
-        history: the labels, of a deterministic oracle.
-        domain: a part of the pool, or all of it.
+    ``cells``, shape (cells,), marks those that count; the oracle is deterministic.
     """
     labelled = np.bincount(history.cell[domain.labelled(history)], minlength=len(table))
     return bool(np.all(labelled[cells] == domain.rows(table)[cells]))

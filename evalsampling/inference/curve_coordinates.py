@@ -53,10 +53,7 @@ class Coordinates:
     def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
         """Return the parameters themselves as coordinates.
 
-        Args:
-            effects: number of effects of the curve.
-            step: of the curve in log-odds of the prior.
-            hidden: prior of rho.
+        ``step`` is that of the curve in log-odds of the prior, ``hidden`` the prior of rho.
         """
         slope, direct = _slope_and_direct(effects)
         ratio = np.zeros((len(slope), 1))
@@ -108,9 +105,6 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 @functools.cache
 def fallen(effects: int) -> FloatArray:
     """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
-
-    Args:
-        effects: number of effects of the curve.
 
     Returns:
         Shape (J, J + 1 + effects).

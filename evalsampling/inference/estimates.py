@@ -40,11 +40,7 @@ def estimate_measure(
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope.
 
-    Args:
-        requested: the measure, which is not a joint measure.
-        inputs: the labelled rows and their weights.
-        scope: what to report.
-        aimed_at: whether the rows were drawn for this measure.
+    The measure is no joint one; ``aimed_at`` says whether the rows were drawn for it.
     """
     measure = measure_of(requested)
     if isinstance(measure, Extreme):

@@ -112,13 +112,9 @@ def rounds_of_trials(
 ) -> list[RoundOfTrials] | None:
     """Return the trials of each round that has a label; None if chances were not kept.
 
-    None, too, if rounds without replacement ask a stochastic oracle: they are no trials.
-
-    Args:
-        table: the cells.
-        history: rounds and labels.
-        with_replacement: whether each draw is a trial, rather than each round.
-        stochastic: whether each draw asks a question.
+    None, too, if rounds without replacement ask a stochastic oracle: they are no trials. Each draw
+    is a trial ``with_replacement``, else each round; with a ``stochastic`` oracle each draw asks a
+    question.
     """
     if stochastic and not with_replacement:
         return None

@@ -61,9 +61,7 @@ class EstimationInput:
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
         """Tell whether every row that matters has a label, and labels do not vary.
 
-        Args:
-            cells: shape (cells,): which cells matter; for a measure those that may add to it.
-            domain: a part of the pool, or all of it, to which the rows belong.
+        ``cells``, shape (cells,), marks those that matter: of a measure those that may add to it.
         """
         return not self.stochastic and is_census(cells, self.table, self.history, domain)
 

@@ -95,10 +95,7 @@ class Linearisation:
 
         A variance estimated from labels reflects only the labels in the sample. Here each labelled
         row counts with the mean of its influence over the labels that it might have had.
-        Calibration of weights to known totals is ignored.
-
-        Args:
-            rate: shape (cells, classes): rates of the classes, summing to 1.
+        Calibration of weights to known totals is ignored. Rates, shape (cells, classes), sum to 1.
         """
         history, question, terms = self.inputs.history, self.inputs.sample.question, self.terms
         outputs, chance = history.outputs.take(question), rate[history.cell[question]]

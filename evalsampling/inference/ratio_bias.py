@@ -47,9 +47,7 @@ class Bias:
 def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
     """Return the bias of the ratio of the weighted means of two columns; None if it is undefined.
 
-    Args:
-        loss: shape (n, 2): numerator and denominator of each row of the sample.
-        sample: n rows with their weights.
+    ``loss``, shape (n, 2), has numerator and denominator of each row.
     """
     x, y = sample.mean(loss)
     if y == 0 or not sample.draws:

@@ -145,9 +145,7 @@ class Projections:
     def region(self, covariance: FloatArray, kind: str) -> Ellipsoid:
         """Return the region with these projections and the correlations of a covariance.
 
-        Args:
-            covariance: of straightened deviations, shape (k, k).
-            kind: of the intervals.
+        ``covariance``, shape (k, k), is that of straightened deviations.
 
         Raises:
             ValueError: a value or a covariance is not finite: leave undefined measures out.

@@ -246,11 +246,8 @@ def undefined(
 def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
     """Return the exact estimate of a number whose rows all have labels.
 
-    Args:
-        target: the number.
-        value: g at the risk of all its rows, NaN if undefined.
-        confidence: in (0, 1).
-        undefined_without: rows that the measure needs, in words that follow "no".
+    ``value`` is g at the risk of all its rows, NaN if undefined; ``undefined_without`` are rows
+    that it needs, in words that follow "no".
     """
     if not np.isfinite(value):
         whose = "the pool has" if target.slice is None else "there are"
@@ -296,10 +293,7 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
     """Return half the width of the widest interval on the whole pool.
 
     Comparisons of systems, which are added automatically, count only if there is nothing else.
-
-    Args:
-        estimates: estimates on the pool; those on slices are ignored.
-        kind: kind of the intervals; None for the default ones.
+    Those on slices are ignored. Without a ``kind`` the intervals are the default ones.
 
     Returns:
         At least 0; None if there is no estimate on the whole pool, or one has no such interval, or

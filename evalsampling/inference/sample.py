@@ -168,9 +168,7 @@ class WeightedSample:
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
 
-        Args:
-            weight: shape (questions,): weight of each question of the history, 0 if the latest
-                proposal never draws it.
+        ``weight``, shape (questions,), is 0 where the latest proposal never draws the question.
         """
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 

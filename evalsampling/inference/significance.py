@@ -44,9 +44,8 @@ class Significance:
 def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:
     """Return the two-sided p-value P(|T| > |t|) (eq. 3.24), T normal or Student's.
 
-    Args:
-        statistic: t, the estimate divided by its standard error, of any sign.
-        degrees: degrees of freedom of T, above 0, need not be whole; infinite for the normal.
+    ``statistic`` is the estimate divided by its standard error. ``degrees``, above 0, need not be
+    whole, and are infinite for the normal distribution.
     """
     return float(2 * scipy.special.stdtr(degrees, -abs(statistic)))
 

@@ -12,9 +12,7 @@ def effective_size(weight: FloatArray) -> float:
 
     It is n for equal weights and 1 if a single weight dwarfs the others. It does not depend on the
     measure: weights that follow the residuals of the measure lower both this size and the variance.
-
-    Args:
-        weight: shape (n,), at least 0. Without a positive weight the size is 0.
+    Weights, shape (n,), are at least 0; without a positive one the size is 0.
     """
     largest = weight.max(initial=0.0)
     if largest == 0:
@@ -49,9 +47,7 @@ def largest_share(terms: FloatArray) -> float:
 
     For squared weighted residuals it is the largest share of the variance estimate that a single
     row makes up; for weights it is the largest share of the pool that a single row represents.
-
-    Args:
-        terms: shape (n,), at least 0. Without a positive term the share is 0.
+    Terms, shape (n,), are at least 0; without a positive one the share is 0.
     """
     largest = terms.max(initial=0.0)
     return float(1 / (terms / largest).sum()) if largest > 0 else 0.0

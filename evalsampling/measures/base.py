@@ -72,11 +72,7 @@ def rows_of_class(
 ) -> Share:
     """Return the share of hits among the rows of one class; without ``hits``, only its rows.
 
-    Args:
-        label: shape (n,): class codes.
-        code: code of the class.
-        hits: shape (n,): which rows are hits.
-        title: what the class is called; its code if not given.
+    ``label`` and ``hits`` have shape (n,). Without a title the class is called by its code.
     """
     title = str(code) if title is None else title
     return Share(
@@ -223,10 +219,6 @@ class Measure(abc.ABC):
         The default is cautious: the rows that carry the estimate, and for each class the share of
         its rows that are predicted right. So there is no interval until rows of every class with
         right and with wrong predictions are labelled.
-
-        Args:
-            outputs: of n rows.
-            label: shape (n,): class codes.
         """
         right = outputs.prediction[:, self.system] == label
         classes = outputs.probability.shape[2]
@@ -256,9 +248,7 @@ class Measure(abc.ABC):
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
         """Tell whether all rows with outputs between two bounds have the same losses as these.
 
-        Args:
-            low: outputs of n rows.
-            high: the same outputs, with scores that are at least as great.
+        ``high`` are the outputs of the same rows, with scores that are at least as great.
         """
         return self.looks_at <= PREDICTION
 

@@ -111,11 +111,8 @@ def choose_measures(
 ) -> list[Requested]:
     """Return the listed measures of a name, or else the measure of that name with its defaults.
 
-    Args:
-        entry: a name, or a mapping as an entry of the spec's ``measure``.
-        listed: measures that are looked at first.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
+    ``entry`` is a name, or a mapping as in the spec's ``measure``; the listed measures are looked
+    at first.
 
     Raises:
         InputError: there is no such measure.
@@ -137,12 +134,7 @@ def compare(kind: str, first: Requested, other: Requested) -> Requested:
 def build_joints(
     spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[tuple[Requested, ...]]:
-    """Return the measures of each entry ``joint``, for which regions are reported too.
-
-    Args:
-        spec: names the measures.
-        ranges: see `build_measures`.
-    """
+    """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
         tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
     ]
@@ -152,10 +144,6 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     For the least of a measure over slices these are all slices.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
     """
     built = build_entry(spec.measures[0], spec, ranges)
     return as_one([measure_of(item).drawn_for for item in built])
@@ -178,10 +166,8 @@ def build_entry(
 ) -> list[Requested]:
     """Return the measures that an entry stands for: one for each system it is about.
 
-    Args:
-        entry: an entry of the spec's ``measure``, or like one.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
+    ``entry`` is one of the spec's ``measure``, or like one; ``ranges`` are those of
+    `build_measures`.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
@@ -405,12 +391,7 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 
 
 def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
-    """
+    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 

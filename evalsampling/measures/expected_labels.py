@@ -28,9 +28,8 @@ _LABELS_AT_A_TIME = 256
 def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> FloatArray:
     """Return what is expected of the labels of rows, shape (n, 1 + systems, labels).
 
-    Args:
-        tags: shape (n, systems, labels): which labels each system predicts.
-        probability: shape (n, labels): of each label.
+    ``tags``, shape (n, systems, labels), says which labels each system predicts, and
+    ``probability``, shape (n, labels), how probable each is.
     """
     p = probability[:, None]
     return np.concatenate([p, tags * p], axis=1)

@@ -127,10 +127,7 @@ class AdaptiveImportance(ReplacementSampler):
     ) -> tuple[FloatArray, FloatArray]:
         """Return P(y|cell), shape (cells, classes), and its mean in leaves, (leaves, classes).
 
-        Args:
-            table: the cells.
-            history: rounds and labels so far.
-            by_tree: returns the posterior of the tree in leaves, given the prior there.
+        ``by_tree`` returns the posterior of the tree in leaves, given the prior there.
         """
         if not isinstance(self.model, str):
             response = probabilities("sampler.model", self.model, table, history)

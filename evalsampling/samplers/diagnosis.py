@@ -70,14 +70,8 @@ def divergence(
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
     For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
-    labels and risk ([MR] eq. 5).
-
-    Args:
-        measure: the measure sampled for.
-        table: the cells.
-        truth: shape (cells, classes): rows of each cell whose true label is each class.
-        history: the labelled rows, which are atoms of the proposal or belong to their cells.
-        proposal: q.
+    labels and risk ([MR] eq. 5). ``truth``, shape (cells, classes), are rows of each cell whose
+    true label is each class. Labelled rows are atoms of the proposal, or belong to their cells.
 
     Returns:
         At least 0; infinite if the proposal never draws some row that adds to the measure; 0 if no

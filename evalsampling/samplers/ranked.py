@@ -177,10 +177,7 @@ class RankedSampler(Sampler):
     def _waves(self, table: CellTable, history: History, anew: bool = False) -> Iterator[Wave]:
         """Yield the waves that the labels lead to; only the last can want answers.
 
-        Args:
-            table: the cells.
-            history: rounds and labels.
-            anew: whether to begin without the queries that rounds were drawn for.
+        With ``anew`` they begin without the queries that rounds were drawn for.
         """
         try:
             ranked = RankedList.of_cells(table)
