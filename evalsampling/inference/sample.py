@@ -68,9 +68,9 @@ class WeightedSample:
                 error; 0 if not given.
         """
         draws = len(question)
-        weight_sum: FloatArray = np.bincount(question, weight, questions).astype(np.float64)
-        weight_square_sum: FloatArray = np.bincount(question, weight**2, questions).astype(
-            np.float64
+        weight_sum, weight_square_sum = (
+            np.bincount(question, each, questions).astype(np.float64)
+            for each in (weight, weight**2)
         )
         kept = np.flatnonzero(weight_square_sum)
         return cls(
@@ -140,29 +140,39 @@ class WeightedSample:
         """Return Horvitz-Thompson weights of rows drawn independently: R^ = (1/M) sum l / pi.
 
         The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it is too large
-        if the number of rows is fixed.
+        if the number of rows is fixed (C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted
+        Survey Sampling*, Springer 1992, section 3.5).
 
         Args:
             question: shape (n,): labelled questions, each about another row.
             inclusion: shape (n,): pi, inclusion probabilities, in (0, 1].
             rows: M, the number of rows of the pool.
-
-        References:
-            C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer
-            1992, section 3.5.
         """
         inclusion = np.minimum(inclusion, 1.0)  # rounding
-        weight = 1 / (inclusion * rows)
+        weight, missed = 1 / (inclusion * rows), 1 - inclusion
+        square, total = missed * weight**2, np.sqrt(missed) * weight
+        return cls.independent(question, weight, square, total, len(question))
+
+    @classmethod
+    def independent(
+        cls,
+        question: IntArray,
+        weight: FloatArray,
+        weight_square_sum: FloatArray,
+        weight_sum: FloatArray,
+        draws: int,
+    ) -> "WeightedSample":
+        """Return the weights of rows whose terms are independent, in one group."""
         return cls(
             question=question,
             weight=weight,
-            weight_square_sum=(1 - inclusion) * weight**2,
-            weight_sum=np.sqrt(1 - inclusion) * weight,
+            weight_square_sum=weight_square_sum,
+            weight_sum=weight_sum,
             group=np.zeros(len(question), dtype=np.int64),
             scale=np.ones(1),
             mean_correction=np.zeros(1),
-            draws=len(question),
-            answered=len(question),
+            draws=draws,
+            answered=draws,
         )
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":

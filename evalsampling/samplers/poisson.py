@@ -277,15 +277,11 @@ class Poisson(Sampler):
         """
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
-        sample, inclusion = weigh(table, history, rounds)
-        weighed = np.flatnonzero(sample.weight_sum + sample.weight)
-        sample = dataclasses.replace(
-            sample,
-            question=weighed,
-            weight=sample.weight[weighed],
-            weight_square_sum=sample.weight_square_sum[weighed],
-            weight_sum=np.sqrt(sample.weight_square_sum[weighed]),
-            group=np.zeros(len(weighed), dtype=np.int64),
+        weight, square, inclusion = weigh(table, history, rounds)
+        weighed = np.flatnonzero(np.sqrt(square) + weight)
+        square, labels = square[weighed], len(history.labelled)
+        sample = WeightedSample.independent(
+            weighed, weight[weighed], square, np.sqrt(square), labels
         )
         if not self.stochastic:
             return sample
@@ -298,10 +294,10 @@ class Poisson(Sampler):
 
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
-    ) -> tuple[WeightedSample, FloatArray]:
-        """Return weights and chances of all questions, 0 without a label; rounds are one sample.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return weights, what they add to the variance and chances of all questions.
 
-        A round without any label still leaves fewer rows to later rounds.
+        They are 0 without a label. Rounds are one sample; a round without any label still leaves fewer rows to later rounds.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
@@ -313,14 +309,14 @@ class Poisson(Sampler):
         weight = np.divide(
             1 / table.rows, inclusion, out=np.zeros(len(history)), where=inclusion > 0
         )
-        return _sample(weight, (1 - inclusion) * weight**2, len(rows)), inclusion
+        return weight, (1 - inclusion) * weight**2, inclusion
 
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
-    ) -> tuple[WeightedSample, FloatArray]:
-        """Return weights of all questions; each round is a sample, known rows aside or again.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the same where each round is a sample, known rows aside or again.
 
-        The chances that come with them are those of the last round that drew a row.
+        Chances are those of the last round that drew a row.
 
         With known rows aside, those that a round draws stand for all rows without a label so far;
         else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
@@ -351,7 +347,7 @@ class Poisson(Sampler):
             weight[drawn] += share_of_round / (inclusion * table.rows)
             square[drawn] += share_of_round**2 * (1 - inclusion) / (inclusion * table.rows) ** 2
             chances[drawn] = inclusion
-        return _sample(weight, square, int(labelled.sum())), chances
+        return weight, square, chances
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input set up for the difference or the ratio estimator."""
@@ -373,18 +369,3 @@ class Poisson(Sampler):
             )
         size = self.size(table, history)
         return dataclasses.replace(inputs, chance=size / float(size @ inputs.table.count))
-
-
-def _sample(weight: FloatArray, square: FloatArray, labelled: int) -> WeightedSample:
-    """Return a sample of all questions of a history whose terms are independent."""
-    return WeightedSample(
-        question=np.arange(len(weight)),
-        weight=weight,
-        weight_square_sum=square,
-        weight_sum=np.sqrt(square),
-        group=np.zeros(len(weight), dtype=np.int64),
-        scale=np.ones(1),
-        mean_correction=np.zeros(1),
-        draws=labelled,
-        answered=labelled,
-    )
