@@ -58,25 +58,6 @@ FAR_OFF = 0.2
 """Distance of a value from the median of draws, as a share of its range, that brings a note."""
 
 
-@dataclasses.dataclass(frozen=True)
-class DesignBased:
-    """The design-based intervals of a number.
-
-    Attributes:
-        value: the value, cut to the bounds.
-        intervals: the default first, then those requested.
-        notes: that the value was cut, if it was.
-        warnings: why the default claims nothing or is not reliable.
-        is_sound: whether the default claims something and nothing speaks against it.
-    """
-
-    value: float
-    intervals: tuple[Interval, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    is_sound: bool
-
-
 def default_method(number: SampledNumber) -> IntervalMethod:
     """Return the method of the default design-based interval of a number with a standard error."""
     low, high = number.bounds
@@ -100,8 +81,8 @@ def gap_of(number: SampledNumber, gap: Gap | None) -> Gap | None:
     return gap
 
 
-def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ()) -> DesignBased:
-    """Return the design-based intervals of a number.
+def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ()) -> Estimate:
+    """Return the estimate of a number with its design-based intervals.
 
     A value beyond the bounds is cut. ``gap`` is that of `gap_of`, and ``asked`` are names of the
     methods of further intervals.
@@ -130,12 +111,15 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
         warnings.append(f"{title}: {warning}")
     requested = (BY_NAME[name](number) for name in asked)
     others = (each for each in requested if each is not None and each.method != default.method)
-    return DesignBased(
+    return Estimate(
+        number.target,
         number.value,
+        number.error,
+        number.confidence,
         (default, *others),
-        notes,
-        tuple(warnings),
-        is_sound=claims and not (gap or doubt),
+        warnings=tuple(warnings),
+        reliable=claims and not (gap or doubt),
+        notes=notes,
     )
 
 

@@ -297,7 +297,8 @@ class Poisson(Sampler):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return weights, what they add to the variance and chances of all questions.
 
-        They are 0 without a label. Rounds are one sample; a round without any label still leaves fewer rows to later rounds.
+        They are 0 without a label. Rounds are one sample; a round without any label still leaves
+        fewer rows to later rounds.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
