@@ -156,7 +156,7 @@ class CalibrationCurve:
 
     def at(self, x: FloatArray, coordinates: Coordinates | None = None) -> "CurvesAt":
         """Return the curves at coordinates x, shape (draws, dimensions), by default parameters."""
-        return CurvesAt.from_coordinates(self, x, coordinates or self.coordinates)
+        return CurvesAt(self, x, coordinates or self.coordinates)
 
     @functools.cached_property
     def design(self) -> FloatArray:
@@ -220,7 +220,6 @@ class GroupLabels:
         return float(self.positive.sum() + self.negative.sum())
 
 
-@dataclasses.dataclass(eq=False)
 class CurvesAt:
     """Curves at some values of the parameters, with the intermediate results that all uses share.
 
@@ -239,29 +238,15 @@ class CurvesAt:
         background: shape (draws,): the odds m of the background.
     """
 
-    curve: CalibrationCurve
-    x: FloatArray
-    coordinates: Coordinates
-    falls: FloatArray
-    ratio: FloatArray
-    odds_against: FloatArray
-    sigma: FloatArray
-    rest: FloatArray
-    overlap: FloatArray
-    reference: FloatArray
-    background: FloatArray
-
-    @classmethod
-    def from_coordinates(
-        cls, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates
-    ) -> "CurvesAt":
-        """Return the curves at coordinates of their parameters, shape (draws, dimensions)."""
+    def __init__(self, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates) -> None:
+        """Work the curves out."""
+        self.curve, self.x, self.coordinates = curve, x, coordinates
         linear = x @ coordinates.linear
         linear += coordinates.constant
         positive = np.minimum(linear[:, : STEPS + 1], coordinates.ceiling)
         np.exp(positive, out=positive)
-        falls, ratio = positive[:, :STEPS], positive[:, STEPS]
-        terms = falls @ curve.fallen
+        self.falls, self.ratio = positive[:, :STEPS], positive[:, STEPS]
+        terms = self.falls @ curve.fallen
         terms += linear[:, STEPS + 1 :]
         against = terms @ curve.against
         if not against.max() <= -_LOWEST:  # also if not a number; the test is faster than the cut
@@ -269,24 +254,11 @@ class CurvesAt:
         sigma = np.exp(against)  # far faster than scipy's expit
         sigma += 1
         np.divide(1, sigma, out=sigma)
-        rest = 1 - sigma
-        overlap = sigma * rest
-        over = sigma if curve.hidden.relative_to == "positives" else overlap
-        reference = over @ curve.share
-        background = ratio * reference
-        return cls(
-            curve,
-            x,
-            coordinates,
-            falls,
-            ratio,
-            against,
-            sigma,
-            rest,
-            overlap,
-            reference,
-            background,
-        )
+        self.odds_against, self.sigma, self.rest = against, sigma, 1 - sigma
+        self.overlap = sigma * self.rest
+        over = sigma if curve.hidden.relative_to == "positives" else self.overlap
+        self.reference = over @ curve.share
+        self.background = self.ratio * self.reference
 
     @functools.cached_property
     def z(self) -> FloatArray:

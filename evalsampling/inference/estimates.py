@@ -234,12 +234,8 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
 
     Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
-    region is the exact value.
-
-    Args:
-        measure: a measure of several components.
-        inputs: the labelled rows and their weights.
-        method: "f" for the region of [MR] section 3, "wald" to take the covariance as known.
+    region is the exact value. The method is "f" for the region of [MR] section 3, "wald" to take
+    the covariance as known.
 
     Raises:
         ValueError: if a component is undefined, if its labels allow no claim, or if there is no

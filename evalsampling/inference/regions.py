@@ -206,14 +206,12 @@ class Bands:
         claimed: shape (m,): components with a standard error and a value between the bounds; the
             band of every other one is the whole range.
         critical: standard errors from the value to either end, on the scale of the bands.
-        confidence: probability that all bands hold together.
     """
 
     low: FloatArray
     high: FloatArray
     claimed: BoolArray
     critical: float
-    confidence: float
 
 
 def simultaneous_bands(
@@ -258,7 +256,7 @@ def simultaneous_bands(
     critical = max(float(np.quantile(peaks, confidence, method="higher")), single)
     ends = _on_logits(value, error, critical, low[claimed], high[claimed])
     low[claimed], high[claimed] = ends
-    return Bands(low, high, claimed, critical, confidence)
+    return Bands(low, high, claimed, critical)
 
 
 def _on_logits(

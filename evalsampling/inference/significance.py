@@ -77,13 +77,9 @@ def power(
 def required_draws(effect: float, deviation: float, wanted: float, alpha: float) -> float:
     """Return the number of draws with which a two-sided normal test has a wanted power.
 
-    It is (z + Phi^-1(wanted))^2 / (e / s)^2 and need not be whole.
-
-    Args:
-        effect: e, the true difference, of any sign, not 0.
-        deviation: s, standard deviation of a single draw's contribution.
-        wanted: the power, in (alpha, 1).
-        alpha: level of the test, in (0, 1).
+    It is (z + Phi^-1(wanted))^2 / (e / s)^2 and need not be whole. e, the true difference, is not
+    0, s is the standard deviation of a single draw's contribution, and the wanted power is above
+    ``alpha``.
     """
     reach = float(scipy.special.ndtri(1 - alpha / 2) + scipy.special.ndtri(wanted))
     return (reach * deviation / effect) ** 2

@@ -237,9 +237,8 @@ class Measure(abc.ABC):
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
         """Return R at given values of the tallies, shape (d,).
 
-        Args:
-            counts: the value of each tally.
-            predicted: shape (classes,): rows predicted to be of each class, at least one row.
+        ``predicted``, shape (classes,), are the rows predicted to be of each class, at least one in
+        all.
         """
         raise NotImplementedError(f"{self.name} has no tallies")
 

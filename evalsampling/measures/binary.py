@@ -142,12 +142,8 @@ def mean_of_four_kinds(
 ) -> FloatArray:
     """Return the mean loss of true and false positives and negatives, shape (d,).
 
-    Args:
-        measure: of one system, which predicts.
-        positive: code of the positive class.
-        predicted: shape (classes,): rows predicted to be of each class.
-        hits: true positives.
-        missed: false negatives.
+    ``predicted``, shape (classes,), are the rows that the measure's system predicts to be of each
+    class; ``hits`` are true positives, ``missed`` false negatives.
     """
     classes, negative, system = len(predicted), int(positive == 0), measure.system
     prediction = np.array([positive, positive, negative, negative])

@@ -35,12 +35,9 @@ Range = tuple[float, float]
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
     """Return the measures to report, each for every system it is about.
 
-    For an entry about several systems, the differences between the first system and each other
-    one are added.
-
-    Args:
-        spec: names the measures.
-        ranges: least and greatest score of each system, None where it is not known.
+    For an entry about several systems, the differences between the first system and each other one
+    are added. ``ranges`` are the least and the greatest score of each system, None where they are
+    not known.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.

@@ -38,10 +38,8 @@ def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> Fl
 def smoothed(expected: FloatArray, tags: FloatArray, weight: float) -> FloatArray:
     """Return what is expected if every probability p is weight p + (1 - weight) / 2.
 
-    Args:
-        expected: shape (n, 1 + systems, labels).
-        tags: shape (n, systems, labels): shares of rows that are predicted each label.
-        weight: in [0, 1].
+    ``expected`` has shape (n, 1 + systems, labels); ``tags``, shape (n, systems, labels), are the
+    shares of rows that are predicted each label.
     """
     even = np.concatenate([np.ones_like(expected[:, :1]), tags], axis=1) / 2
     return weight * expected + (1 - weight) * even
@@ -52,15 +50,11 @@ def influence_moments(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of Dg(risk) l over the labels of each row, shape (n, m) each.
 
-    They are 0 where a component is undefined. Of a row the variance is
-    sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
-    measures of many means). In a cell the systems' predictions are independent given the label.
-
-    Args:
-        measure: the measure, of losses that are linear in each label.
-        outputs: outputs of n rows or cells, with `tags`.
-        expected: shape (n, 1 + systems, labels).
-        risk: R, shape (d,).
+    They are 0 where a component is undefined. Of a row the variance is sum_c p_c (1 - p_c) d_c^2,
+    d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for measures of many means). In a
+    cell the systems' predictions are independent given the label. Losses are linear in each label.
+    ``outputs`` have `tags`, ``expected`` has shape (n, 1 + systems, labels), and ``risk`` is R,
+    shape (d,).
     """
     if isinstance(measure, Joint):
         moments = [
@@ -104,11 +98,8 @@ def _added(
 ) -> FloatArray:
     """Return what each label adds to the components by itself, shape (m, labels).
 
-    Args:
-        measure: the measure.
-        slopes: shape (m, d): its Jacobian.
-        outputs: of the pool, whose numbers of systems and labels count.
-        case: whether a row has the label, then whether each system of the measure predicts it.
+    ``slopes``, shape (m, d), is the Jacobian. ``case`` says whether a row has the label, then
+    whether each system of the measure predicts it.
     """
     assert outputs.tags is not None
     _, systems, labels = outputs.tags.shape

@@ -87,12 +87,7 @@ def loss_norms(
 ) -> FloatArray:
     """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
 
-    Args:
-        measure: the measure, with its loss l and Jacobian Dg.
-        outputs: outputs of the systems for n rows.
-        label: shape (n,): class codes.
-        risk: R, shape (d,).
-        floor: eps_t, greater than 0.
+    ``risk`` is R, shape (d,), and ``floor`` eps_t, above 0.
 
     Returns:
         Shape (n,).

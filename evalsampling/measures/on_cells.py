@@ -92,12 +92,8 @@ def expected_risk(measure: Measure, table: CellTable, rows: FloatArray) -> Float
     """Return the expected total loss of rows with any number of many labels, shape (d,).
 
     It is exact: losses are linear in each label, and cells sum up labels and predictions. Entries
-    that involve no label are those of the pool if ``rows`` are all rows.
-
-    Args:
-        measure: the measure.
-        table: the cells, with `expected`.
-        rows: shape (cells,): number of rows of each cell.
+    that involve no label are those of the pool if ``rows`` are all rows. ``rows`` has shape
+    (cells,).
     """
     assert table.expected is not None
     return measure.mean_loss(table.outputs, table.expected, rows)  # type: ignore[arg-type]

@@ -226,13 +226,8 @@ def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int)
     matters if there are few. The contribution of a draw is capped, so that the variance left by the
     best design for it is at most that of a number anywhere in the measure's range: with very few
     positives influences are unbounded, and one draw would dominate. The influence on an undefined
-    component is 0.
-
-    Args:
-        measure: the measure that rows are drawn for.
-        model: model of the labels.
-        risks: shape (draws, d): expected mean losses of each draw of the model.
-        labels: number of labels after the round.
+    component is 0. ``risks``, shape (draws, d), are the expected mean losses of each draw of the
+    model; ``labels`` is their number after the round.
 
     Raises:
         InputError: if the measure is undefined at the mean of the risks.

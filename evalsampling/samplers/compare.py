@@ -232,11 +232,8 @@ def _spread(
 ) -> FloatArray:
     """Return sqrt(E |d|^2) of the rows of each cell, d the influence, less its mean if centred.
 
-    Args:
-        measure: of few components, whose squares add up.
-        table: the cells.
-        probability: shape (kinds, classes): what labels are expected.
-        centred: whether d is taken from its mean over the pool.
+    The measure has few components, whose squares add up; ``probability``, shape (kinds, classes),
+    is what labels are expected.
     """
     rows = table.count[table.kind_cell] * table.kind_share
     mass = table.mean_by_cell(probability) * table.count[:, None]

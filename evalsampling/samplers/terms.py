@@ -42,9 +42,7 @@ class Terms:
     def curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
         """Return the precision at every rank that follows from the queries of a wave.
 
-        Args:
-            wave: a wave whose strata all have labels.
-            settled: whether no further question is to be asked.
+        All its strata have labels; ``settled`` says that no further question is to be asked.
         """
         strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
         at = ranked.rank[strata.known :]
