@@ -192,11 +192,8 @@ def take_nil(
 ) -> list[Estimate]:
     """Return the exact difference, 0 on every domain, of systems with the same predictions."""
     needed = measure_of(requested).undefined_without
-    return [
-        census(target, 0.0, inputs.confidence, needed)
-        for domain in scope.domains_of(requested)
-        for target in scope.targets(requested, domain)
-    ]
+    targets = scope.all_targets([requested])
+    return [census(target, 0.0, inputs.confidence, needed) for target in targets]
 
 
 def refuse(
@@ -207,11 +204,8 @@ def refuse(
         f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
     )
-    return [
-        undefined(target, confidence, "no support", reason, warn=True)
-        for domain in scope.domains_of(requested)
-        for target in scope.targets(requested, domain)
-    ]
+    targets = scope.all_targets([requested])
+    return [undefined(target, confidence, "no support", reason, warn=True) for target in targets]
 
 
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:

@@ -61,8 +61,7 @@ def find_gaps(
     for share, unlabelled in zip(shares, open_shares, strict=True):
         places = range(*(share.components or (0, components)))
         is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), len(places)) > 0
-        count = _spread(_distinct(share.rows, row), len(places))
-        hits = misses = count
+        count = hits = misses = _spread(_distinct(share.rows, row), len(places))
         if share.hits is not None:
             hits = _spread(_distinct(share.rows & share.hits, row), len(places))
             misses = _spread(_distinct(share.rows & ~share.hits, row), len(places))

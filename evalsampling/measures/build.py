@@ -56,8 +56,12 @@ def build_reported(
     built = build_entry(entry, spec, ranges)
     if entry.name in COMPARISONS:
         return built
-    return [*built, *(compare("difference", built[0], other) for other in built[1:]
-                      if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
+    differences = [
+        compare("difference", built[0], other)
+        for other in built[1:]
+        if are_comparable(measure_of(built[0]), measure_of(other))
+    ]
+    return [*built, *differences]
 
 
 GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "tags", "label_space")
@@ -174,7 +178,11 @@ def build_entry(
     if entry.name in COMPARISONS:
         return [_build_comparison(entry, spec, ranges)]
     if entry.name in EXTREMES:
-        return _build_extremes(entry, spec, ranges)
+        inner = build_entry(entry.parts[0], spec, ranges)
+        try:
+            return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in inner]
+        except ValueError as error:
+            raise InputError(f"measure: {error}") from error
     names = [system.name for system in spec.pool.systems]
     if entry.system is not None and entry.system not in names:
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
@@ -188,17 +196,6 @@ def build_entry(
         return [Calibrated(measure) if entry.calibrate else measure for measure in built]
     except ValueError as error:
         raise InputError(f"measure.calibrate: {error}") from error
-
-
-def _build_extremes(
-    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> list[Requested]:
-    """Return the extremes of a measure over slices that an entry stands for."""
-    built = build_entry(entry.parts[0], spec, ranges)
-    try:
-        return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in built]
-    except ValueError as error:
-        raise InputError(f"measure: {error}") from error
 
 
 def _build_comparison(
@@ -311,10 +308,10 @@ class _Builder:
         if space.tagged and space.kind not in measure.label_kinds:
             raise InputError(f"measure: {self.entry.name} {space.refusal}")
         system = self.spec.pool.systems[self.system]
-        available = {*self.spec.labels.space.outputs}
-        available |= {"score"} if system.score is not None else set()
-        scores_tell = system.score is not None and not self.spec.labels.space.needs_columns
-        if system.probability is not None or scores_tell:
+        available = {*space.outputs}
+        if system.score is not None:
+            available.add("score")
+        if system.probability is not None or (system.score is not None and not space.needs_columns):
             available.add("probability")
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
