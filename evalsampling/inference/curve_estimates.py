@@ -1,5 +1,6 @@
 """Estimates, with simultaneous bounds, of measures over thresholds from a precision curve."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -71,17 +72,8 @@ def curve_estimates(
         if is_guaranteed:
             interval = Interval(low, high, SIMULTANEOUS, METHOD)
         warnings = () if is_guaranteed else guarantee.warnings
-        estimates.append(
-            Estimate(
-                target,
-                value,
-                None,
-                guarantee.confidence,
-                (interval,),
-                warnings=warnings,
-                reliable=is_guaranteed,
-            )
-        )
+        estimate = Estimate(target, value, None, guarantee.confidence, (interval,))
+        estimates.append(dataclasses.replace(estimate, warnings=warnings, reliable=is_guaranteed))
     return estimates
 
 

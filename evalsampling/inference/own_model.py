@@ -35,11 +35,6 @@ class OwnModel(Protocol):
         """
 
 
-def is_own(model: object) -> bool:
-    """Tell whether a parameter is a model of the user's own, not the name of one."""
-    return callable(model)
-
-
 def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
     """Return the probability of each label in each cell by an own model, shape (cells, classes).
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from evalsampling.inference.anticipation import calibrated_prior
-from evalsampling.inference.own_model import OwnModel, is_own, probabilities
+from evalsampling.inference.own_model import OwnModel, probabilities
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -38,7 +38,7 @@ def check_calibration(calibration: Calibration) -> None:
     Raises:
         ValueError: if there is no such calibration.
     """
-    if calibration is not None and not is_own(calibration) and calibration not in CALIBRATIONS:
+    if calibration is not None and not callable(calibration) and calibration not in CALIBRATIONS:
         names = ", ".join(CALIBRATIONS)
         raise ValueError(f"calibration must be {names} or module:object, got {calibration!r}")
 

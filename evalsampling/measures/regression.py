@@ -151,11 +151,7 @@ class CoefficientOfDetermination(OfNumbers):
     bounds = (-math.inf, 1.0)
     scale_free = True
     greater_is_better = True
-
-    @property
-    def undefined_without(self) -> str:
-        """Labels that differ: without these their variance is 0."""
-        return "labels that differ"
+    undefined_without = "labels that differ"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [e^2, y, y^2, 1], shape (n, 4)."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalsampling.inference.own_model import OwnModel, is_own, probabilities
+from evalsampling.inference.own_model import OwnModel, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.loss_norms import FLOOR, cell_norms
@@ -80,7 +80,7 @@ class AdaptiveImportance(ReplacementSampler):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        if not is_own(self.model) and self.model not in MODELS:
+        if not callable(self.model) and self.model not in MODELS:
             raise ValueError(
                 f"model must be one of tree, scores, module:object, got {self.model!r}"
             )

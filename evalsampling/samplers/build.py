@@ -35,29 +35,11 @@ def build_sampler(
         check_name("sampler", chosen.name, BY_NAME)
     maker = BY_NAME.find("sampler", chosen.name, spec.pool.directory)
     of_queries = spec.labels.space.has_items
-    if of_queries and not maker.takes_queries:
-        raise InputError(
-            f"sampler: {chosen.name}: queries are drawn by ranking, passive or active_lambda"
-        )
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
-    if maker.queries_ranks and not spec.strata.by_score:
-        raise InputError(
-            f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd, and "
-            "there can be no partition"
-        )
-    if maker.queries_ranks and spec.money is not None:
-        raise InputError(
-            f"sampler: {chosen.name}: what it queries follows from what it finds, so its budget is "
-            "of labels, not of cost"
-        )
-    if spec.labels.space.tagged and not maker.takes_tags:
-        raise InputError(
-            f"sampler: {chosen.name}: it models labels as classes, and here "
-            f"{spec.labels.space.are}: passive, stratified, importance and poisson draw them"
-        )
-    if maker.needs_costs and spec.pool.cost is None:
-        raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
+    reason = _refusal(maker, spec)
+    if reason is not None:
+        raise InputError(f"sampler: {chosen.name}: {reason}")
     parameters = dict(chosen.parameters)
     takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
     if chosen is not spec.sampler and takes_draws and "draws" in spec.sampler.parameters:
@@ -81,6 +63,26 @@ def build_sampler(
             f"{spec.labels.space.are}"
         )
     return sampler
+
+
+def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
+    """Return why a sampler cannot do what a spec asks for; None if it can."""
+    if spec.labels.space.has_items and not maker.takes_queries:
+        return "queries are drawn by ranking, passive or active_lambda"
+    if maker.queries_ranks and not spec.strata.by_score:
+        return (
+            "it ranks rows by score, so strata.method cannot be kd, and there can be no partition"
+        )
+    if maker.queries_ranks and spec.money is not None:
+        return "what it queries follows from what it finds, so its budget is of labels, not of cost"
+    if spec.labels.space.tagged and not maker.takes_tags:
+        return (
+            f"it models labels as classes, and here {spec.labels.space.are}: passive, stratified, "
+            "importance and poisson draw them"
+        )
+    if maker.needs_costs and spec.pool.cost is None:
+        return "it needs pool.cost, what each label costs"
+    return None
 
 
 def _function(key: str, reference: str, spec: EvaluationSpec) -> Any:
