@@ -39,10 +39,8 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
     normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation); the result is at
     the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
     likelihood needs no weights. ``seen``, shape (cells, classes), are numbers of labels
-    (`History.seen`); predictions are those of the system.
-
-    Returns:
-        Shape (cells, classes), rows summing to 1.
+    (`History.seen`); predictions are those of the system. The result has the shape of ``seen``; its
+    rows sum to 1.
     """
     predicted, rows = table.outputs.prediction[table.first_kind, system], seen.sum(axis=1)
     slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))

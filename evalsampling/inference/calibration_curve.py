@@ -266,13 +266,9 @@ class CurvesAt:
         return self.coordinates.parameters(self.x)
 
     def reference_slope(self, factor: FloatArray) -> FloatArray:
-        """Return the gradient of the reference by the log-odds, times a factor of each draw.
+        """Return the gradient of the reference by the log-odds, times a factor: (draws, groups).
 
-        Args:
-            factor: shape (draws,).
-
-        Returns:
-            Shape (draws, groups).
+        The factor of each draw has shape (draws,).
         """
         slope = factor[:, None] * self.curve.share
         slope *= self.overlap

@@ -150,9 +150,7 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
     It is the share of a cell's rows that are predicted y, minus 1 if the cell's probability is
     above the threshold that agrees best with the predictions. Systems whose predictions equal a
     threshold are left out. ``probability``, shape (cells,), is what thresholds are compared with.
-
-    Returns:
-        Shape (cells, systems that remain), in [-1, 1].
+    The result has shape (cells, systems that remain) and lies in [-1, 1].
     """
     predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")

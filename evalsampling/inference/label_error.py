@@ -79,6 +79,8 @@ def correct(
 ) -> LabelErrorBand | None:
     """Return a measure on the whole pool, corrected for wrong labels, with its band.
 
+    None for measures of several components, or with too many losses.
+
     The corrected value is the estimate plus the difference that the correction makes to the measure
     of the weighted mean losses. The sampling error is that of the estimate, scaled by the factor
     that the correction makes to the error of that measure. So if no gold label is wrong, both stay
@@ -100,9 +102,6 @@ def correct(
         seed: seed of the draws.
         estimate: estimate of the measure from the labels as they are.
         model: model of the labels as they are, if the measure's interval is model-based.
-
-    Returns:
-        The corrected measure; None for measures of several components, or with too many losses.
     """
     sums = _Sums.of_sample(measure, inputs)
     if sums is None:

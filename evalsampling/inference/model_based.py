@@ -78,7 +78,14 @@ def combine_with_model(
             estimates if not given.
     """
     if model.contradiction is not None:
-        return [_by_design(estimate, model.contradiction) for estimate in estimates]
+        reason = (
+            "scores and labels do not fit a curve, so value and interval are the design's alone: "
+            f"{model.contradiction}"
+        )
+        return [
+            dataclasses.replace(each, notes=(*each.notes, f"{each.target.title}: {reason}"))
+            for each in estimates
+        ]
     of_measure = DrawnMeasure(measure, model.seed, own)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
@@ -176,15 +183,6 @@ def between(error: float | None, expected: float, least: float = 0.0) -> float |
     if error < least * expected:
         return expected
     return math.sqrt(error * expected) if expected > 0 else error
-
-
-def _by_design(estimate: Estimate, reason: str) -> Estimate:
-    """Return the design-based estimate with a note on why the model is not used."""
-    note = (
-        f"{estimate.target.title}: scores and labels do not fit a curve, so value and interval are "
-        f"the design's alone: {reason}"
-    )
-    return dataclasses.replace(estimate, notes=(*estimate.notes, note))
 
 
 def _band(

@@ -121,14 +121,11 @@ def response_by_cell(table: CellTable, history: History, question: IntArray) -> 
 
 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
-    """Return the share of a round's rows that have a label, in the response class of each leaf.
+    """Return the labelled share of a round's rows in the response class of each leaf: (leaves,).
 
     The rows are cut by leaf into classes of equal size, then classes with few answers are joined
     with the next. ``leaf`` and ``has_label``, shape (n,), are those of the rows first drawn in the
     round, at least one.
-
-    Returns:
-        Shape (leaves,), in [0, 1].
     """
     most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
     below = np.searchsorted(np.sort(leaf), np.arange(leaves))

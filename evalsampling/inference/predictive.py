@@ -394,16 +394,13 @@ class Predictive:
     def losses_if(
         self, measure: Measure, label: int, true: int, views: Sequence[Outputs] | None = None
     ) -> FloatArray:
-        """Return what rows with a label add to the mean losses, as if they were of a given class.
+        """Return what rows with a label add to the mean losses if of a given class: (draws, d).
 
         Args:
             measure: the measure, with its losses.
             label: the label of the rows, known or drawn.
             true: the class that their losses are computed for.
             views: outputs of unlabelled rows; the mean ones of their cells if not given.
-
-        Returns:
-            Shape (draws, d).
         """
         views = bounding_outputs(measure, self.table) if views is None else views
         labelled = self.domain.labelled(self.history)

@@ -308,9 +308,8 @@ def _principal(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the principal directions of the correlation matrix whose variance is not 0.
 
-    Returns:
-        Scale of the components, shape (k,), 1 for those without variance; directions, shape
-        (k, rank), orthonormal; their variances, shape (rank,).
+    They come with the scale of the components, shape (k,), 1 for those without variance: first
+    that, then directions, shape (k, rank), orthonormal, and their variances, shape (rank,).
     """
     error = _errors(centre, covariance)
     varies = error > 0

@@ -293,11 +293,9 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
     """Return half the width of the widest interval on the whole pool.
 
     Comparisons of systems, which are added automatically, count only if there is nothing else.
-    Those on slices are ignored. Without a ``kind`` the intervals are the default ones.
-
-    Returns:
-        At least 0; None if there is no estimate on the whole pool, or one has no such interval, or
-        a default one claims nothing or is not reliable, or an end is infinite.
+    Those on slices are ignored. Without a ``kind`` the intervals are the default ones. It is None
+    if there is no estimate on the whole pool, or one has no such interval, or a default one claims
+    nothing or is not reliable, or an end is infinite.
     """
     watched = _watched(estimates)
     intervals = [estimate.interval(kind) for estimate in watched]

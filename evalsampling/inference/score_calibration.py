@@ -77,10 +77,7 @@ def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Float
     class, to the labels and to `PSEUDO_LABELS` more at the rates of the logistic regression. Which
     row of a cell has a label does not depend on the label, so the fit needs no weights of the
     design. ``seen``, shape (cells, classes), are numbers of labels (`History.seen`); predictions
-    are those of the system.
-
-    Returns:
-        Shape (cells, classes), rows summing to 1.
+    are those of the system. The result has the shape of ``seen``; its rows sum to 1.
     """
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows

@@ -95,14 +95,9 @@ class Comparison(OfParts):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest comparison of values that lie between bounds.
 
-        The comparison rises with the first value and falls with the other.
-
-        Args:
-            first: least and greatest values of the first system, of any shape.
-            other: those of the other system, of the same shape.
-
-        Returns:
-            Two arrays of that shape; NaN in both where the comparison is undefined at either end.
+        The comparison rises with the first value and falls with the other. Both have least and
+        greatest values, all of one shape. So have the two that are returned: NaN in both where the
+        comparison is undefined at either end.
         """
         low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
         is_defined = np.isfinite(low) & np.isfinite(high)

@@ -85,12 +85,9 @@ class ExpectedNorm:
 def loss_norms(
     measure: Measure, outputs: Outputs, label: IntArray, risk: FloatArray, floor: float
 ) -> FloatArray:
-    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
+    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]), shape (n,) ([MR] proposition 2).
 
     ``risk`` is R, shape (d,), and ``floor`` eps_t, above 0.
-
-    Returns:
-        Shape (n,).
     """
     norms = measure.proposal_norm(outputs, label, risk)
     return np.maximum(norms, floor * measure.adds(outputs, label))
