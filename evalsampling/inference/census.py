@@ -23,18 +23,18 @@ def is_census(
 
 def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:
     """Return the value of a measure all of whose rows in a domain have labels, shape (m,)."""
-    return _value(measure, history, domain, int(domain.rows(table).sum()))
+    return value_among(measure, history, domain, int(domain.rows(table).sum()))
 
 
-def value_among(measure: Measure, history: History, domain: Domain) -> FloatArray:
-    """Return the value of a measure among the labelled rows of a domain alone, shape (m,)."""
-    return _value(measure, history, domain, len(domain.labelled(history)))
+def value_among(
+    measure: Measure, history: History, domain: Domain, rows: int | None = None
+) -> FloatArray:
+    """Return the value of a measure among the labelled rows of a domain alone, shape (m,).
 
-
-def _value(measure: Measure, history: History, domain: Domain, rows: int) -> FloatArray:
-    """Return the value for the sum of the losses of labelled rows divided by a number of rows."""
+    The sum of their losses is divided by their number, or by another number of ``rows``.
+    """
     labelled = domain.labelled(history)
-    weight = np.full(len(labelled), 1 / max(rows, 1))
+    weight = np.full(len(labelled), 1 / max(len(labelled) if rows is None else rows, 1))
     return measure.value(
         measure.mean_loss(history.outputs.take(labelled), history.label[labelled], weight)
     )

@@ -94,16 +94,13 @@ def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
         df = 2 / r - 1,  at least 1 and at most n - 1,
 
     one degree being lost to the estimated mean. Normal terms give about n - 1; a term that
-    dwarfs the others gives about 1.
+    dwarfs the others gives about 1 (Satterthwaite, and Cochran, eq. 5.16, with the moments of the
+    terms in place of those of normal strata).
 
     Args:
         squares: squared weighted residuals e_j^2, at least 0; those that are 0 may be left out.
         terms: n, number of independent terms, zero or not, at least 1: the draws, or, of a sample
             without replacement, its rows with a label.
-
-    References:
-        Satterthwaite, and Cochran, eq. 5.16, with the moments of the terms in place of those of
-        normal strata.
     """
     total = float(squares.sum())
     if total == 0:

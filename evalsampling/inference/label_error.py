@@ -52,7 +52,6 @@ class LabelErrorBand:
         sampling_error: standard error of the corrected value that is due to sampling.
         label_error: error that is due to wrong labels: the root of the squared correction plus the
             variance that is due to the limited number of gold rows.
-        dominates: whether the error due to labels exceeds the sampling error.
     """
 
     value: float | None
@@ -94,14 +93,8 @@ def correct(
 
     The correction l~ - l of rows with the most common label is known for every row of the pool if
     the losses can be computed from the cells; the sample is only used for the other labels.
-
-    Args:
-        measure: the measure to correct.
-        inputs: the labelled rows and their weights.
-        gold: shape (classes, classes): number of gold rows by class and label.
-        seed: seed of the draws.
-        estimate: estimate of the measure from the labels as they are.
-        model: model of the labels as they are, if the measure's interval is model-based.
+    ``gold``, shape (classes, classes), are gold rows by class and label. Estimate and model are
+    those of the labels as they are; there is a model if the measure's interval is model-based.
     """
     sums = _Sums.of_sample(measure, inputs)
     if sums is None:

@@ -252,14 +252,10 @@ def _with_model(
 ) -> Estimate:
     """Return an estimate with its model-based interval, if there is one.
 
-    Args:
-        estimate: the estimate.
-        drawn: draws of the same number.
-        weight: weight of the draws beside the design.
-        other_shares: draws of the same number under other shares of hidden positives, by share.
-        aside: draws of the same number without positives scored below any that was met.
-        evidence: labelled rows of the scarcest share.
-        observed: the measure on the labelled rows alone.
+    ``drawn`` are draws of the number, ``other_shares`` those under other shares of hidden
+    positives, ``aside`` those without positives scored below any that was met. ``evidence`` is the
+    number of labelled rows of the scarcest share, ``observed`` the measure on the labelled rows
+    alone.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return estimate

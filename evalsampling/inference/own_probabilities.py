@@ -62,8 +62,7 @@ class OwnProbabilities:
     def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
         """Return draws of the measure plus the difference, within its bounds: shape (draws, m).
 
-        Args:
-            values: draws of the measure with mean probabilities, shape (draws, m).
-            noise: shape (draws,): error of the difference in units of `error`, standard normal.
+        ``values``, shape (draws, m), are those with mean probabilities; ``noise``, shape (draws,),
+        are standard normal numbers: the error of the difference in units of `error`.
         """
         return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

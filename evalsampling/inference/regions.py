@@ -167,13 +167,8 @@ def f_ellipsoid(
     and F the quantile of F_{k, N-k}; for the covariance of the estimate the radius is hence
     (N - 1) k / (N - k) F. It is exact for the mean of N normal terms, if the covariance is
     computed with N - 1 (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees
-    of freedom. k is the rank of the covariance; with N <= k the radius is infinite.
-
-    Args:
-        value: G^, the estimate, shape (k,).
-        covariance: covariance of G^, shape (k, k), symmetric.
-        draws: N, the number of draws.
-        confidence: in (0, 1).
+    of freedom. k is the rank of the covariance; with N <= k the radius is infinite. The estimate
+    has shape (k,), its covariance, symmetric, shape (k, k); ``draws`` is N.
 
     Raises:
         ValueError: a value or a covariance is not finite: leave undefined measures out.

@@ -58,10 +58,8 @@ class Target:
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
-    Args:
-        name: a measure's, if there is one target of it on the whole pool; or a title:
-            ``f1 of new where region=north``.
-        targets: to look among.
+    A name is that of a measure, if there is one target of it on the whole pool; or a title:
+    ``f1 of new where region=north``.
 
     Raises:
         KeyError: if there is no target of the name, or several.
@@ -269,10 +267,8 @@ def brief(
 ) -> list[str]:
     """Return the sentences about some estimates, each once, with those of many points summed up.
 
-    Args:
-        estimates: estimates of any numbers.
-        sentences: function that returns the sentences of an estimate: its warnings or its notes.
-        most: greatest number of sentences of one kind and measure that are returned in full.
+    ``sentences`` returns those of an estimate: its warnings or its notes. ``most`` is how many of
+    one kind and measure are returned in full.
     """
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
@@ -341,10 +337,9 @@ def is_significant(
 ) -> bool:
     """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
-    Args:
-        estimates: at least one, those of the first measure first.
-        level: greatest p-value wanted; with None the result is False.
-        anytime: whether to take the p-values that hold if they are looked at after every round.
+    ``estimates`` begin with those of the first measure. ``level`` is the greatest p-value wanted;
+    with None the result is False. With ``anytime`` p-values are those that hold if they are looked
+    at after every round.
     """
     significances = [
         estimate.significance or Significance(None) for estimate in estimates

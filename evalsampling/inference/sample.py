@@ -92,15 +92,13 @@ class WeightedSample:
         R^ = sum_k (M_k / M) mean_k over the strata that have a labelled row, renormalised: callers
         should join strata until each has a labelled row. A stratum of several rows with a single
         labelled row has no variance estimate of its own; the rows of all such strata are treated
-        as one stratum, which makes the variance too large rather than too small.
+        as one stratum, which makes the variance too large rather than too small (W. G. Cochran,
+        *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12).
 
         Args:
             question: shape (n,): labelled questions, each about another row.
             stratum: shape (n,): stratum of each question, in [0, strata).
             rows: shape (strata,): M_k, the number of rows of each stratum.
-
-        References:
-            W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12.
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)

@@ -38,12 +38,6 @@ from evalsampling.stats.ranked_list import RankedList
 _MARGIN = {False: 1.0, True: 1.03}
 """Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
 
-_RANGES = {
-    "epsilon": "above 0 and at most 1",
-    "delta": "above 0 and below 1",
-    "eta": "at least 0 and below 1/2",
-}
-
 _ENDLESS = 1 << 20
 """Population of answers of a row under a stochastic oracle, too large to be exhausted."""
 
@@ -84,13 +78,13 @@ class RankedSampler(Sampler):
                 f"{self.name} ranks rows by score, so a curve or an average precision comes first, "
                 f"not {self.measure.name}"
             )
-        for name, is_right in (
-            ("epsilon", 0 < number("epsilon", self.epsilon) <= 1),
-            ("delta", 0 < number("delta", self.delta) < 1),
-            ("eta", 0 <= number("eta", self.eta) < 0.5),
+        for name, is_right, words in (
+            ("epsilon", 0 < number("epsilon", self.epsilon) <= 1, "above 0 and at most 1"),
+            ("delta", 0 < number("delta", self.delta) < 1, "above 0 and below 1"),
+            ("eta", 0 <= number("eta", self.eta) < 0.5, "at least 0 and below 1/2"),
         ):
             if not is_right:
-                raise ValueError(f"{name} must be {_RANGES[name]}, got {getattr(self, name):g}")
+                raise ValueError(f"{name} must be {words}, got {getattr(self, name):g}")
         if number("beta", self.beta) <= 1 / (1 - self.eta):
             raise ValueError(
                 f"beta must be above 1 / (1 - eta) = {1 / (1 - self.eta):.4g}, got {self.beta:g}"

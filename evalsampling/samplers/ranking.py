@@ -90,22 +90,18 @@ class Ranking(ReplacementSampler):
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return whether the queries of each cell can be drawn, shape (cells,)."""
-        return self._drawn(table)
-
-    def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates, with weights self-normalised unless rescaling."""
-        return dataclasses.replace(inputs, self_normalised=not self.rescales)
-
-    def _drawn(self, table: CellTable) -> BoolArray:
-        """Return whether each cell can be drawn before any mixing, shape (cells,)."""
         if not self.rescales:
             return np.ones(len(table), dtype=bool)
         adding = [cells_adding_to(part, table) for part in parts_of(self.measure)]
         return np.asarray(np.any(adding, axis=0))
 
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return the input of the estimates, with weights self-normalised unless rescaling."""
+        return dataclasses.replace(inputs, self_normalised=not self.rescales)
+
     def _size(self, table: CellTable) -> FloatArray:
         """Return the size that a query of each cell is drawn in proportion to, shape (cells,)."""
-        drawn = self._drawn(table)
+        drawn = self.unmixed_support(table)
         if not drawn.any():
             raise InputError(
                 "sampler ranking: the systems rank all queries alike, so there is nothing to "
