@@ -1,24 +1,12 @@
-"""Values of a measure on labelled rows alone, and whether these are all rows."""
+"""Values of a measure on labelled rows alone."""
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-
-
-def is_census(
-    cells: npt.NDArray[np.bool_], table: CellTable, history: History, domain: Domain
-) -> bool:
-    """Return whether every row of a domain in some cells has a label.
-
-    ``cells``, shape (cells,), marks those that count; the oracle is deterministic.
-    """
-    labelled = np.bincount(history.cell[domain.labelled(history)], minlength=len(table))
-    return bool(np.all(labelled[cells] == domain.rows(table)[cells]))
 
 
 def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:

@@ -6,7 +6,6 @@ import functools
 import numpy as np
 
 from evalsampling.inference.anticipation import calibrated_prior
-from evalsampling.inference.census import is_census
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.predictive import LabelModel
@@ -63,7 +62,11 @@ class EstimationInput:
 
         ``cells``, shape (cells,), marks those that matter: of a measure those that may add to it.
         """
-        return not self.stochastic and is_census(cells, self.table, self.history, domain)
+        if self.stochastic:
+            return False
+        known = self.history.cell[domain.labelled(self.history)]
+        labelled = np.bincount(known, minlength=len(self.table))
+        return bool(np.all(labelled[cells] == domain.rows(self.table)[cells]))
 
     @functools.cached_property
     def trials(self) -> list[RoundOfTrials] | None:

@@ -28,7 +28,6 @@ _COLLINEAR = 1e-10
 _ENTRIES_AT_A_TIME = 1 << 21
 """Multipliers and sums held at a time by the bootstrap: 16 MB."""
 
-
 _THICKNESS = 0.02
 """Variance, as a share of a component's, that a region has in every direction.
 

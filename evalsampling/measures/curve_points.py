@@ -8,6 +8,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import set_own
+from evalsampling.measures.binary import ROUNDING
 from evalsampling.measures.curves import Area
 from evalsampling.stats.arrays import FloatArray
 
@@ -67,13 +68,9 @@ class PrecisionAtRecall(Area):
         passed, hits, positives = self._parts(risk)
         passed, hits = np.concatenate([[1], passed, [0]]), np.concatenate([[positives], hits, [0]])
         wanted = self.recall * positives
-        enough = np.real(hits) >= np.real(wanted) * (1 - _ROUNDING)
+        enough = np.real(hits) >= np.real(wanted) * (1 - ROUNDING)
         place = int(np.flatnonzero(enough)[-1])
         slope = (passed[place] - passed[place + 1]) / (hits[place] - hits[place + 1])
         share = (wanted - hits[place + 1]) / (hits[place] - hits[place + 1])
         rows = passed[place + 1] + slope * (wanted - hits[place + 1])
         return rows, place, share, slope
-
-
-_ROUNDING = 1e-12
-"""Relative rounding error of counts of positives, which are summed in different orders."""
