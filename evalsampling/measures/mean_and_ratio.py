@@ -39,7 +39,9 @@ class Ratio(Measure):
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return [1 / R2, -R1 / R2^2], shape (1, 2): NaN where R2 is 0."""
-        return self.jacobians(risk[None])[0]
+        if risk[1] == 0:
+            return np.full((1, 2), np.nan)
+        return np.array([[1.0, -risk[0] / risk[1]]]) / risk[1]
 
     def jacobians(self, risks: FloatArray) -> FloatArray:
         """Return `jacobian` at each of n ``risks``, shape (n, 2): shape (n, 1, 2)."""
