@@ -208,7 +208,7 @@ class DrawnRows:
 
     def _extreme(self, part: _Part, measure: Extreme, target: Target, code: IntArray) -> Estimate:
         """Return the estimate of the least or greatest of slices: `inference.extremes`."""
-        slices, confidence = measure.slices.parts, self.spec.confidence
+        slices, confidence = measure.parts, self.spec.confidence
         near, far = (
             [estimate for each in slices for estimate in self._on(part, each, code, level)]
             for level in levels(confidence, len(slices))

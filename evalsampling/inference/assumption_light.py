@@ -13,7 +13,7 @@ from evalsampling.inference.intervals import Interval
 from evalsampling.inference.undetected import Rules, Undetected
 from evalsampling.measures.base import Measure
 from evalsampling.measures.tallies import Tally
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.votes import Votes
 
@@ -128,25 +128,18 @@ def assumption_light(measure: Measure, searched: Searched, confidence: float) ->
     The measure is monotone in each of its tallies, so simultaneous bounds on these bound it. The
     error probability 1 - confidence is divided among the bounds: most goes to the upper bounds of
     tallies that lower the measure, since those rows may go undetected. The lower bound of a tally
-    is the number of rows less the upper bound of those that do not count.
-
-    Args:
-        measure: a measure of class predictions; any other is refused with a reason.
-        searched: the trials and labels.
-        confidence: in (0, 1).
+    is the number of rows less the upper bound of those that do not count. Measures of anything but
+    class predictions are refused with a reason.
     """
     table, tallies = searched.table, measure.tallies
     if not tallies:
-        reason = f"{measure.name} is not a function of numbers of rows by prediction and label"
-        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
+        return _none(f"{measure.name} is not a function of numbers of rows by prediction and label")
     if searched.rounds is None:
-        reason = "rounds were drawn before the chances of all cells were kept"
-        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
+        return _none("rounds were drawn before the chances of all cells were kept")
     kinds = table.outputs.prediction[:, measure.system]
     prediction = kinds[table.first_kind]
     if np.any(kinds != prediction[table.kind_cell]):
-        reason = "some cells hold rows of different predictions"
-        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
+        return _none("some cells hold rows of different predictions")
     shares = [(1.0, 1.0) if tally.rises else (1.0, _OF_FALLING) for tally in tallies]
     unit = (1 - confidence) / sum(map(sum, shares))
     bounded = [
@@ -155,8 +148,7 @@ def assumption_light(measure: Measure, searched: Searched, confidence: float) ->
     ]
     counts = tuple(bounds for bounds, _ in bounded)
     if any(bounds.low > bounds.high * (1 + _ROUNDING) + _ROUNDING for bounds in counts):
-        reason = "rows with a label are no random part of those drawn"
-        return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
+        return _none("rows with a label are no random part of those drawn")
     predicted = np.bincount(prediction, searched.rows, table.classes).astype(np.int64)
     range_between = functools.partial(_range, measure, predicted)
     low, high = range_between([bounds.low for bounds in counts], [bounds.high for bounds in counts])
@@ -165,6 +157,11 @@ def assumption_light(measure: Measure, searched: Searched, confidence: float) ->
         counts,
         _breakdown(measure, searched, bounded, range_between, confidence),
     )
+
+
+def _none(reason: str) -> AssumptionLight:
+    """Return that there is no interval, and why."""
+    return AssumptionLight(None, reason=f"{reason}: no assumption-light interval")
 
 
 def _breakdown(
@@ -220,14 +217,8 @@ def _bounds(
 ) -> tuple[CountBounds, Undetected | None]:
     """Return the bounds of a tally, and the event that the upper bound follows from.
 
-    The event is None if no row may count.
-
-    Args:
-        tally: the tally.
-        searched: the trials and labels.
-        prediction: shape (cells,): prediction for the rows of each cell.
-        system: index of the system that predicts.
-        alpha: error probabilities of the lower and the upper bound.
+    The event is None if no row may count. Predictions, shape (cells,), are those of one system; the
+    two alphas are the error probabilities of the lower and the upper bound.
     """
     rows = np.where(tally.may_count(prediction), searched.rows, 0)
     questions, votes = searched.known, searched.votes
@@ -243,10 +234,9 @@ def _bounds(
         return CountBounds(tally.name, tally.among, 0, 0, 0, 0, 0), None
     assert searched.rounds is not None
     exposure = Exposure.over(searched.rounds, rows, searched.cell, searched.stochastic)
-    hit, miss = (
-        _spread(questions, share, len(searched.cell))[exposure.question]
-        for share in (counts, inside - counts)
-    )
+    shares = np.zeros((2, len(searched.cell)))  # of all questions, 0 for those without a label
+    shares[:, questions] = counts, inside - counts
+    hit, miss = shares[:, exposure.question]
     undetected = Undetected(Rules.of(exposure, hit, miss, free), free, alpha[1])
     others = Undetected(Rules.of(exposure, miss, hit, free), free, alpha[0]).most()
     most, total = undetected.most(), int(free.sum())
@@ -260,10 +250,3 @@ def _bounds(
         tally.name, tally.among, float(low), float(high), int(rows.sum()), labelled, met
     )
     return bounds, undetected
-
-
-def _spread(labelled: IntArray, share: FloatArray, count: int) -> FloatArray:
-    """Return the share of each of all questions, shape (count,), 0 for those without a label."""
-    shares = np.zeros(count)
-    shares[labelled] = share
-    return shares

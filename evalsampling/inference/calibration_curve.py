@@ -145,9 +145,8 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labels.
 
-        Args:
-            labelled: shape (cells,): number of rows with a label.
-            positive: shape (cells,): number of these that are positive.
+        Both are numbers of rows, shape (cells,): those with a label, and the positive ones of
+        these.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
@@ -157,7 +156,7 @@ class CalibrationCurve:
 
     def at(self, x: FloatArray, coordinates: Coordinates | None = None) -> "CurvesAt":
         """Return the curves at coordinates x, shape (draws, dimensions), by default parameters."""
-        return CurvesAt.from_coordinates(self, x, coordinates or self.coordinates)
+        return CurvesAt(self, x, coordinates or self.coordinates)
 
     @functools.cached_property
     def design(self) -> FloatArray:
@@ -221,7 +220,6 @@ class GroupLabels:
         return float(self.positive.sum() + self.negative.sum())
 
 
-@dataclasses.dataclass(eq=False)
 class CurvesAt:
     """Curves at some values of the parameters, with the intermediate results that all uses share.
 
@@ -240,29 +238,15 @@ class CurvesAt:
         background: shape (draws,): the odds m of the background.
     """
 
-    curve: CalibrationCurve
-    x: FloatArray
-    coordinates: Coordinates
-    falls: FloatArray
-    ratio: FloatArray
-    odds_against: FloatArray
-    sigma: FloatArray
-    rest: FloatArray
-    overlap: FloatArray
-    reference: FloatArray
-    background: FloatArray
-
-    @classmethod
-    def from_coordinates(
-        cls, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates
-    ) -> "CurvesAt":
-        """Return the curves at coordinates of their parameters, shape (draws, dimensions)."""
+    def __init__(self, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates) -> None:
+        """Work the curves out."""
+        self.curve, self.x, self.coordinates = curve, x, coordinates
         linear = x @ coordinates.linear
         linear += coordinates.constant
         positive = np.minimum(linear[:, : STEPS + 1], coordinates.ceiling)
         np.exp(positive, out=positive)
-        falls, ratio = positive[:, :STEPS], positive[:, STEPS]
-        terms = falls @ curve.fallen
+        self.falls, self.ratio = positive[:, :STEPS], positive[:, STEPS]
+        terms = self.falls @ curve.fallen
         terms += linear[:, STEPS + 1 :]
         against = terms @ curve.against
         if not against.max() <= -_LOWEST:  # also if not a number; the test is faster than the cut
@@ -270,24 +254,11 @@ class CurvesAt:
         sigma = np.exp(against)  # far faster than scipy's expit
         sigma += 1
         np.divide(1, sigma, out=sigma)
-        rest = 1 - sigma
-        overlap = sigma * rest
-        over = sigma if curve.hidden.relative_to == "positives" else overlap
-        reference = over @ curve.share
-        background = ratio * reference
-        return cls(
-            curve,
-            x,
-            coordinates,
-            falls,
-            ratio,
-            against,
-            sigma,
-            rest,
-            overlap,
-            reference,
-            background,
-        )
+        self.odds_against, self.sigma, self.rest = against, sigma, 1 - sigma
+        self.overlap = sigma * self.rest
+        over = sigma if curve.hidden.relative_to == "positives" else self.overlap
+        self.reference = over @ curve.share
+        self.background = self.ratio * self.reference
 
     @functools.cached_property
     def z(self) -> FloatArray:
@@ -295,13 +266,9 @@ class CurvesAt:
         return self.coordinates.parameters(self.x)
 
     def reference_slope(self, factor: FloatArray) -> FloatArray:
-        """Return the gradient of the reference by the log-odds, times a factor of each draw.
+        """Return the gradient of the reference by the log-odds, times a factor: (draws, groups).
 
-        Args:
-            factor: shape (draws,).
-
-        Returns:
-            Shape (draws, groups).
+        The factor of each draw has shape (draws,).
         """
         slope = factor[:, None] * self.curve.share
         slope *= self.overlap
@@ -455,10 +422,6 @@ class CurveFit:
         root of the information, which is the same on all machines, while the signs of eigenvectors
         are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
         R-hat shows if they do not mix.
-
-        Args:
-            rng: source of randomness.
-            schedule: length and number of the chains.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T

@@ -1,7 +1,6 @@
-"""Values of a measure on labelled rows alone, and whether these are all rows."""
+"""Values of a measure on labelled rows alone."""
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.domains import Domain
 from evalsampling.measures.base import Measure
@@ -10,35 +9,20 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 
-def is_census(
-    cells: npt.NDArray[np.bool_], table: CellTable, history: History, domain: Domain
-) -> bool:
-    """Return whether every row of a domain in some cells has a label.
-
-    Args:
-        cells: shape (cells,): whether a cell counts, as those that may add to a measure.
-        table: the cells.
-        history: the labels, of a deterministic oracle.
-        domain: a part of the pool, or all of it.
-    """
-    labelled = np.bincount(history.cell[domain.labelled(history)], minlength=len(table))
-    return bool(np.all(labelled[cells] == domain.rows(table)[cells]))
-
-
 def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:
     """Return the value of a measure all of whose rows in a domain have labels, shape (m,)."""
-    return _value(measure, history, domain, int(domain.rows(table).sum()))
+    return value_among(measure, history, domain, int(domain.rows(table).sum()))
 
 
-def value_among(measure: Measure, history: History, domain: Domain) -> FloatArray:
-    """Return the value of a measure among the labelled rows of a domain alone, shape (m,)."""
-    return _value(measure, history, domain, len(domain.labelled(history)))
+def value_among(
+    measure: Measure, history: History, domain: Domain, rows: int | None = None
+) -> FloatArray:
+    """Return the value of a measure among the labelled rows of a domain alone, shape (m,).
 
-
-def _value(measure: Measure, history: History, domain: Domain, rows: int) -> FloatArray:
-    """Return the value for the sum of the losses of labelled rows divided by a number of rows."""
+    The sum of their losses is divided by their number, or by another number of ``rows``.
+    """
     labelled = domain.labelled(history)
-    weight = np.full(len(labelled), 1 / max(rows, 1))
+    weight = np.full(len(labelled), 1 / max(len(labelled) if rows is None else rows, 1))
     return measure.value(
         measure.mean_loss(history.outputs.take(labelled), history.label[labelled], weight)
     )

@@ -46,21 +46,19 @@ def change_of(before: Estimate, after: Estimate) -> Change | None:
 
     Its interval has the level of theirs: with the ends l and u of the default intervals of both, it
     is d - sqrt((v2 - l2)^2 + (u1 - v1)^2) to d + sqrt((u2 - v2)^2 + (v1 - l1)^2) (Zou and Donner).
-    The rows of the two samples must be others, drawn independently.
-
-    Returns:
-        None where they are of different numbers, a value is undefined, or one of the two intervals
-        claims nothing.
+    The rows of the two samples must be others, drawn independently. It is None where they are of
+    different numbers, a value is undefined, or one of the two intervals claims nothing.
     """
     if before.target != after.target or before.value is None or after.value is None:
         return None
     if not (before.claims and after.claims):
         return None
-    difference = after.value - before.value
-    down = math.hypot(after.value - after.low, before.high - before.value)
-    up = math.hypot(after.high - after.value, before.value - before.low)
-    low, high = difference - down, difference + up
-    target = after.target
+    target, difference = after.target, after.value - before.value
+    low = difference - math.hypot(after.value - after.low, before.high - before.value)
+    high = difference + math.hypot(after.high - after.value, before.value - before.low)
+    said = f"{target.title} {'rose' if low > 0 else 'fell'} by {abs(difference):.3g}"
+    if low <= 0 <= high:
+        said = f"{target.title}: the labels show no change, {difference:+.3g}"
     return Change(
         measure=target.measure,
         system=target.system,
@@ -71,13 +69,5 @@ def change_of(before: Estimate, after: Estimate) -> Change | None:
         low=low,
         high=high,
         confidence=after.confidence,
-        statement=_statement(target.title, difference, low, high),
+        statement=f"{said} ({low:+.3g} to {high:+.3g})",
     )
-
-
-def _statement(title: str, difference: float, low: float, high: float) -> str:
-    """Return the change in a sentence."""
-    ends = f"({low:+.3g} to {high:+.3g})"
-    if low <= 0 <= high:
-        return f"{title}: the labels show no change, {difference:+.3g} {ends}"
-    return f"{title} {'rose' if low > 0 else 'fell'} by {abs(difference):.3g} {ends}"

@@ -53,10 +53,7 @@ class Coordinates:
     def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
         """Return the parameters themselves as coordinates.
 
-        Args:
-            effects: number of effects of the curve.
-            step: of the curve in log-odds of the prior.
-            hidden: prior of rho.
+        ``step`` is that of the curve in log-odds of the prior, ``hidden`` the prior of rho.
         """
         slope, direct = _slope_and_direct(effects)
         ratio = np.zeros((len(slope), 1))
@@ -98,8 +95,10 @@ class Coordinates:
 def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
     """Return what of z the logarithms of the falls by dx are, and corners and effects directly."""
     dimensions, corners = 3 + STEPS + effects, STEPS + 1
+    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
+    covariance = np.exp(-STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
     slope = np.zeros((dimensions, STEPS))
-    slope[1], slope[2 : 2 + STEPS] = SLOPE_SPREAD, _step_root().T
+    slope[1], slope[2 : 2 + STEPS] = SLOPE_SPREAD, STEP_SPREAD * np.linalg.cholesky(covariance).T
     direct = np.zeros((dimensions, corners + effects))
     direct[0, :corners], direct[2 + STEPS : -1, corners:] = TOP_SPREAD, np.eye(effects)
     return slope, direct
@@ -107,22 +106,10 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 
 @functools.cache
 def fallen(effects: int) -> FloatArray:
-    """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
+    """Return what falls add to corners and effects, shape (J, J + 1 + effects).
 
-    Args:
-        effects: number of effects of the curve.
-
-    Returns:
-        Shape (J, J + 1 + effects).
+    It is -1 for the corners below each, 0 for effects.
     """
     added = np.zeros((STEPS, STEPS + 1 + effects))
     added[:, 1 : STEPS + 1] = -np.triu(np.ones((STEPS, STEPS)))
     return added
-
-
-@functools.cache
-def _step_root() -> FloatArray:
-    """Return the root of the covariance of the steps, shape (J, J)."""
-    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
-    covariance = np.exp(-STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
-    return np.asarray(STEP_SPREAD * np.linalg.cholesky(covariance))

@@ -1,5 +1,6 @@
 """Estimates, with simultaneous bounds, of measures over thresholds from a precision curve."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,28 +55,25 @@ def curve_estimates(
         parts = [_share_at(curve.recall, groups), _share_at(curve.false_positive_rate, groups)]
     else:
         parts = [curve.average_precision(np.unique(groups[groups >= 0]))]
-    ends = [np.concatenate([getattr(part, end) for part in parts]).tolist() for end in _ENDS]
-    confidence = curve.guarantee.confidence
-    estimates = []
-    targets = scope.targets(measure, Domain())
-    for target, value, low, high in zip(targets, *ends, strict=True):
+    by_end = zip(*(part.ends for part in parts), strict=True)
+    ends = [np.concatenate(of_parts).tolist() for of_parts in by_end]
+    guarantee, estimates = curve.guarantee, []
+    is_guaranteed = guarantee.factor is not None
+    for target, value, low, high in zip(scope.targets(measure, Domain()), *ends, strict=True):
         if not np.isfinite(value):
             reason = (
                 f"{target.title} is undefined (0/0): no {measure.undefined_without} or no such rows"
             )
-            estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
-            continue
-        if curve.guarantee.factor is None:
-            intervals = (whole_range(target.bounds, METHOD),)
-            warnings = curve.guarantee.warnings
             estimates.append(
-                Estimate(
-                    target, value, None, confidence, intervals, warnings=warnings, reliable=False
-                )
+                undefined(target, guarantee.confidence, "undefined", reason, warn=True)
             )
             continue
-        interval = Interval(low, high, SIMULTANEOUS, METHOD)
-        estimates.append(Estimate(target, value, None, confidence, (interval,)))
+        interval = whole_range(target.bounds, METHOD)
+        if is_guaranteed:
+            interval = Interval(low, high, SIMULTANEOUS, METHOD)
+        warnings = () if is_guaranteed else guarantee.warnings
+        estimate = Estimate(target, value, None, guarantee.confidence, (interval,))
+        estimates.append(dataclasses.replace(estimate, warnings=warnings, reliable=is_guaranteed))
     return estimates
 
 
@@ -87,17 +85,11 @@ def with_envelope(
     There are bounds of the area below the ROC curve, and of precision, recall, specificity,
     accuracy, F1 and other F measures if predictions follow from a threshold of the score. There are
     none on parts of the pool, nor if nothing is guaranteed or with less than the confidence wanted.
-
-    Args:
-        estimates: estimates of the measure.
-        measure: the measure.
-        curve: the precision at every rank.
-        table: the cells.
     """
     bounds = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
     if bounds is None or np.isnan(bounds.value[0]):
         return list(estimates)
-    interval = Interval(float(bounds.low[0]), float(bounds.high[0]), "simultaneous", METHOD)
+    interval = Interval(float(bounds.low[0]), float(bounds.high[0]), SIMULTANEOUS, METHOD)
     return [
         estimate.with_interval(interval)
         if estimate.value is not None
@@ -153,13 +145,9 @@ def _at_last_predicted(
     return (curve if whole else curve.cut(last, int(rows[last]))), last
 
 
-_ENDS = ("value", "low", "high")
-
-
 def _at(bounded: Bounded, groups: IntArray, nowhere: float) -> Bounded:
     """Return values at some groups; ``nowhere`` where no group reaches the threshold."""
-    ends = [np.where(groups < 0, nowhere, getattr(bounded, end)[groups]) for end in _ENDS]
-    return Bounded(*ends)
+    return bounded.rising(lambda end: np.where(groups < 0, nowhere, end[groups]))
 
 
 def _share_at(share: Bounded, groups: IntArray) -> Bounded:

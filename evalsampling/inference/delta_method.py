@@ -88,15 +88,16 @@ def estimate(
             None if latest is None else float(np.sqrt(latest[i])),
             support.expected_error,
         )
-        single = _estimate(number, support, methods)
-        effect = design_effect(number.error, float(unit[i]), len(weight))
+        gap = policy.gap_of(number, support.gap)
         estimates.append(
             dataclasses.replace(
-                single,
+                policy.by_design(number, gap, methods),
                 effective_size=size,
-                design_effect=effect,
+                design_effect=design_effect(number.error, float(unit[i]), len(weight)),
                 largest_share=largest_share(number.terms),
                 largest_weight=heaviest,
+                bias=support.bias,
+                significance=None if target.against is None else _significance(number, gap),
             )
         )
     return estimates
@@ -107,34 +108,13 @@ def _without_rounding(number: FloatArray, rounding: FloatArray) -> FloatArray:
     return np.where(number <= rounding, 0.0, number)
 
 
-def _estimate(number: SampledNumber, evidence: Evidence, methods: Sequence[str]) -> Estimate:
-    """Return the estimate of a number; a value beyond the bounds is cut."""
-    target = number.target
-    gap = policy.gap_of(number, evidence.gap)
-    significance = None
-    if target.against is not None:
-        significance = Significance(None)
-        if gap is None:
-            significance = Significance(_p_value(number), degrees=number.degrees)
-    design_based = policy.by_design(number, gap, methods)
-    return Estimate(
-        target=target,
-        value=design_based.value,
-        standard_error=number.error,
-        confidence=number.confidence,
-        intervals=design_based.intervals,
-        warnings=design_based.warnings,
-        reliable=design_based.is_sound,
-        notes=design_based.notes,
-        bias=evidence.bias,
-        significance=significance,
-    )
-
-
-def _p_value(number: SampledNumber) -> float | None:
-    """Return the p-value of equality of two systems, None of a ratio of at most 0."""
-    if not number.target.null:
-        return two_sided_p_value(number.value / number.error, number.degrees)
-    if number.value <= 0:
-        return None
-    return two_sided_p_value(np.log(number.value) * number.value / number.error, number.degrees)
+def _significance(number: SampledNumber, gap: Gap | None) -> Significance:
+    """Return the test of equality of two systems, without a p-value of a ratio of at most 0."""
+    if gap is not None:
+        return Significance(None)
+    statistic = number.value / number.error
+    if number.target.null:  # a ratio: the difference of logarithms
+        if number.value <= 0:
+            return Significance(None, degrees=number.degrees)
+        statistic = np.log(number.value) * number.value / number.error
+    return Significance(two_sided_p_value(statistic, number.degrees), degrees=number.degrees)

@@ -7,11 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.results import Target
-from evalsampling.measures.base import Measure
 from evalsampling.measures.calibrated import Requested, measure_of
-from evalsampling.measures.comparisons import Comparison
-from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.sliced import Sliced
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -101,18 +97,12 @@ class ReportedDomains:
         ]
 
 
-def has_slices(measure: Measure) -> bool:
-    """Return whether a measure, or one that it compares, is of a slice."""
-    compared = measure.first if isinstance(measure, Comparison) else measure
-    return isinstance(compared, Sliced | Extreme)
-
-
 def is_reported_for_slices(requested: Requested) -> bool:
     """Return whether a measure is reported for slices of the pool.
 
     Long curves are not, nor are measures that have slices of their own.
     """
-    return len(requested.components) <= MOST_IN_SLICES and not has_slices(measure_of(requested))
+    return len(requested.components) <= MOST_IN_SLICES and not measure_of(requested).has_slices
 
 
 WHOLE_POOL = ReportedDomains()

@@ -5,20 +5,19 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
 from evalsampling.inference.delta_method import Evidence
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.evidence import Gap, fewest_rows, find_gaps, find_missing_weight
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import expected_error, linearise, sampled_risk
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.on_cells import cells_adding_to, numbers_of_rows, rows_of_cells
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,9 +52,14 @@ class Estimand:
         return self.domain.count is None
 
     @functools.cached_property
-    def inside(self) -> npt.NDArray[np.bool_]:
+    def linearisation(self) -> Linearisation:
+        """The measure on the domain as a function of weighted sums over the labelled rows."""
+        return Linearisation(self.measure, self.inputs, self.domain)
+
+    @property
+    def inside(self) -> BoolArray:
         """Whether each labelled row is in the domain, shape (n,)."""
-        return self.domain.holds(self.inputs.history, self.inputs.sample.question)
+        return self.linearisation.inside
 
     @functools.cached_property
     def biases(self) -> Sequence[Bias | None]:
@@ -72,9 +76,7 @@ class Estimand:
     @functools.cached_property
     def linearised(self) -> tuple[FloatArray, FloatArray]:
         """The estimated values, shape (m,), and the influences of labelled rows, shape (n, m)."""
-        value, influence = linearise(
-            self.measure, self.inputs, self.domain, self.inside, self.calibrates
-        )
+        value, influence = self.linearisation.estimate(self.calibrates)
         return (less_bias(value, self.biases) if self.inputs.correct_bias else value), influence
 
     @functools.cached_property
@@ -100,14 +102,11 @@ class Estimand:
         """Return the standard error that rates of the classes predict, shape (m,).
 
         Where weights alone stand for the unlabelled rows, and the chance of each is known, they
-        count too: those with next to no chance are hardly ever in a sample.
-
-        Args:
-            rate: shape (cells, classes): rates of the classes, summing to 1.
+        count too: those with next to no chance are hardly ever in a sample. Rates, shape (cells,
+        classes), sum to 1.
         """
-        measure, inputs = self.measure, self.inputs
-        of_labelled = expected_error(measure, inputs, self.domain, self.inside, rate)
-        if inputs.response is not None or not self._can_anticipate:
+        of_labelled = self.linearisation.expected_error(rate)
+        if self.inputs.response is not None or not self._can_anticipate:
             return of_labelled
         return np.maximum(of_labelled, self._anticipated_error(rate))
 
@@ -115,7 +114,7 @@ class Estimand:
         """Return the standard error that rates predict for draws of unlabelled rows, (m,)."""
         measure, inputs = self.measure, self.inputs
         assert inputs.chance is not None
-        risk = sampled_risk(measure, inputs, inputs.sample.weight)
+        risk = self.linearisation.risk(inputs.sample.weight)
         return anticipated_error(
             measure, inputs.table, risk, inputs.chance, rate, self.unlabelled, inputs.sample.draws
         )
@@ -141,8 +140,7 @@ class Estimand:
     def fewest_rows(self, predictive: Predictive) -> IntArray:
         """Return the number of labelled rows of each component's scarcest share, shape (m,).
 
-        Args:
-            predictive: draws of the labels of the domain, by the model of the labels.
+        The labels that are expected of the domain are those of ``predictive``.
         """
         number, chosen = len(self.measure.components), self.unlabelled > 0
         expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)

@@ -15,7 +15,7 @@ from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.linearisation import sampled_risk
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import combine_with_model
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.regions import (
@@ -40,11 +40,7 @@ def estimate_measure(
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope.
 
-    Args:
-        requested: the measure, which is not a joint measure.
-        inputs: the labelled rows and their weights.
-        scope: what to report.
-        aimed_at: whether the rows were drawn for this measure.
+    The measure is no joint one; ``aimed_at`` says whether the rows were drawn for it.
     """
     measure = measure_of(requested)
     if isinstance(measure, Extreme):
@@ -96,7 +92,7 @@ def _extreme(
     measure: Extreme, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool
 ) -> Estimate:
     """Return the estimate of the least or greatest of slices, on the pool: `inference.extremes`."""
-    parts, alone = measure.slices.parts, ReportedDomains(systems=scope.systems, anytime=False)
+    parts, alone = measure.parts, ReportedDomains(systems=scope.systems, anytime=False)
     near, far = (
         [
             estimate
@@ -150,7 +146,7 @@ def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> li
     if inputs.model is None or not len(inputs.history.labelled):
         return estimates
     predictive = inputs.model.within(domain)
-    own = OwnProbabilities.of_labelled(measure, inputs, domain, estimand.inside)
+    own = OwnProbabilities.of_labelled(estimand.linearisation)
     expected = estimand.expected_error(inputs.model.mean_rates)
     return combine_with_model(
         estimates,
@@ -196,11 +192,8 @@ def take_nil(
 ) -> list[Estimate]:
     """Return the exact difference, 0 on every domain, of systems with the same predictions."""
     needed = measure_of(requested).undefined_without
-    return [
-        census(target, 0.0, inputs.confidence, needed)
-        for domain in scope.domains_of(requested)
-        for target in scope.targets(requested, domain)
-    ]
+    targets = scope.all_targets([requested])
+    return [census(target, 0.0, inputs.confidence, needed) for target in targets]
 
 
 def refuse(
@@ -211,11 +204,8 @@ def refuse(
         f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
     )
-    return [
-        undefined(target, confidence, "no support", reason, warn=True)
-        for domain in scope.domains_of(requested)
-        for target in scope.targets(requested, domain)
-    ]
+    targets = scope.all_targets([requested])
+    return [undefined(target, confidence, "no support", reason, warn=True) for target in targets]
 
 
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
@@ -230,7 +220,7 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
         return Estimand(measure, inputs).linearised[0]
     if inputs.self_normalised and inputs.covers_pool and len(weight):
         weight = weight / weight.sum()
-    return measure.value(sampled_risk(measure, inputs, weight))
+    return measure.value(Linearisation(measure, inputs).risk(weight))
 
 
 def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
@@ -238,12 +228,8 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
 
     Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
-    region is the exact value.
-
-    Args:
-        measure: a measure of several components.
-        inputs: the labelled rows and their weights.
-        method: "f" for the region of [MR] section 3, "wald" to take the covariance as known.
+    region is the exact value. The method is "f" for the region of [MR] section 3, "wald" to take
+    the covariance as known.
 
     Raises:
         ValueError: if a component is undefined, if its labels allow no claim, or if there is no

@@ -81,11 +81,8 @@ class Exposure:
     ) -> "Exposure":
         """Return the exposures of some rounds.
 
-        Args:
-            rounds: rounds of trials.
-            rows: shape (cells,), not all 0: the rows that caps are quantiles over.
-            cell: shape (questions,): cell of each question of the history.
-            stochastic: whether a row's labels vary.
+        ``rows``, shape (cells,), not all 0, are those that caps are quantiles over; ``cell``, shape
+        (questions,), is that of each question of the history.
         """
         inside = np.flatnonzero(rows)
         total = np.zeros((len(LEVELS), len(rows)))
@@ -112,13 +109,9 @@ def rounds_of_trials(
 ) -> list[RoundOfTrials] | None:
     """Return the trials of each round that has a label; None if chances were not kept.
 
-    None, too, if rounds without replacement ask a stochastic oracle: they are no trials.
-
-    Args:
-        table: the cells.
-        history: rounds and labels.
-        with_replacement: whether each draw is a trial, rather than each round.
-        stochastic: whether each draw asks a question.
+    None, too, if rounds without replacement ask a stochastic oracle: they are no trials. Each draw
+    is a trial ``with_replacement``, else each round; with a ``stochastic`` oracle each draw asks a
+    question.
     """
     if stochastic and not with_replacement:
         return None
@@ -157,12 +150,9 @@ def _sequence(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the sums of the steps of one round: over all draws by cell, and up to each draw.
 
-    Args:
-        chance: shape (cells,): q.
-        fresh: shape (cells,): number of rows not drawn before the round.
-        unlabelled: shape (cells,): number of rows without a label before the round.
-        cell: shape (n,): cell of each draw of a row not drawn before, in order.
-        answered: shape (n,): whether the row has a label.
+    ``chance``, ``fresh`` and ``unlabelled``, shape (cells,), are q, and numbers of rows not drawn
+    and without a label before the round. ``cell`` and ``answered``, shape (n,), are those of its
+    draws of rows not drawn before, in order.
     """
     own = chance[cell]
     # The mass left is at least that of the later draws, whatever the rounding.

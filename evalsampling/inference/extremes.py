@@ -31,10 +31,6 @@ def levels(confidence: float, slices: int) -> tuple[float, float]:
     """Return the confidence of the slices' intervals: for the ends near and far.
 
     The near end, of the least the lower one, is that of which one slice has to hold.
-
-    Args:
-        confidence: of the interval of the extreme, in (0, 1).
-        slices: number of slices.
     """
     error = (1 - confidence) / 2
     return 1 - error, 1 - error / slices
@@ -65,7 +61,14 @@ def extreme_of(
     extreme = pick(near, key=_value)
     if all(estimate.intervals[0].method == "census" for estimate in near):
         return census(target, _value(extreme), confidence, measure.undefined_without)
-    interval = _interval(measure, near, far)
+    lower, upper = (far, near) if isinstance(measure, Greatest) else (near, far)
+    of_model = any(estimate.intervals[0].kind == MODEL_BASED for estimate in near)
+    interval = Interval(
+        pick(estimate.low for estimate in lower),
+        pick(estimate.high for estimate in upper),
+        MODEL_BASED if of_model else near[0].intervals[0].kind,
+        f"{measure.kind}-{METHOD}",
+    )
     warnings = dict.fromkeys(warning for estimate in near for warning in estimate.warnings)
     if (interval.low, interval.high) == target.bounds and not warnings:
         whole = "its interval is the whole range of the measure: it takes more labels"
@@ -88,17 +91,6 @@ def extreme_of(
 def _value(estimate: Estimate) -> float:
     assert estimate.value is not None
     return estimate.value
-
-
-def _interval(measure: Extreme, near: Sequence[Estimate], far: Sequence[Estimate]) -> Interval:
-    """Return the interval of the extreme."""
-    of_model = any(estimate.intervals[0].kind == MODEL_BASED for estimate in near)
-    kind = MODEL_BASED if of_model else near[0].intervals[0].kind
-    if isinstance(measure, Greatest):
-        low, high = max(estimate.low for estimate in far), max(estimate.high for estimate in near)
-    else:
-        low, high = min(estimate.low for estimate in near), min(estimate.high for estimate in far)
-    return Interval(low, high, kind, f"{measure.kind}-{METHOD}")
 
 
 def _note(measure: Extreme, target: Target, extreme: Estimate, near: Sequence[Estimate]) -> str:

@@ -6,7 +6,6 @@ import functools
 import numpy as np
 
 from evalsampling.inference.anticipation import calibrated_prior
-from evalsampling.inference.census import is_census
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.predictive import LabelModel
@@ -61,11 +60,13 @@ class EstimationInput:
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
         """Tell whether every row that matters has a label, and labels do not vary.
 
-        Args:
-            cells: shape (cells,): which cells matter; for a measure those that may add to it.
-            domain: a part of the pool, or all of it, to which the rows belong.
+        ``cells``, shape (cells,), marks those that matter: of a measure those that may add to it.
         """
-        return not self.stochastic and is_census(cells, self.table, self.history, domain)
+        if self.stochastic:
+            return False
+        known = self.history.cell[domain.labelled(self.history)]
+        labelled = np.bincount(known, minlength=len(self.table))
+        return bool(np.all(labelled[cells] == domain.rows(self.table)[cells]))
 
     @functools.cached_property
     def trials(self) -> list[RoundOfTrials] | None:

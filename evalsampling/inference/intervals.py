@@ -1,7 +1,11 @@
 """Design-based confidence intervals of a single number.
 
 All are design-based: they rest on the estimate, its standard error and the way rows were drawn,
-and on no model of the labels.
+and on no model of the labels. Of their arguments ``value`` is the estimate, finite;
+``standard_error`` is at least 0, of shares above 0; ``confidence`` is in (0, 1); ``bounds`` are the
+least and the greatest value that the measure can have; ``draws``, at least 2, is how many draws the
+estimate is computed from; ``degrees`` are the degrees of freedom of the variance estimate, above 0,
+not always whole; infinity gives the normal interval.
 
 References:
     W. G. Cochran, *Sampling Techniques*, third edition, Wiley 1977.
@@ -54,14 +58,7 @@ class Interval:
 def wald(
     value: float, standard_error: float, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
-    """Return the normal interval value +- z standard_error, cut at the bounds of the measure.
-
-    Args:
-        value: estimate, finite.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        bounds: least and greatest value the measure can have.
-    """
+    """Return the normal interval value +- z standard_error, cut at the bounds of the measure."""
     reach = float(scipy.special.ndtri((1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "wald")
 
@@ -73,19 +70,7 @@ def student(
     bounds: tuple[float, float],
     degrees: float,
 ) -> Interval:
-    """Return the Student interval value +- t standard_error, cut at the bounds of the measure.
-
-    Args:
-        value: estimate, finite.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        bounds: least and greatest value the measure can have.
-        degrees: degrees of freedom of the variance estimate, greater than 0, need not be whole;
-            infinity gives the normal interval.
-
-    References:
-        Cochran, section 5.4.
-    """
+    """Return the Student interval value +- t standard_error, cut at the bounds (Cochran, 5.4)."""
     reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "student")
 
@@ -93,13 +78,7 @@ def student(
 def log_student(value: float, standard_error: float, confidence: float, degrees: float) -> Interval:
     """Return the Student interval on the log scale, value exp(+- t standard_error / value).
 
-    Means of squares are skewed to the right, and their logarithms less so.
-
-    Args:
-        value: estimate of a positive quantity, above 0.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        degrees: see `student`.
+    The value is above 0. Means of squares are skewed to the right, and their logarithms less so.
     """
     reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error / value
     factor = math.exp(min(reach, _LARGEST_REACH))
@@ -115,16 +94,13 @@ def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
         df = 2 / r - 1,  at least 1 and at most n - 1,
 
     one degree being lost to the estimated mean. Normal terms give about n - 1; a term that
-    dwarfs the others gives about 1.
+    dwarfs the others gives about 1 (Satterthwaite, and Cochran, eq. 5.16, with the moments of the
+    terms in place of those of normal strata).
 
     Args:
         squares: squared weighted residuals e_j^2, at least 0; those that are 0 may be left out.
         terms: n, number of independent terms, zero or not, at least 1: the draws, or, of a sample
             without replacement, its rows with a label.
-
-    References:
-        Satterthwaite, and Cochran, eq. 5.16, with the moments of the terms in place of those of
-        normal strata.
     """
     total = float(squares.sum())
     if total == 0:
@@ -148,12 +124,6 @@ def logit(
     Fisher's z. The interval tends to the whole range as the standard error grows; it is the
     whole range where the logit is undefined: for a value at or beyond a bound, or bounds that
     are not finite.
-
-    Args:
-        value: estimate, finite.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        bounds: least and greatest value the measure can have.
     """
     width = bounds[1] - bounds[0]
     share = (value - bounds[0]) / width
@@ -174,13 +144,7 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
 
     The effective size n is that of `korn_graubard`; the interval is all p with
     |value - p| <= z sqrt(p (1 - p) / n). It is narrower, and its coverage is near the level
-    rather than above it.
-
-    Args:
-        value: estimate in [0, 1]; values that sampling error carried outside are cut.
-        standard_error: greater than 0.
-        draws: number of draws it was estimated from, at least 2.
-        confidence: in (0, 1).
+    rather than above it. A value that sampling error carried out of [0, 1] is cut.
     """
     value = min(max(value, 0.0), 1.0)
     size = _effective_size(value, standard_error, draws)
@@ -196,13 +160,8 @@ def korn_graubard(value: float, standard_error: float, draws: int, confidence: f
     The effective size n = value (1 - value) / standard_error^2 is that of the simple random
     sample with the same variance, and at most the number of draws. The interval is
     Beta(x, n - x + 1) to Beta(x + 1, n - x) with x = n value. (Korn and Graubard also adjust n
-    for the degrees of freedom of a clustered design; here each draw is its own cluster.)
-
-    Args:
-        value: estimate in [0, 1]; values that sampling error carried outside are cut.
-        standard_error: greater than 0.
-        draws: number of draws it was estimated from, at least 2.
-        confidence: in (0, 1).
+    for the degrees of freedom of a clustered design; here each draw is its own cluster.) A value
+    that sampling error carried out of [0, 1] is cut.
     """
     value = min(max(value, 0.0), 1.0)
     size = _effective_size(value, standard_error, draws)
@@ -216,11 +175,6 @@ def beta(value: float, standard_error: float, confidence: float) -> Interval:
     With s = value (1 - value) / standard_error^2 - 1 it is Beta(value s, (1 - value) s)
     (E. Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, section 2.2). If no such
     distribution exists, for a value at a bound or too large an error, it is the whole range.
-
-    Args:
-        value: estimate in [0, 1].
-        standard_error: greater than 0.
-        confidence: in (0, 1).
     """
     strength = value * (1 - value) / standard_error**2 - 1
     if not 0 < value < 1 or strength <= 0:
@@ -244,9 +198,8 @@ def covers(interval: Interval, truth: float) -> bool:
 def interval_score(interval: Interval, truth: float, confidence: float) -> float:
     """Return the width plus 2 / alpha times the distance by which the interval misses the truth.
 
-    References:
-        T. Gneiting and A. E. Raftery, *Strictly proper scoring rules, prediction, and
-        estimation*, JASA 102, 2007, eq. 43.
+    T. Gneiting and A. E. Raftery, *Strictly proper scoring rules, prediction, and estimation*, JASA
+    102, 2007, eq. 43.
     """
     missed = max(interval.low - truth, 0.0) + max(truth - interval.high, 0.0)
     return (interval.high - interval.low) + 2 / (1 - confidence) * missed

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.domains import Domain
 from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import DESIGN_BASED
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import (
     KIND,
-    ends_of_draws,
+    DrawnMeasure,
     ranges_of,
     weights_of_draws,
 )
@@ -30,12 +30,8 @@ def default_region(
 
     It is about the reported values, and model-based if any of the intervals is; see
     `regions.Projections`. The correlations are those of the errors: of the design's estimate and of
-    the model's draws, weighted as in the intervals.
-
-    Args:
-        measure: a measure of k components, on the whole pool.
-        inputs: the labelled rows and their weights, with the model that the estimates have.
-        estimates: the estimates of the components, in their order.
+    the model's draws, weighted as in the intervals. The measure is one of the whole pool, and
+    ``estimates`` are those of its components, in order.
 
     Raises:
         ValueError: if a component is undefined, or its labels allow no claim.
@@ -68,35 +64,24 @@ def _errors(
 
     Each is the weighted mean of a normal error of the design and of what lies between the estimate
     and a draw of the model. So draws of measures that depend on each other have the distance
-    from the surface that they lie on, as the truth has.
-
-    Args:
-        estimand: the measure on the pool.
-        model: model of the labels.
-        covariance: of the design-based estimate, shape (k, k).
-        value: the estimates, shape (k,).
-        by_model: shape (k,): whether the default interval is model-based; the others have the
-            errors of the design.
+    from the surface that they lie on, as the truth has. Numbers whose default interval is not
+    model-based have the errors of the design alone.
     """
-    low, high = _ends(estimand, model)
+    parts = [Linearisation(part, estimand.inputs) for part in parts_of(estimand.measure)]
+    owns = map(OwnProbabilities.of_labelled, parts)
+    drawn = [
+        DrawnMeasure(part.measure, model.seed, own).ends(model.everywhere)
+        for part, own in zip(parts, owns, strict=True)
+    ]
+    low, high = (np.concatenate(ends, axis=1) for ends in zip(*drawn, strict=True))
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0)).tolist()
     expected = estimand.expected_error(model.mean_rates)
     combine = estimand.inputs.combine
     weights = weights_of_draws(deviations, ranges_of((low, high)), expected, combine)
     weight = np.where(by_model, weights, 0.0)
-    drawn = (low + high) / 2 - value
-    drawn = drawn[np.isfinite(drawn).all(axis=1)]
+    off = (low + high) / 2 - value
+    off = off[np.isfinite(off).all(axis=1)]
     rng = np.random.Generator(np.random.PCG64([*model.seed, 7]))
     zero = np.zeros(len(value))
-    of_design = rng.multivariate_normal(zero, covariance, len(drawn), method="eigh")
-    return np.asarray((1 - weight) * of_design + weight * drawn)
-
-
-def _ends(estimand: Estimand, model: LabelModel) -> tuple[FloatArray, FloatArray]:
-    """Return the least and greatest value of each draw of the pool, shape (draws, k) each."""
-    ends = []
-    for part in parts_of(estimand.measure):
-        own = OwnProbabilities.of_labelled(part, estimand.inputs, Domain(), estimand.inside)
-        ends.append(ends_of_draws(model.everywhere, part, model, own))
-    low, high = zip(*ends, strict=True)
-    return np.concatenate(low, axis=1), np.concatenate(high, axis=1)
+    of_design = rng.multivariate_normal(zero, covariance, len(off), method="eigh")
+    return np.asarray((1 - weight) * of_design + weight * off)

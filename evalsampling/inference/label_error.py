@@ -19,8 +19,8 @@ import dataclasses
 import numpy as np
 import scipy
 
-from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
@@ -52,7 +52,6 @@ class LabelErrorBand:
         sampling_error: standard error of the corrected value that is due to sampling.
         label_error: error that is due to wrong labels: the root of the squared correction plus the
             variance that is due to the limited number of gold rows.
-        dominates: whether the error due to labels exceeds the sampling error.
     """
 
     value: float | None
@@ -79,6 +78,8 @@ def correct(
 ) -> LabelErrorBand | None:
     """Return a measure on the whole pool, corrected for wrong labels, with its band.
 
+    None for measures of several components, or with too many losses.
+
     The corrected value is the estimate plus the difference that the correction makes to the measure
     of the weighted mean losses. The sampling error is that of the estimate, scaled by the factor
     that the correction makes to the error of that measure. So if no gold label is wrong, both stay
@@ -92,17 +93,8 @@ def correct(
 
     The correction l~ - l of rows with the most common label is known for every row of the pool if
     the losses can be computed from the cells; the sample is only used for the other labels.
-
-    Args:
-        measure: the measure to correct.
-        inputs: the labelled rows and their weights.
-        gold: shape (classes, classes): number of gold rows by class and label.
-        seed: seed of the draws.
-        estimate: estimate of the measure from the labels as they are.
-        model: model of the labels as they are, if the measure's interval is model-based.
-
-    Returns:
-        The corrected measure; None for measures of several components, or with too many losses.
+    ``gold``, shape (classes, classes), are gold rows by class and label. Estimate and model are
+    those of the labels as they are; there is a model if the measure's interval is model-based.
     """
     sums = _Sums.of_sample(measure, inputs)
     if sums is None:
@@ -167,18 +159,14 @@ def _predicted(
     defined = np.isfinite(risk).all(axis=1)
     values = np.full(len(inverses), np.nan)
     values[defined] = measure.values(risk[defined])[:, 0]
-    everywhere = np.ones(len(inputs.sample.question), dtype=bool)
-    own = OwnProbabilities.of_labelled(measure, inputs, Domain(), everywhere)
+    own = OwnProbabilities.of_labelled(Linearisation(measure, inputs))
     if own is None:
         return values
     return own.added_to(values[:, None], rng.standard_normal(len(values)))[:, 0]
 
 
 def _inverse(rates: FloatArray) -> FloatArray:
-    """Return the inverse of the label probabilities P, or NaN.
-
-    It is NaN if labels hardly depend on the class, or mean the opposite.
-    """
+    """Return the inverse of P; NaN if labels hardly depend on the class, or mean the opposite."""
     if np.linalg.det(rates) < _LEAST_RIGHT ** (len(rates) - 1):
         return np.full_like(rates, np.nan)
     return np.asarray(np.linalg.inv(rates), dtype=np.float64)
@@ -226,42 +214,37 @@ class _Sums:
             int(np.argmax(np.bincount(label, votes.spread(inputs.sample.weight), classes))),
         )
 
-    def _known_part(self, inverse: FloatArray) -> FloatArray:
-        """Return the correction of rows with the most common label: its row of P^-1 - I.
+    def _corrected(self, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean losses given P^-1, (d,), and the coefficients of the sums in them.
 
-        Its mean over the pool is known, so it is not estimated from the sample.
+        The coefficients have shape (labels, classes). The correction of rows with the most common
+        label is its row of P^-1 - I. Its mean over the pool is known, so it is not estimated from
+        the sample.
         """
-        return inverse[self.common] - np.eye(len(inverse))[self.common]
-
-    def _coefficients(self, inverse: FloatArray) -> FloatArray:
-        """Return the coefficients of the sums in the corrected risk: (labels, classes)."""
-        return inverse if self.pool is None else inverse - self._known_part(inverse)
-
-    def _risk(self, inverse: FloatArray) -> FloatArray:
-        """Return the corrected mean losses, shape (d,), given P^-1."""
-        base = 0.0 if self.pool is None else self._known_part(inverse) @ self.pool
-        return base + np.einsum("ji,jie->e", self._coefficients(inverse), self.sums)
+        base: float | FloatArray = 0.0
+        coefficients = inverse
+        if self.pool is not None:
+            known = inverse[self.common] - np.eye(len(inverse))[self.common]
+            base, coefficients = known @ self.pool, inverse - known
+        return base + np.einsum("ji,jie->e", coefficients, self.sums), coefficients
 
     def value(self, inverse: FloatArray) -> float:
         """Return the corrected measure, given P^-1; NaN if it is undefined."""
-        risk = self._risk(inverse)
+        risk, _ = self._corrected(inverse)
         return float(self.measure.value(risk)[0]) if np.isfinite(risk).all() else float("nan")
 
     def standard_error(self, inverse: FloatArray) -> float:
         """Return the sampling error of the corrected measure, given P^-1; NaN if undefined."""
-        risk = self._risk(inverse)
+        risk, coefficients = self._corrected(inverse)
         if not np.isfinite(risk).all():
             return float("nan")
         slope = self.measure.jacobian(risk)[0]
-        weights = (self._coefficients(inverse)[:, :, None] * slope).ravel()
+        weights = (coefficients[:, :, None] * slope).ravel()
         return float(np.sqrt(np.maximum(weights @ self.covariance @ weights, 0.0)))
 
 
 def _pool_means(measure: Measure, inputs: EstimationInput) -> FloatArray | None:
-    """Return the mean losses over the pool if all its rows were of a class: (classes, d).
-
-    None if they cannot be computed from the cells.
-    """
+    """Return `_Sums.pool`, the mean losses over the pool if all its rows were of each class."""
     table = inputs.table
     if not known_exactly(measure, table):
         return None

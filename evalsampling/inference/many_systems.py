@@ -121,14 +121,9 @@ def hold_contest(differences: Sequence[Estimate], draws: int) -> Contest:
 
 
 def _pair(difference: Estimate, pairs: int, k: int, reach: float, degrees: float) -> PairTest:
-    """Return the comparison of one pair, given the estimate of its difference.
+    """Return the comparison of one of some pairs of k systems.
 
-    Args:
-        difference: the design-based estimate.
-        pairs: number of pairs.
-        k: number of systems.
-        reach: half the width of the simultaneous interval, in standard errors.
-        degrees: degrees of freedom of the studentized range.
+    Its simultaneous interval reaches ``reach`` standard errors to either side.
     """
     target, value, error = difference.target, difference.value, difference.standard_error
     low, high = target.bounds
@@ -152,14 +147,9 @@ def _pair(difference: Estimate, pairs: int, k: int, reach: float, degrees: float
 def tukey_range_test(difference: FloatArray, error: FloatArray, k: int, draws: int) -> float:
     """Return the p-value of the hypothesis that k systems are equal, by the range of their values.
 
-    It is P(Q > sqrt(2 n) rho / S), Q the studentized range of k values with (n - 1) (k - 1)
-    degrees of freedom, rho the greatest difference and S^2 the mean of n times the squared errors.
-
-    Args:
-        difference: shape (pairs,): the difference of each pair.
-        error: shape (pairs,): standard errors of the differences.
-        k: number of systems.
-        draws: n, the number of draws.
+    It is P(Q > sqrt(2 n) rho / S), Q the studentized range of k values with (n - 1) (k - 1) degrees
+    of freedom, rho the greatest difference and S^2 the mean of n times the squared errors.
+    Differences and errors have shape (pairs,); ``draws`` is n.
     """
     spread = math.sqrt(float(np.mean(error**2)))
     if spread == 0:
@@ -177,7 +167,6 @@ def critical_range(confidence: float, k: int, degrees: float) -> float:
     """Return the quantile of the studentized range of k values at a level of confidence."""
     if k == 2:
         return math.sqrt(2) * float(scipy.special.stdtrit(degrees, (1 + confidence) / 2))
-
     return float(scipy.stats.studentized_range.ppf(confidence, k, _effective_degrees(degrees)))
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -78,8 +78,16 @@ def combine_with_model(
             estimates if not given.
     """
     if model.contradiction is not None:
-        return [_by_design(estimate, model.contradiction) for estimate in estimates]
-    ends = ends_of_draws(predictive, measure, model, own)
+        reason = (
+            "scores and labels do not fit a curve, so value and interval are the design's alone: "
+            f"{model.contradiction}"
+        )
+        return [
+            dataclasses.replace(each, notes=(*each.notes, f"{each.target.title}: {reason}"))
+            for each in estimates
+        ]
+    of_measure = DrawnMeasure(measure, model.seed, own)
+    ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     errors = [estimate.standard_error for estimate in estimates]
     weights = list(map(weight_of_draws, errors, drawn))
@@ -89,17 +97,12 @@ def combine_with_model(
     if expected is not None:
         weights = weights_of_draws(errors, drawn, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
-    other_shares = [
-        _OtherShare(
-            model.hidden.share * factor,
-            *_under_share(factor, drawn, predictive, measure, model, own),
-        )
-        for factor in (OTHER_SHARES if is_number_of_pool else ())
-    ]
-    unmet_aside = predictive.without_unmet if is_number_of_pool else None
-    aside = None
-    if unmet_aside is not None:
-        (aside,) = ranges_of(ends_of_draws(unmet_aside, measure, model, own))
+    other_shares, aside = {}, None
+    for factor in OTHER_SHARES if is_number_of_pool else ():
+        share = model.hidden.share * factor
+        (other_shares[share],) = _under_share(share, drawn, predictive, of_measure, model)
+    if is_number_of_pool and predictive.without_unmet is not None:
+        (aside,) = of_measure.ranges(predictive.without_unmet)
     observed = value_among(measure, model.history, predictive.domain).tolist()
     combined = [
         _with_model(
@@ -115,7 +118,7 @@ def combine_with_model(
     ]
     if not band or len(combined) < 2:
         return combined
-    low, high = (end.tolist() for end in _band(ends, of_design, measure, model, own))
+    low, high = (end.tolist() for end in _band(ends, of_design, of_measure, model))
     method = f"{METHOD}, {SIMULTANEOUS}"
     intervals = [
         _interval(estimate, low[i], high[i], weights[i], method)
@@ -138,10 +141,6 @@ def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
     weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
     value, its variance is unknown. A value is weighted by the error estimated from labels, an
     interval by the one `between` that and the expected one.
-
-    Args:
-        error: standard error of the design-based estimate, None if there is no estimate.
-        drawn: draws of the same number.
     """
     if not error or not drawn.defined.any():
         return 1.0
@@ -156,11 +155,8 @@ def weights_of_draws(
 ) -> list[float]:
     """Return the weight of the draws of each number in its interval, in [0, 1].
 
-    Args:
-        errors: standard errors of the design-based estimates, m numbers.
-        drawn: draws of the same numbers.
-        expected: shape (m,): standard errors of the design that the draws predict.
-        combine: whether the model stands for rows without a label in the estimates.
+    ``expected``, shape (m,), are the standard errors of the design that the draws predict. With
+    ``combine`` the model stands for rows without a label in the estimates.
     """
     least = 0.0 if combine else NARROW
     pairs = zip(errors, expected.tolist(), strict=True)
@@ -189,39 +185,22 @@ def between(error: float | None, expected: float, least: float = 0.0) -> float |
     return math.sqrt(error * expected) if expected > 0 else error
 
 
-def _by_design(estimate: Estimate, reason: str) -> Estimate:
-    """Return the design-based estimate with a note on why the model is not used."""
-    note = (
-        f"{estimate.target.title}: scores and labels do not fit a curve, so value and interval are "
-        f"the design's alone: {reason}"
-    )
-    return dataclasses.replace(estimate, notes=(*estimate.notes, note))
-
-
 def _band(
     ends: tuple[FloatArray, FloatArray],
     estimates: Sequence[Estimate],
-    measure: Measure,
+    of_measure: "DrawnMeasure",
     model: LabelModel,
-    own: OwnProbabilities | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the ends of a band that holds a share of the curves entirely, shape (m,) each.
 
     It does so under the expected share of hidden positives, under half of it and under twice of it:
     near the bottom of the ranking every point of a curve depends on that share, so a wrong one
-    would miss some points. For the same reason it holds the design-based value of each point.
-
-    Args:
-        ends: least and greatest values of the model's draws, shape (draws, m) each.
-        estimates: design-based estimates of the m components; their confidence is the share of
-            curves.
-        measure: the measure on the whole pool.
-        model: model of the labels.
-        own: what the rows' own probabilities add to the measure.
+    would miss some points. For the same reason it holds the design-based value of each point. The
+    share of curves is the confidence of the design-based estimates.
     """
     confidence = estimates[0].confidence
-    others = [model.with_share(model.hidden.share * factor) for factor in OTHER_SHARES]
-    draws = [ends, *(ends_of_draws(other.everywhere, measure, other, own) for other in others)]
+    others = [model.with_share(model.hidden.share * factor).everywhere for factor in OTHER_SHARES]
+    draws = [ends, *map(of_measure.ends, others)]
     value = np.array([np.nan if each.value is None else each.value for each in estimates])
     low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in draws)])
     high = np.fmax.reduce([value, *(simultaneous(most, confidence)[1] for _, most in draws)])
@@ -235,11 +214,6 @@ def _combined(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estimate:
     The value stays in the default interval, and is unchanged if `drawn` is not informative. The
     standard error is the weighted mean of both, which is at least that of the value, however the
     two errors correlate.
-
-    Args:
-        estimate: the design-based estimate.
-        drawn: draws of the same number.
-        weight: weight of the draws: `weight_of_draws`.
     """
     if estimate.value is None or estimate.standard_error is None:
         return estimate
@@ -260,11 +234,8 @@ def share_held(confidence: float, evidence: int) -> float:
     The error probability is multiplied by `DRAWS_ERR`. Where most samples have too few labelled
     rows for an interval, those that claim one have many by chance, and miss more often. So it is
     also multiplied by `LEAST_ERROR` with `FEWEST_EVIDENCE` rows, a factor that grows geometrically
-    to 1 with `FULL_EVIDENCE` rows.
-
-    Args:
-        confidence: nominal confidence, in (0, 1).
-        evidence: labelled rows of the scarcest share, at least 0.
+    to 1 with `FULL_EVIDENCE` rows. ``evidence`` is the number of labelled rows of the scarcest
+    share.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)
@@ -274,22 +245,17 @@ def _with_model(
     estimate: Estimate,
     drawn: DrawnRange,
     weight: float,
-    other_shares: Sequence["_OtherShare"],
+    other_shares: Mapping[float, DrawnRange],
     aside: DrawnRange | None,
     evidence: int,
     observed: float,
 ) -> Estimate:
     """Return an estimate with its model-based interval, if there is one.
 
-    Args:
-        estimate: the estimate.
-        drawn: draws of the same number.
-        weight: weight of the draws beside the design.
-        other_shares: draws of the same number under other shares of hidden positives.
-        aside: draws of the same number without positives scored below any that was met.
-        evidence: labelled rows of the scarcest share. With enough of them the interval is the
-            first, if `drawn` is informative.
-        observed: the measure on the labelled rows alone.
+    ``drawn`` are draws of the number, ``other_shares`` those under other shares of hidden
+    positives, ``aside`` those without positives scored below any that was met. ``evidence`` is the
+    number of labelled rows of the scarcest share, ``observed`` the measure on the labelled rows
+    alone.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return estimate
@@ -307,9 +273,13 @@ def _with_model(
     without_unmet = None
     if aside is not None and aside.defined.any():
         without_unmet = _interval(estimate, *aside.interval(share), weight)
+    others = [
+        (hidden, _interval(estimate, *other.interval(share), weight))
+        for hidden, other in other_shares.items()
+    ]
     return dataclasses.replace(
         combined,
-        sensitivity=tuple(other.sensitivity(estimate, share, weight) for other in other_shares),
+        sensitivity=tuple(Sensitivity(hidden, each.low, each.high) for hidden, each in others),
         without_unmet=without_unmet,
     )
 
@@ -321,11 +291,6 @@ def _with_chance(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estima
     undecided by the cells. Like the interval, draws are averaged with the design, quantile by
     quantile, so that chance and interval agree. An estimate that is no comparison is returned as it
     is.
-
-    Args:
-        estimate: the design-based estimate.
-        drawn: draws of the same number.
-        weight: weight of the draws beside the design.
     """
     null = estimate.target.null
     if null is None:
@@ -343,12 +308,8 @@ def _with_chance(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estima
 def _averaged(estimate: Estimate, drawn: FloatArray, weight: float) -> FloatArray:
     """Return draws in order, averaged with as many quantiles of a normal distribution.
 
-    It is the one that has the design-based interval as its central interval.
-
-    Args:
-        estimate: the design-based estimate; if it claims nothing, only the draws count.
-        drawn: draws of the same number, shape (draws,).
-        weight: weight of the draws.
+    It is the one that has the design-based interval as its central interval. If that claims
+    nothing, only the draws count.
     """
     ordered = np.sort(drawn)
     if not estimate.claims:
@@ -366,15 +327,8 @@ def _interval(
 ) -> Interval:
     """Return an interval of draws, averaged with the design's if that claims anything.
 
-    It is widened to hold the value.
-
-    Args:
-        estimate: the estimate, with the design's intervals.
-        low: lower end of the interval of draws, NaN if there is none.
-        high: upper end of the interval of draws.
-        weight: weight of the draws.
-        method: method of the interval; if it ends with `SIMULTANEOUS`, the design's simultaneous
-            interval is taken.
+    It is widened to hold the value. The ends of the draws are NaN if there is no such interval. If
+    the method ends with `SIMULTANEOUS`, the design's simultaneous interval is taken.
     """
     if not (np.isfinite(low) and np.isfinite(high)):
         return dataclasses.replace(whole_range(estimate.target.bounds, method), kind=KIND)
@@ -401,64 +355,51 @@ def _up_to_bound(interval: Interval, bounds: tuple[float, float], observed: floa
 
 
 @dataclasses.dataclass(frozen=True)
-class _OtherShare:
-    """Draws of a number under another prior share of hidden positives.
+class DrawnMeasure:
+    """A measure, of which there are draws where there are draws of the labels.
 
     Attributes:
-        share: median of the prior of that share.
-        drawn: draws of the number.
+        measure: of m components.
+        seed: seed of the model of the labels.
+        own: what the rows' own probabilities add to the measure; None if they add nothing.
     """
 
-    share: float
-    drawn: DrawnRange
+    measure: Measure
+    seed: Sequence[int]
+    own: OwnProbabilities | None = None
 
-    def sensitivity(self, estimate: Estimate, held: float, weight: float) -> Sensitivity:
-        """Return the interval of an estimate from a share of these draws and their weight."""
-        interval = _interval(estimate, *self.drawn.interval(held), weight)
-        return Sensitivity(self.share, interval.low, interval.high)
+    def ends(self, predictive: Predictive) -> tuple[FloatArray, FloatArray]:
+        """Return the least and greatest value of each draw, shape (draws, m) each."""
+        low, high = predictive.bounds(self.measure)
+        if self.own is None:
+            return low, high
+        place = predictive.domain.column, predictive.domain.value
+        rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
+        noise = rng.standard_normal(len(low))
+        return self.own.added_to(low, noise), self.own.added_to(high, noise)
+
+    def ranges(self, predictive: Predictive) -> list[DrawnRange]:
+        """Return the draws of each component."""
+        return ranges_of(self.ends(predictive))
 
 
 def _under_share(
-    factor: float,
+    share: float,
     drawn: Sequence[DrawnRange],
     predictive: Predictive,
-    measure: Measure,
+    of_measure: DrawnMeasure,
     model: LabelModel,
-    own: OwnProbabilities | None = None,
 ) -> list[DrawnRange]:
     """Return draws under another share of hidden positives: the same draws weighted, or new draws.
 
     New draws are made if the weighted ones are worth fewer than `FEWEST_EFFECTIVE` equal draws.
     That happens if the prior's spread is small, so that hardly any draw lies where the new prior
     does, and with several classes, where weights vary much.
-
-    Args:
-        factor: the share divided by that of the model.
-        drawn: draws of the components of the measure, from ``predictive``.
-        predictive: draws of the labels of the pool or of a part.
-        measure: the measure estimated.
-        model: model of the labels.
-        own: what the rows' own probabilities add to the measure.
     """
-    share = model.hidden.share * factor
     weight = model.weights(share)[predictive.of_draw]
     if effective_size(weight) >= FEWEST_EFFECTIVE:
         return [dataclasses.replace(component, weight=weight) for component in drawn]
-    redrawn = model.with_share(share).within(predictive.domain)
-    return ranges_of(ends_of_draws(redrawn, measure, model, own))
-
-
-def ends_of_draws(
-    predictive: Predictive, measure: Measure, model: LabelModel, own: OwnProbabilities | None
-) -> tuple[FloatArray, FloatArray]:
-    """Return the least and greatest value of each draw of a measure, shape (draws, m) each."""
-    low, high = predictive.bounds(measure)
-    if own is None:
-        return low, high
-    place = predictive.domain.column, predictive.domain.value
-    rng = np.random.Generator(np.random.PCG64([*model.seed, *place, 3]))
-    noise = rng.standard_normal(len(low))
-    return own.added_to(low, noise), own.added_to(high, noise)
+    return of_measure.ranges(model.with_share(share).within(predictive.domain))
 
 
 def ranges_of(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:

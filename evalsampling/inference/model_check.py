@@ -4,13 +4,11 @@ It is a posterior predictive check (A. Gelman, X.-L. Meng and H. Stern, *Posteri
 assessment of model fitness via realized discrepancies*, Statistica Sinica 6, 1996).
 """
 
-import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 
 MOST_R_HAT = 1.3
@@ -33,21 +31,16 @@ def misfit(
     The labelled rows are split by their prior probability into bands with as many rows in each, and
     by the prediction of each system. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
     the labelled rows of a class in a part, E and V the mean and the variance of their number given
-    a draw. It is compared with the discrepancy of labels simulated from the draw.
-
-    Args:
-        table: the cells.
-        seen: shape (cells, classes): number of labels of each class.
-        rates: shape (draws, cells, classes): draws of the rate of each class.
-        rng: source of the simulated labels.
+    a draw. It is compared with the discrepancy of labels simulated from the draw. ``seen`` has
+    shape (cells, classes), ``rates`` shape (draws, cells, classes).
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)
     if not len(cells):
         return None
     for y in range(1, table.classes):
-        parts = list(_parts(table, y, cells, labelled[cells]))
-        rows = np.stack([part.holds for part in parts]).astype(np.float64)
+        titles, holds = zip(*_parts(table, y, cells, labelled[cells]), strict=True)
+        rows = np.stack(holds).astype(np.float64)
         rate = np.clip(rates[:, :, y].take(cells, axis=1), 0.0, 1.0)
         expected = (rate * labelled[cells]) @ rows.T
         spread = np.sqrt((rate * (1 - rate) * labelled[cells]) @ rows.T + 0.25)
@@ -57,40 +50,32 @@ def misfit(
         chance = np.mean(simulated.max(axis=1) >= observed.max(axis=1))
         if chance < LEAST_CHANCE:
             worst = int(np.argmax(observed.mean(axis=0)))
-            part = parts[worst]
             number = int(rows[worst] @ labelled[cells])
             return (
-                f"of {number} labelled rows {part.title} {int(met[worst])} are of class {y}, where "
-                f"the curve makes {expected[:, worst].mean():.1f} likely"
+                f"of {number} labelled rows {titles[worst]} {int(met[worst])} are of class {y}, "
+                f"where the curve makes {expected[:, worst].mean():.1f} likely"
             )
     return None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Part:
-    """A subset of the labelled cells.
+def _parts(
+    table: CellTable, y: int, cells: IntArray, labelled: IntArray
+) -> Iterator[tuple[str, BoolArray]]:
+    """Yield words for the subsets of cells in which labels of a class are compared, and these.
 
-    Attributes:
-        title: words for it, such as "with prior probability 0.2 to 0.3".
-        holds: shape (labelled cells,): which cells are in it.
+    The words are such as "with prior probability 0.2 to 0.3"; which cells are in it is an array of
+    shape (labelled cells,).
     """
-
-    title: str
-    holds: npt.NDArray[np.bool_]
-
-
-def _parts(table: CellTable, y: int, cells: IntArray, labelled: IntArray) -> Iterator[_Part]:
-    """Yield the subsets of cells in which labels of a class are compared with the model."""
     prior = table.prior[cells, y]
     distinct, place = np.unique(prior, return_inverse=True)
     below = np.cumsum(np.bincount(place, labelled)) - np.bincount(place, labelled) / 2
     band = (below * _BANDS / labelled.sum()).astype(np.int64)
     for b in np.unique(band):
         least, greatest = distinct[band == b][[0, -1]]
-        yield _Part(f"with prior probability {least:.3g} to {greatest:.3g}", band[place] == b)
+        yield f"with prior probability {least:.3g} to {greatest:.3g}", band[place] == b
     for system, of_system in enumerate(table.outputs.prediction.T):
         mostly = table.mean_by_cell((of_system == y).astype(np.float64))[cells] > 0.5
         name = f" by system {system}" if table.outputs.prediction.shape[1] > 1 else ""
         if mostly.any() and not mostly.all():
-            yield _Part(f"predicted to be of it{name}", mostly)
-            yield _Part(f"not predicted to be of it{name}", ~mostly)
+            yield f"predicted to be of it{name}", mostly
+            yield f"not predicted to be of it{name}", ~mostly

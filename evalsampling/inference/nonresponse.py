@@ -51,12 +51,8 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
 
     Rounds drawn between the first label of a row and its correction may have had no chance to draw
     it: after a wrong label by which it adds nothing, it is never drawn again. These rounds take its
-    loss as known, in place of their draws of it.
-
-    Args:
-        history: rounds and labels.
-        table: the cells.
-        ask_again: whether every draw is a new question, also of a row drawn before.
+    loss as known, in place of their draws of it. With ``ask_again`` every draw is a new question,
+    also of a row drawn before.
 
     References:
         W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J. A. Little,
@@ -91,11 +87,6 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
     """Return how many rows each draw represents, including its own, shape (draws,).
 
     0 for a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
-
-    Args:
-        history: rounds and labels.
-        table: the cells.
-        ask_again: whether every draw is a new question, also of a row drawn before.
     """
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
@@ -118,19 +109,23 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
     return np.asarray(represented)
 
 
+def response_by_cell(table: CellTable, history: History, question: IntArray) -> FloatArray:
+    """Return the share of the rows that a round drew that have a label, shape (cells,).
+
+    It is that of each cell's response class, and 1 for a round without rows.
+    """
+    if not len(question):
+        return np.ones(len(table))
+    has_label = history.label[question] != NO_LABEL
+    return response_by_leaf(table.leaf[history.cell[question]], has_label, table.leaves)[table.leaf]
+
+
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
-    """Return the share of a round's rows that have a label, in the response class of each leaf.
+    """Return the labelled share of a round's rows in the response class of each leaf: (leaves,).
 
     The rows are cut by leaf into classes of equal size, then classes with few answers are joined
-    with the next.
-
-    Args:
-        leaf: shape (n,): leaves of the rows first drawn in the round, at least one.
-        has_label: shape (n,): whether each has a label.
-        leaves: number of leaves.
-
-    Returns:
-        Shape (leaves,), in [0, 1].
+    with the next. ``leaf`` and ``has_label``, shape (n,), are those of the rows first drawn in the
+    round, at least one.
     """
     most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
     below = np.searchsorted(np.sort(leaf), np.arange(leaves))

@@ -35,19 +35,10 @@ class OwnModel(Protocol):
         """
 
 
-def is_own(model: object) -> bool:
-    """Tell whether a parameter is a model of the user's own, not the name of one."""
-    return callable(model)
-
-
 def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
     """Return the probability of each label in each cell by an own model, shape (cells, classes).
 
-    Args:
-        key: of the spec, for messages.
-        model: the model.
-        table: the cells.
-        history: rounds and labels so far.
+    ``key`` is that of the spec, for messages.
 
     Raises:
         InputError: if the model fails, or returns no probabilities of this shape.

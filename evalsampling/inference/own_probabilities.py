@@ -3,12 +3,8 @@
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.inference.domains import Domain
-from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import sampled_risk
-from evalsampling.measures.base import Measure
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
 
@@ -33,34 +29,21 @@ class OwnProbabilities:
     bounds: tuple[FloatArray, FloatArray]
 
     @classmethod
-    def of_labelled(
-        cls,
-        measure: Measure,
-        inputs: EstimationInput,
-        domain: Domain,
-        inside: npt.NDArray[np.bool_],
-    ) -> "OwnProbabilities | None":
+    def of_labelled(cls, part: Linearisation) -> "OwnProbabilities | None":
         """Return the difference on a domain; None for measures that do not use probabilities.
 
         It is the weighted mean, over labelled rows, of what a row adds to the measure with its own
         probability minus what it adds with the mean probability. These rows represent the rows
         without a label, so each row's weight is reduced by the row itself.
-
-        Args:
-            measure: the measure that is estimated.
-            inputs: the labelled rows and their weights.
-            domain: the part of the pool.
-            inside: shape (n,): which labelled rows are in the domain.
         """
+        measure, inputs, factor = part.measure, part.inputs, part.factor
         if "probability" not in measure.looks_at:
             return None
         table, sample = inputs.table, inputs.sample
-        rows = max(int(domain.rows(table).sum()), 1)
-        factor = inside * (table.rows / rows)
         total = sample.weight @ factor
         if inputs.covers_pool and total > 0:
             factor = factor / total
-        risk = sampled_risk(measure, inputs, sample.weight * factor)
+        risk = part.risk(sample.weight * factor)
         cell = inputs.history.cell[sample.question[inputs.votes.row]]
         mean = table.outputs.probability[table.first_kind[cell]]
         of_cell = dataclasses.replace(inputs.outputs, probability=mean)
@@ -70,6 +53,7 @@ class OwnProbabilities:
 
         further = influence(inputs.outputs) - influence(of_cell)
         further = np.where(np.isfinite(further), further, 0.0)
+        rows = max(int(part.domain.rows(table).sum()), 1)
         beyond = np.maximum(factor - 1 / (rows * sample.weight), 0.0)[:, None] * further
         error = np.sqrt(np.maximum(sample.variance(beyond), 0.0))
         least, greatest = np.transpose([component.bounds for component in measure.components])
@@ -78,9 +62,7 @@ class OwnProbabilities:
     def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
         """Return draws of the measure plus the difference, within its bounds: shape (draws, m).
 
-        Args:
-            values: draws of the measure with mean probabilities, shape (draws, m).
-            noise: standard normal numbers, shape (draws,): the error of the difference in each
-                draw, in units of `error`, the same for all components.
+        ``values``, shape (draws, m), are those with mean probabilities; ``noise``, shape (draws,),
+        are standard normal numbers: the error of the difference in units of `error`.
         """
         return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

@@ -58,25 +58,6 @@ FAR_OFF = 0.2
 """Distance of a value from the median of draws, as a share of its range, that brings a note."""
 
 
-@dataclasses.dataclass(frozen=True)
-class DesignBased:
-    """The design-based intervals of a number.
-
-    Attributes:
-        value: the value, cut to the bounds.
-        intervals: the default first, then those requested.
-        notes: that the value was cut, if it was.
-        warnings: why the default claims nothing or is not reliable.
-        is_sound: whether the default claims something and nothing speaks against it.
-    """
-
-    value: float
-    intervals: tuple[Interval, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    is_sound: bool
-
-
 def default_method(number: SampledNumber) -> IntervalMethod:
     """Return the method of the default design-based interval of a number with a standard error."""
     low, high = number.bounds
@@ -93,25 +74,18 @@ def default_method(number: SampledNumber) -> IntervalMethod:
 
 
 def gap_of(number: SampledNumber, gap: Gap | None) -> Gap | None:
-    """Return why labels allow no claim about a number; None if they do allow one.
-
-    Args:
-        number: the number.
-        gap: gap in the evidence for it, if any.
-    """
+    """Return why labels allow no claim about a number; None if they do allow one."""
     if number.error == 0:
         words = "no labelled row contradicts this value, so its variance is estimated to be zero"
         return Gap("zero variance", words)
     return gap
 
 
-def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ()) -> DesignBased:
-    """Return the design-based intervals of a number.
+def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ()) -> Estimate:
+    """Return the estimate of a number with its design-based intervals.
 
-    Args:
-        number: the number; a value beyond the bounds is cut.
-        gap: why labels allow no claim: `gap_of`.
-        asked: names of the methods of further intervals.
+    A value beyond the bounds is cut. ``gap`` is that of `gap_of`, and ``asked`` are names of the
+    methods of further intervals.
     """
     title, bounds = number.target.title, number.bounds
     notes: tuple[str, ...] = ()
@@ -137,12 +111,15 @@ def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ())
         warnings.append(f"{title}: {warning}")
     requested = (BY_NAME[name](number) for name in asked)
     others = (each for each in requested if each is not None and each.method != default.method)
-    return DesignBased(
+    return Estimate(
+        number.target,
         number.value,
+        number.error,
+        number.confidence,
         (default, *others),
-        notes,
-        tuple(warnings),
-        is_sound=claims and not (gap or doubt),
+        warnings=tuple(warnings),
+        reliable=claims and not (gap or doubt),
+        notes=notes,
     )
 
 
@@ -176,12 +153,8 @@ def with_model_based(
 ) -> Estimate:
     """Return an estimate with its model-based interval, first if there are enough labels.
 
-    Args:
-        estimate: the design-based estimate.
-        interval: the model-based interval.
-        of_draws: ends of the interval of the draws alone.
-        drawn: the number in each draw.
-        evidence: labelled rows of the scarcest share.
+    ``of_draws`` are the ends of the interval of the draws alone; ``evidence`` is the number of
+    labelled rows of the scarcest share.
     """
     if not (evidence >= FEWEST_EVIDENCE and drawn.is_informative):
         return estimate.with_interval(interval)

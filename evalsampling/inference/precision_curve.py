@@ -6,7 +6,7 @@ and the gain c are functions of p(r) and p(N), monotone in each ([SX] section 2)
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -66,6 +66,19 @@ class Bounded:
     low: FloatArray
     high: FloatArray
 
+    @property
+    def ends(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Value, lower and upper bound."""
+        return self.value, self.low, self.high
+
+    def rising(self, function: Callable[[FloatArray], FloatArray]) -> "Bounded":
+        """Return a function of the values that rises with them."""
+        return Bounded(*map(function, self.ends))
+
+    def falling(self, function: Callable[[FloatArray], FloatArray]) -> "Bounded":
+        """Return a function of the values that falls as they rise."""
+        return Bounded(function(self.value), function(self.high), function(self.low))
+
 
 @dataclasses.dataclass(frozen=True)
 class PrecisionCurve:
@@ -89,8 +102,7 @@ class PrecisionCurve:
     @property
     def gain(self) -> Bounded:
         """Positives c of each group and those above it: the cumulated gain."""
-        precision, rank = self.precision, self.rank
-        return Bounded(precision.value * rank, precision.low * rank, precision.high * rank)
+        return self.precision.rising(lambda end: end * self.rank)
 
     @property
     def recall(self) -> Bounded:
@@ -112,44 +124,34 @@ class PrecisionCurve:
     @property
     def false_positive_rate(self) -> Bounded:
         """False positive rate (r - c) / (N - P)."""
-        c, p, r = self.gain, self._positives, self.rank
-        rows = self.rank[-1]
-        part = Bounded(r - c.value, r - c.high, r - c.low)
-        negatives = Bounded(rows - p.value, rows - p.high, rows - p.low)
+        part = self.gain.falling(lambda end: self.rank - end)
+        negatives = self._positives.falling(lambda end: self.rank[-1] - end)
         return _one_at_last(_share(part, negatives))
 
     @property
     def specificity(self) -> Bounded:
         """Specificity: 1 minus the false positive rate."""
-        rate = self.false_positive_rate
-        return Bounded(1 - rate.value, 1 - rate.high, 1 - rate.low)
+        return self.false_positive_rate.falling(lambda end: 1 - end)
 
     @property
     def accuracy(self) -> Bounded:
         """Accuracy (2 c - P + N - r) / N of the classifier that calls the first r rows positive."""
-        c, p, r, rows = self.gain, self._positives, self.rank, self.rank[-1]
-        rest = rows - r
-        return Bounded(
-            np.clip((2 * c.value - p.value + rest) / rows, 0, 1),
-            np.clip((2 * c.low - p.high + rest) / rows, 0, 1),
-            np.clip((2 * c.high - p.low + rest) / rows, 0, 1),
-        )
+        c, p, rows = self.gain, self._positives, self.rank[-1]
+        right = Bounded(2 * c.value - p.value, 2 * c.low - p.high, 2 * c.high - p.low)
+        return right.rising(lambda end: np.clip((end + (rows - self.rank)) / rows, 0, 1))
 
     @property
     def _positives(self) -> Bounded:
         """Number of positives P, shape (1,)."""
-        c = self.gain
-        return Bounded(c.value[-1:], c.low[-1:], c.high[-1:])
+        return self.gain.rising(lambda end: end[-1:])
 
     def average_precision(self, place: IntArray | None = None) -> Bounded:
         """Return sum_j (recall_j - recall_(j-1)) p_j over groups, with bounds of shape (1,).
 
         For h = p this is sum_j recall_j (h_j - h_(j+1)), monotone in the recalls if h falls. So it
         is at most the sum for a falling h above p with the greatest recalls, and at least that for
-        a falling h below p with the least recalls.
-
-        Args:
-            place: groups to sum over, ascending; all if not given.
+        a falling h below p with the least recalls. ``place`` are the groups that are summed over,
+        ascending: all if not given.
         """
         chosen = np.arange(len(self.ranked)) if place is None else place
         recall, p = self.recall, self.precision
@@ -165,11 +167,9 @@ class PrecisionCurve:
         """Return the area below the ROC curve, by trapezoids over groups, with bounds: shape (1,).
 
         With A the area below c over ranks, without the part (N - r_k) P / 2 of the last trapezoid,
-        it is (A + (N - r_k) P / 2 - P^2 / 2) / (P (N - P)). It rises with A. So the bounds are
-        its least and its greatest value over P, with the least and the greatest A.
-
-        Args:
-            place: groups whose ranks are the corners, ascending; all if not given.
+        it is (A + (N - r_k) P / 2 - P^2 / 2) / (P (N - P)). It rises with A. So the bounds are its
+        least and its greatest value over P, with the least and the greatest A. ``place`` are the
+        groups whose ranks are the corners, ascending: all if not given.
         """
         rows, c, p = float(self.rank[-1]), self.gain, self._positives
         chosen = np.arange(len(self.ranked)) if place is None else place
@@ -191,14 +191,11 @@ class PrecisionCurve:
         """Return the curve with a group cut in two, with bounds for the first part.
 
         These follow from those of the groups: the cumulated gain is at least that of the groups
-        above, and is the greatest if all rows of the part are positive.
-
-        Args:
-            place: index of the group.
-            rows: number of rows of the first part, at least 1, fewer than the group has.
+        above, and is the greatest if all rows of the part are positive. ``rows`` is how many rows
+        the first part has, at least 1 and fewer than the group.
         """
         ranked, c = self.ranked, self.gain
-        above = [float(end[place - 1]) if place else 0.0 for end in (c.value, c.low, c.high)]
+        above = [float(end[place - 1]) if place else 0.0 for end in c.ends]
         rest = int(ranked.rows[place]) - rows
         share = rows / int(ranked.rows[place])
         gains = (
@@ -207,9 +204,9 @@ class PrecisionCurve:
             min(above[2] + rows, float(c.high[place])),
         )
         rank = int(ranked.rank[place]) - rest
-        ends = (self.precision.value, self.precision.low, self.precision.high)
         inserted = [
-            np.insert(end, place, gain / rank) for end, gain in zip(ends, gains, strict=True)
+            np.insert(end, place, gain / rank)
+            for end, gain in zip(self.precision.ends, gains, strict=True)
         ]
         counts = np.insert(ranked.rows, place, rows)
         counts[place + 1] = rest
@@ -249,11 +246,8 @@ class PrecisionCurve:
             "threshold": float(self.ranked.threshold[group]),
         }
         for name, bounded in self.measures.items():
-            content[name] = float(bounded.value[group])
-            content[f"{name}.low"], content[f"{name}.high"] = (
-                float(bounded.low[group]),
-                float(bounded.high[group]),
-            )
+            for end, values in zip(("", ".low", ".high"), bounded.ends, strict=True):
+                content[name + end] = float(values[group])
         return content
 
 
@@ -294,7 +288,7 @@ def _areas(area: float, last: float, rows: float, ends: tuple[float, float]) -> 
 
 def _one_at_last(share: Bounded) -> Bounded:
     """Return shares with value and bounds set to 1 at the last rank, if they are defined there."""
-    for end in (share.low, share.high, share.value):
+    for end in reversed(share.ends):  # the value last, which says where it is defined
         end[-1] = np.where(np.isnan(share.value[-1]), np.nan, 1.0)
     return share
 

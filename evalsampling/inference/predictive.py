@@ -291,9 +291,8 @@ class Predictive:
             by_class[1] = rng.binomial(left, np.minimum(rates[:, :, 1], 1.0))
             np.subtract(left, by_class[1], out=by_class[0])
             drawn = np.moveaxis(by_class, 0, 2)
-            return cls(table, history, domain, drawn, of_draw, model.stochastic)
-        rates = rates / rates.sum(axis=2, keepdims=True)
-        drawn = rng.multinomial(left, rates)
+        else:
+            drawn = rng.multinomial(left, rates / rates.sum(axis=2, keepdims=True))
         return cls(table, history, domain, drawn, of_draw, model.stochastic)
 
     @functools.cached_property
@@ -384,31 +383,26 @@ class Predictive:
         """
         return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
 
-    def losses_if(self, measure: Measure, label: int, true: int) -> FloatArray:
-        """Return what rows with a label add to the mean losses, as if they were of a given class.
-
-        Args:
-            measure: the measure, with its losses.
-            label: the label of the rows, known or drawn.
-            true: the class that their losses are computed for.
-
-        Returns:
-            Shape (draws, d).
-        """
-        return self._losses(measure, label, true, bounding_outputs(measure, self.table))
-
     def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
         """Return the mean losses in each draw, given outputs of unlabelled rows of each class.
 
         If a class has several outputs, each represents an equal part of its rows.
         """
-        parts = [self._losses(measure, y, y, of_class) for y, of_class in enumerate(views)]
+        parts = [self.losses_if(measure, y, y, of_class) for y, of_class in enumerate(views)]
         return np.asarray(np.sum(parts, axis=0))
 
-    def _losses(
-        self, measure: Measure, label: int, true: int, views: Sequence[Outputs]
+    def losses_if(
+        self, measure: Measure, label: int, true: int, views: Sequence[Outputs] | None = None
     ) -> FloatArray:
-        """Return the result of `losses_if`, given outputs of unlabelled rows: (draws, d)."""
+        """Return what rows with a label add to the mean losses if of a given class: (draws, d).
+
+        Args:
+            measure: the measure, with its losses.
+            label: the label of the rows, known or drawn.
+            true: the class that their losses are computed for.
+            views: outputs of unlabelled rows; the mean ones of their cells if not given.
+        """
+        views = bounding_outputs(measure, self.table) if views is None else views
         labelled = self.domain.labelled(self.history)
         is_known = (self.history.label[labelled] == label) & (not self.stochastic)
         labelled = labelled[is_known]
@@ -431,9 +425,7 @@ class Predictive:
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
     """Return the expected labels given draws of the rates: fractional numbers of rows, no noise.
 
-    Args:
-        model: the model whose cells and labels are used.
-        rates: shape (draws, cells, classes): draws of the rate of each class.
+    ``rates`` has shape (draws, cells, classes).
     """
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)

@@ -28,7 +28,6 @@ _COLLINEAR = 1e-10
 _ENTRIES_AT_A_TIME = 1 << 21
 """Multipliers and sums held at a time by the bootstrap: 16 MB."""
 
-
 _THICKNESS = 0.02
 """Variance, as a share of a component's, that a region has in every direction.
 
@@ -145,9 +144,7 @@ class Projections:
     def region(self, covariance: FloatArray, kind: str) -> Ellipsoid:
         """Return the region with these projections and the correlations of a covariance.
 
-        Args:
-            covariance: of straightened deviations, shape (k, k).
-            kind: of the intervals.
+        ``covariance``, shape (k, k), is that of straightened deviations.
 
         Raises:
             ValueError: a value or a covariance is not finite: leave undefined measures out.
@@ -169,39 +166,24 @@ def f_ellipsoid(
     and F the quantile of F_{k, N-k}; for the covariance of the estimate the radius is hence
     (N - 1) k / (N - k) F. It is exact for the mean of N normal terms, if the covariance is
     computed with N - 1 (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees
-    of freedom. k is the rank of the covariance; with N <= k the radius is infinite.
-
-    Args:
-        value: G^, the estimate, shape (k,).
-        covariance: covariance of G^, shape (k, k), symmetric.
-        draws: N, the number of draws.
-        confidence: in (0, 1).
+    of freedom. k is the rank of the covariance; with N <= k the radius is infinite. The estimate
+    has shape (k,), its covariance, symmetric, shape (k, k); ``draws`` is N.
 
     Raises:
         ValueError: a value or a covariance is not finite: leave undefined measures out.
     """
     rank = _rank(value, covariance)
-    spare = draws - rank
-    if rank == 0:
-        radius = 0.0
-    elif spare <= 0:
-        radius = math.inf
-    else:
+    radius, spare = math.inf if rank else 0.0, draws - rank
+    if rank and spare > 0:
         quantile = float(scipy.special.fdtri(rank, spare, confidence))
         radius = (draws - 1) * rank / spare * quantile
     return Ellipsoid(value, covariance, radius, confidence)
 
 
 def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float) -> Ellipsoid:
-    """Return the region for a known covariance: its radius is a quantile of chi-square_k.
+    """Return the region for a known covariance: see `f_ellipsoid`.
 
-    Args:
-        value: G^, the estimate, shape (k,).
-        covariance: covariance of G^, shape (k, k), symmetric; k of chi-square is its rank.
-        confidence: in (0, 1).
-
-    Raises:
-        ValueError: a value or a covariance is not finite: leave undefined measures out.
+    Its radius is a quantile of chi-square_k, k being the rank of the covariance.
     """
     rank = _rank(value, covariance)
     radius = float(scipy.special.chdtri(rank, 1 - confidence)) if rank else 0.0
@@ -218,14 +200,12 @@ class Bands:
         claimed: shape (m,): components with a standard error and a value between the bounds; the
             band of every other one is the whole range.
         critical: standard errors from the value to either end, on the scale of the bands.
-        confidence: probability that all bands hold together.
     """
 
     low: FloatArray
     high: FloatArray
     claimed: BoolArray
     critical: float
-    confidence: float
 
 
 def simultaneous_bands(
@@ -270,7 +250,7 @@ def simultaneous_bands(
     critical = max(float(np.quantile(peaks, confidence, method="higher")), single)
     ends = _on_logits(value, error, critical, low[claimed], high[claimed])
     low[claimed], high[claimed] = ends
-    return Bands(low, high, claimed, critical, confidence)
+    return Bands(low, high, claimed, critical)
 
 
 def _on_logits(
@@ -322,13 +302,8 @@ def _principal(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the principal directions of the correlation matrix whose variance is not 0.
 
-    Args:
-        centre: the estimate, shape (k,).
-        covariance: covariance of the estimate, shape (k, k).
-
-    Returns:
-        Scale of the components, shape (k,), 1 for those without variance; directions, shape
-        (k, rank), orthonormal; their variances, shape (rank,).
+    They come with the scale of the components, shape (k,), 1 for those without variance: first
+    that, then directions, shape (k, rank), orthonormal, and their variances, shape (rank,).
     """
     error = _errors(centre, covariance)
     varies = error > 0

@@ -68,9 +68,9 @@ class WeightedSample:
                 error; 0 if not given.
         """
         draws = len(question)
-        weight_sum: FloatArray = np.bincount(question, weight, questions).astype(np.float64)
-        weight_square_sum: FloatArray = np.bincount(question, weight**2, questions).astype(
-            np.float64
+        weight_sum, weight_square_sum = (
+            np.bincount(question, each, questions).astype(np.float64)
+            for each in (weight, weight**2)
         )
         kept = np.flatnonzero(weight_square_sum)
         return cls(
@@ -92,15 +92,13 @@ class WeightedSample:
         R^ = sum_k (M_k / M) mean_k over the strata that have a labelled row, renormalised: callers
         should join strata until each has a labelled row. A stratum of several rows with a single
         labelled row has no variance estimate of its own; the rows of all such strata are treated
-        as one stratum, which makes the variance too large rather than too small.
+        as one stratum, which makes the variance too large rather than too small (W. G. Cochran,
+        *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12).
 
         Args:
             question: shape (n,): labelled questions, each about another row.
             stratum: shape (n,): stratum of each question, in [0, strata).
             rows: shape (strata,): M_k, the number of rows of each stratum.
-
-        References:
-            W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12.
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)
@@ -140,37 +138,45 @@ class WeightedSample:
         """Return Horvitz-Thompson weights of rows drawn independently: R^ = (1/M) sum l / pi.
 
         The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it is too large
-        if the number of rows is fixed.
+        if the number of rows is fixed (C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted
+        Survey Sampling*, Springer 1992, section 3.5).
 
         Args:
             question: shape (n,): labelled questions, each about another row.
             inclusion: shape (n,): pi, inclusion probabilities, in (0, 1].
             rows: M, the number of rows of the pool.
-
-        References:
-            C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer
-            1992, section 3.5.
         """
         inclusion = np.minimum(inclusion, 1.0)  # rounding
-        weight = 1 / (inclusion * rows)
+        weight, missed = 1 / (inclusion * rows), 1 - inclusion
+        square, total = missed * weight**2, np.sqrt(missed) * weight
+        return cls.independent(question, weight, square, total, len(question))
+
+    @classmethod
+    def independent(
+        cls,
+        question: IntArray,
+        weight: FloatArray,
+        weight_square_sum: FloatArray,
+        weight_sum: FloatArray,
+        draws: int,
+    ) -> "WeightedSample":
+        """Return the weights of rows whose terms are independent, in one group."""
         return cls(
             question=question,
             weight=weight,
-            weight_square_sum=(1 - inclusion) * weight**2,
-            weight_sum=np.sqrt(1 - inclusion) * weight,
+            weight_square_sum=weight_square_sum,
+            weight_sum=weight_sum,
             group=np.zeros(len(question), dtype=np.int64),
             scale=np.ones(1),
             mean_correction=np.zeros(1),
-            draws=len(question),
-            answered=len(question),
+            draws=draws,
+            answered=draws,
         )
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
 
-        Args:
-            weight: shape (questions,): weight of each question of the history, 0 if the latest
-                proposal never draws it.
+        ``weight``, shape (questions,), is 0 where the latest proposal never draws the question.
         """
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 

@@ -14,6 +14,7 @@ import numpy as np
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.proportions import clopper_pearson
 
@@ -86,7 +87,8 @@ def score_bands(
     hit = votes.mean(np.isin(votes.label, codes).astype(np.float64))
     hits = np.bincount(cell, hit, len(table)).astype(np.float64)
     band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
-    low, high = _scores(table)
+    first = table.first_kind
+    low, high = (outputs.score[first, 0] for outputs in (table.outputs, table.upper_outputs))
     bands = []
     for band in range(int(band_of_leaf.max()) + 1):
         leaves = np.flatnonzero(band_of_leaf == band)
@@ -97,8 +99,8 @@ def score_bands(
             ScoreBand(
                 first_leaf=int(leaves[0]),
                 last_leaf=int(leaves[-1]),
-                low=_finite(low[cells].min(initial=np.inf)),
-                high=_finite(high[cells].max(initial=-np.inf)),
+                low=finite(float(low[cells].min(initial=np.inf))),
+                high=finite(float(high[cells].max(initial=-np.inf))),
                 rows=total,
                 labelled=int(by_cell[cells].sum()),
                 met=round(float(hits[cells].sum())),
@@ -117,17 +119,6 @@ def _bands(labels: FloatArray, most: int) -> IntArray:
     width = (share + even) / 2
     middle = np.cumsum(width) - width / 2
     return np.unique((middle * most).astype(np.int64), return_inverse=True)[1].ravel()
-
-
-def _scores(table: CellTable) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest score of the first system in each cell, (cells,) each."""
-    first = table.first_kind
-    return table.outputs.score[first, 0], table.upper_outputs.score[first, 0]
-
-
-def _finite(value: float) -> float | None:
-    """Return a number as it is, None if it is not finite."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _observed(

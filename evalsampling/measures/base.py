@@ -72,11 +72,7 @@ def rows_of_class(
 ) -> Share:
     """Return the share of hits among the rows of one class; without ``hits``, only its rows.
 
-    Args:
-        label: shape (n,): class codes.
-        code: code of the class.
-        hits: shape (n,): which rows are hits.
-        title: what the class is called; its code if not given.
+    ``label`` and ``hits`` have shape (n,). Without a title the class is called by its code.
     """
     title = str(code) if title is None else title
     return Share(
@@ -87,6 +83,12 @@ def rows_of_class(
         hit_name="right prediction",
         miss_name="wrong prediction",
     )
+
+
+def set_own(measure: "Measure", **own: Any) -> None:
+    """Set attributes of a measure that follow from its fields, though it is frozen."""
+    for name, value in own.items():
+        object.__setattr__(measure, name, value)
 
 
 def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
@@ -117,6 +119,7 @@ class Measure(abc.ABC):
         incomparable: why its values for two systems are not compared; empty if they are.
         driven_by: name of the measure that rows are drawn for in its place, as its loss cannot be
             expected of rows without a label; empty if it can.
+        has_slices: whether it, or a measure that it compares, is of slices of its own.
     """
 
     name: str
@@ -131,6 +134,7 @@ class Measure(abc.ABC):
     greater_is_better: bool | None = True
     incomparable: ClassVar[str] = ""
     driven_by: ClassVar[str] = ""
+    has_slices: bool = False
 
     @abc.abstractmethod
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -159,6 +163,16 @@ class Measure(abc.ABC):
     def undefined_without(self) -> str:
         """The rows without which the measure is undefined, in words that follow "no"."""
         return self.evidence_name
+
+    @property
+    def systems(self) -> tuple[int, ...]:
+        """Numbers of the systems it is about: one, or the two that are compared."""
+        return (self.system,)
+
+    @property
+    def drawn_for(self) -> "Measure":
+        """The measure that rows are drawn for where this one is wanted: itself by default."""
+        return self
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -205,10 +219,6 @@ class Measure(abc.ABC):
         The default is cautious: the rows that carry the estimate, and for each class the share of
         its rows that are predicted right. So there is no interval until rows of every class with
         right and with wrong predictions are labelled.
-
-        Args:
-            outputs: of n rows.
-            label: shape (n,): class codes.
         """
         right = outputs.prediction[:, self.system] == label
         classes = outputs.probability.shape[2]
@@ -227,9 +237,8 @@ class Measure(abc.ABC):
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
         """Return R at given values of the tallies, shape (d,).
 
-        Args:
-            counts: the value of each tally.
-            predicted: shape (classes,): rows predicted to be of each class, at least one row.
+        ``predicted``, shape (classes,), are the rows predicted to be of each class, at least one in
+        all.
         """
         raise NotImplementedError(f"{self.name} has no tallies")
 
@@ -238,9 +247,7 @@ class Measure(abc.ABC):
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
         """Tell whether all rows with outputs between two bounds have the same losses as these.
 
-        Args:
-            low: outputs of n rows.
-            high: the same outputs, with scores that are at least as great.
+        ``high`` are the outputs of the same rows, with scores that are at least as great.
         """
         return self.looks_at <= PREDICTION
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Measure, Share, takes_columns
+from evalsampling.measures.base import PREDICTION, Measure, Share, set_own, takes_columns
 from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
 from evalsampling.measures.tallies import Tally, errors, false_negatives, positives, true_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -84,20 +84,21 @@ class Binary(Measure):
     looks_at = PREDICTION
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the rows of `evidence_name`, shape (n,): the positives, unless overridden."""
+        """Return the rows of `evidence_name`, shape (n,)."""
         return self._kinds(outputs, label)[self.evidence_name]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the shares that the measure is a function of."""
-        rows, shares = self._kinds(outputs, label), []
-        for name in self.made_of:
-            among, hits, hit, miss = _SHARES[name]
-            shares.append(Share(name, among, rows[among], rows[hits], hit, miss))
-        return tuple(shares)
+        rows = self._kinds(outputs, label)
+        return tuple(
+            Share(name, among, rows[among], rows[hits], hit, miss)
+            for name in self.made_of
+            for among, hits, hit, miss in [_SHARES[name]]
+        )
 
     def _kinds(self, outputs: Outputs, label: IntArray) -> dict[str, BoolArray]:
         """Return which rows are of each kind that `_SHARES` names, shape (n,) each."""
-        f, y = self._predicted(outputs), label == self.positive
+        f, y = outputs.prediction[:, self.system] == self.positive, label == self.positive
         return {
             "positives": y,
             "negatives": ~y,
@@ -119,16 +120,11 @@ class Binary(Measure):
         """Return the mean loss of rows of the four kinds, shape (d,)."""
         counted = dict(zip((tally.name for tally in self.tallies), counts, strict=True))
         hits, missed = counted.get("true positives", 0.0), counted.get("false negatives", 0.0)
-        outputs, label, rows = four_kinds(self.positive, self.system, predicted)
-        weight = np.array([hits, rows[0] - hits, missed, rows[1] - missed]) / predicted.sum()
-        return self.mean_loss(outputs, label, weight)
-
-    def _predicted(self, outputs: Outputs) -> BoolArray:
-        return outputs.prediction[:, self.system] == self.positive
+        return mean_of_four_kinds(self, self.positive, predicted, hits, missed)
 
     def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return f and y as numbers, each of shape (n,)."""
-        f, y = self._predicted(outputs), label == self.positive
+        f, y = outputs.prediction[:, self.system] == self.positive, label == self.positive
         return f.astype(np.float64), y.astype(np.float64)
 
 
@@ -141,29 +137,25 @@ _SHARES = {
 """For each share: its rows, which of them are hits, and the words for a hit and for a miss."""
 
 
-def four_kinds(
-    positive: int, system: int, predicted: IntArray
-) -> tuple[Outputs, IntArray, tuple[int, int]]:
-    """Return one row each of true positives, false positives, false negatives, true negatives.
+def mean_of_four_kinds(
+    measure: Measure, positive: int, predicted: IntArray, hits: float, missed: float
+) -> FloatArray:
+    """Return the mean loss of true and false positives and negatives, shape (d,).
 
-    Args:
-        positive: code of the positive class.
-        system: number of the system that predicts.
-        predicted: shape (classes,): rows predicted to be of each class.
-
-    Returns:
-        Outputs and labels of the four rows; rows predicted positive, and predicted negative.
+    ``predicted``, shape (classes,), are the rows that the measure's system predicts to be of each
+    class; ``hits`` are true positives, ``missed`` false negatives.
     """
-    classes, negative = len(predicted), int(positive == 0)
+    classes, negative, system = len(predicted), int(positive == 0), measure.system
     prediction = np.array([positive, positive, negative, negative])
     outputs = Outputs(
         np.repeat(prediction[:, None], system + 1, axis=1),
         np.zeros((4, system + 1)),
         np.zeros((4, system + 1, classes)),
     )
-    hits = int(predicted[positive])
     label = np.array([positive, negative, positive, negative])
-    return outputs, label, (hits, int(predicted.sum()) - hits)
+    reached, rows = int(predicted[positive]), int(predicted.sum())
+    weight = np.array([hits, reached - hits, missed, rows - reached - missed]) / predicted.sum()
+    return measure.mean_loss(outputs, label, weight)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,7 +182,7 @@ class FBeta(Binary, Ratio):
         if not 1e-3 <= self.beta <= 1e3:
             raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
         name = "f1" if self.beta == 1 else f"f_beta(beta={self.beta:.12g})"
-        object.__setattr__(self, "name", name)
+        set_own(self, name=name)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, (beta^2 y + f) / (1 + beta^2)], shape (n, 2)."""
@@ -200,80 +192,74 @@ class FBeta(Binary, Ratio):
 
 
 @dataclasses.dataclass(frozen=True)
-class Precision(Binary, Ratio):
+class ShareOfRows(Binary, Ratio):
+    """Base of the shares of hits among the rows of one kind, `evidence_name`: g(R) = R1 / R2."""
+
+    hits: ClassVar[str]
+    """The kind of rows that are hits."""
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return whether a row is a hit among those of the kind, and whether it is one: (n, 2)."""
+        rows = self._kinds(outputs, label)
+        among = rows[self.evidence_name]
+        return np.stack([among & rows[self.hits], among], axis=1).astype(np.float64)
+
+
+@dataclasses.dataclass(frozen=True)
+class Precision(ShareOfRows):
     """Precision TP / PP: l = [y f, f], g(R) = R1 / R2 ([MR] table 1)."""
 
     name = "precision"
     made_of = ("precision",)
     known = (1,)
     evidence_name = "predicted positives"
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [y f, f], shape (n, 2)."""
-        f, y = self._flags(outputs, label)
-        return np.stack([y * f, f], axis=1)
+    hits = "positives"
 
 
 @dataclasses.dataclass(frozen=True)
-class Recall(Binary, Ratio):
+class Recall(ShareOfRows):
     """Recall TP / P: l = [y f, y], g(R) = R1 / R2 ([MR] table 1)."""
 
     name = "recall"
     made_of = ("recall",)
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [y f, y], shape (n, 2)."""
-        f, y = self._flags(outputs, label)
-        return np.stack([y * f, y], axis=1)
+    hits = "predicted positives"
 
 
 @dataclasses.dataclass(frozen=True)
-class Specificity(Binary, Ratio):
+class Specificity(ShareOfRows):
     """Specificity TN / N: l = [(1 - y) (1 - f), 1 - y], g(R) = R1 / R2."""
 
     name = "specificity"
     made_of = ("specificity",)
     evidence_name = "negatives"
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [(1 - y) (1 - f), 1 - y], shape (n, 2)."""
-        f, y = self._flags(outputs, label)
-        return np.stack([(1 - y) * (1 - f), 1 - y], axis=1)
+    hits = "predicted negatives"
 
 
 @dataclasses.dataclass(frozen=True)
-class FalsePositiveRate(Binary, Ratio):
+class FalsePositiveRate(ShareOfRows):
     """False positive rate FP / N: l = [(1 - y) f, 1 - y], g(R) = R1 / R2."""
 
     name = "false_positive_rate"
     greater_is_better = False
     made_of = ("specificity",)
     evidence_name = "negatives"
+    hits = "predicted positives"
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
         """The tallies of specificity, in the opposite direction."""
         return tuple(dataclasses.replace(tally, rises=not tally.rises) for tally in super().tallies)
 
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [(1 - y) f, 1 - y], shape (n, 2)."""
-        f, y = self._flags(outputs, label)
-        return np.stack([(1 - y) * f, 1 - y], axis=1)
-
 
 @dataclasses.dataclass(frozen=True)
-class NegativePredictiveValue(Binary, Ratio):
+class NegativePredictiveValue(ShareOfRows):
     """Negative predictive value TN / PN: l = [(1 - y) (1 - f), 1 - f], g(R) = R1 / R2."""
 
     name = "npv"
     made_of = ("npv",)
     known = (1,)
     evidence_name = "predicted negatives"
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [(1 - y) (1 - f), 1 - f], shape (n, 2)."""
-        f, y = self._flags(outputs, label)
-        return np.stack([(1 - y) * (1 - f), 1 - f], axis=1)
+    hits = "negatives"
 
 
 @dataclasses.dataclass(frozen=True)

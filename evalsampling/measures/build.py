@@ -10,12 +10,12 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Joint, gains
-from evalsampling.measures.base import Measure
+from evalsampling.measures.base import Measure, set_own
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, systems_of
+from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
-from evalsampling.measures.extremes import Extreme, driven
+from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.other_names import meant_by
 from evalsampling.measures.sliced import Sliced
@@ -35,19 +35,16 @@ Range = tuple[float, float]
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
     """Return the measures to report, each for every system it is about.
 
-    For an entry about several systems, the differences between the first system and each other
-    one are added.
-
-    Args:
-        spec: names the measures.
-        ranges: least and greatest score of each system, None where it is not known.
+    For an entry about several systems, the differences between the first system and each other one
+    are added. ``ranges`` are the least and the greatest score of each system, None where they are
+    not known.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
     """
     reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
-    return list({(item.name, systems_of(measure_of(item))): item for item in reported}.values())
+    return list({(item.name, measure_of(item).systems): item for item in reported}.values())
 
 
 def build_reported(
@@ -59,8 +56,12 @@ def build_reported(
     built = build_entry(entry, spec, ranges)
     if entry.name in COMPARISONS:
         return built
-    return [*built, *(compare("difference", built[0], other) for other in built[1:]
-                      if are_comparable(measure_of(built[0]), measure_of(other)))]  # fmt: skip
+    differences = [
+        compare("difference", built[0], other)
+        for other in built[1:]
+        if are_comparable(measure_of(built[0]), measure_of(other))
+    ]
+    return [*built, *differences]
 
 
 GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "tags", "label_space")
@@ -111,11 +112,8 @@ def choose_measures(
 ) -> list[Requested]:
     """Return the listed measures of a name, or else the measure of that name with its defaults.
 
-    Args:
-        entry: a name, or a mapping as an entry of the spec's ``measure``.
-        listed: measures that are looked at first.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
+    ``entry`` is a name, or a mapping as in the spec's ``measure``; the listed measures are looked
+    at first.
 
     Raises:
         InputError: there is no such measure.
@@ -137,12 +135,7 @@ def compare(kind: str, first: Requested, other: Requested) -> Requested:
 def build_joints(
     spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[tuple[Requested, ...]]:
-    """Return the measures of each entry ``joint``, for which regions are reported too.
-
-    Args:
-        spec: names the measures.
-        ranges: see `build_measures`.
-    """
+    """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
         tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
     ]
@@ -152,13 +145,9 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     For the least of a measure over slices these are all slices.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
     """
-    driving = [driven(measure_of(item)) for item in build_entry(spec.measures[0], spec, ranges)]
-    return as_one(driving)
+    built = build_entry(spec.measures[0], spec, ranges)
+    return as_one([measure_of(item).drawn_for for item in built])
 
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
@@ -178,10 +167,8 @@ def build_entry(
 ) -> list[Requested]:
     """Return the measures that an entry stands for: one for each system it is about.
 
-    Args:
-        entry: an entry of the spec's ``measure``, or like one.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
+    ``entry`` is one of the spec's ``measure``, or like one; ``ranges`` are those of
+    `build_measures`.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
@@ -191,7 +178,11 @@ def build_entry(
     if entry.name in COMPARISONS:
         return [_build_comparison(entry, spec, ranges)]
     if entry.name in EXTREMES:
-        return _build_extremes(entry, spec, ranges)
+        inner = build_entry(entry.parts[0], spec, ranges)
+        try:
+            return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in inner]
+        except ValueError as error:
+            raise InputError(f"measure: {error}") from error
     names = [system.name for system in spec.pool.systems]
     if entry.system is not None and entry.system not in names:
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
@@ -205,17 +196,6 @@ def build_entry(
         return [Calibrated(measure) if entry.calibrate else measure for measure in built]
     except ValueError as error:
         raise InputError(f"measure.calibrate: {error}") from error
-
-
-def _build_extremes(
-    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> list[Requested]:
-    """Return the extremes of a measure over slices that an entry stands for."""
-    built = build_entry(entry.parts[0], spec, ranges)
-    try:
-        return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in built]
-    except ValueError as error:
-        raise InputError(f"measure: {error}") from error
 
 
 def _build_comparison(
@@ -286,7 +266,7 @@ class _Builder:
         if parameters:
             raise InputError(f"measure: {name} has no parameters, got {', '.join(parameters)}")
         measure: Measure = loaded() if is_class else copy.copy(loaded)
-        object.__setattr__(measure, "system", self.system)
+        set_own(measure, system=self.system)
         return measure
 
     def _construct(self, maker: Any) -> Measure:
@@ -312,7 +292,7 @@ class _Builder:
         if of_class is not None:
             word, _, shown = measure.name.removesuffix(")").partition("(")
             shown = ", ".join(filter(None, [shown, f"positive={of_class}"]))
-            object.__setattr__(measure, "name", f"{word}({shown})")
+            set_own(measure, name=f"{word}({shown})")
         return measure
 
     def _code(self, value: Any) -> int:
@@ -328,10 +308,10 @@ class _Builder:
         if space.tagged and space.kind not in measure.label_kinds:
             raise InputError(f"measure: {self.entry.name} {space.refusal}")
         system = self.spec.pool.systems[self.system]
-        available = {*self.spec.labels.space.outputs}
-        available |= {"score"} if system.score is not None else set()
-        scores_tell = system.score is not None and not self.spec.labels.space.needs_columns
-        if system.probability is not None or scores_tell:
+        available = {*space.outputs}
+        if system.score is not None:
+            available.add("score")
+        if system.probability is not None or (system.score is not None and not space.needs_columns):
             available.add("probability")
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
@@ -395,9 +375,9 @@ def not_expected(measure: Measure) -> list[Measure]:
 
 def _inner_parts(measure: Measure) -> list[Measure]:
     """Return the parts of a measure, each as it is of the whole pool."""
-    parts = parts_of(driven(measure))
+    parts = parts_of(measure.drawn_for)
     if isinstance(measure, Comparison):
-        parts = measure.both.parts
+        parts = measure.parts
     return [part.measure if isinstance(part, Sliced) else part for part in parts]
 
 
@@ -405,12 +385,7 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 
 
 def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
-    """
+    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
@@ -466,7 +441,7 @@ def check_measures(spec: EvaluationSpec) -> None:
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
     listed = [item for entry in spec.measures for item in build_entry(entry, spec, ranges)]
-    keys = [(item.name, *systems_of(measure_of(item))) for item in listed]
+    keys = [(item.name, *measure_of(item).systems) for item in listed]
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")

@@ -16,10 +16,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share
-from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.joint import Joint, is_part_of, parts_of
-from evalsampling.measures.mean_and_ratio import divide
+from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
+from evalsampling.measures.joint import Joint, OfParts, is_part_of, parts_of
+from evalsampling.measures.mean_and_ratio import Mean, divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -32,7 +31,7 @@ differ after all."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison(Measure):
+class Comparison(OfParts):
     """A measure of one system compared with the same measure of another one.
 
     Attributes:
@@ -64,15 +63,24 @@ class Comparison(Measure):
                 f"{first.name} cannot be compared: its points are at other thresholds of each "
                 "system's score; list the thresholds"
             )
-        object.__setattr__(self, "name", f"{self.kind}({first.name})")
-        object.__setattr__(self, "system", first.system)
-        object.__setattr__(self, "evidence_name", first.evidence_name)
-        object.__setattr__(self, "looks_at", first.looks_at | other.looks_at)
+        set_own(
+            self,
+            name=f"{self.kind}({first.name})",
+            system=first.system,
+            evidence_name=first.evidence_name,
+            looks_at=first.looks_at | other.looks_at,
+            has_slices=first.has_slices,
+        )
 
     @property
-    def undefined_without(self) -> str:
-        """The rows without which either measure is undefined, in words that follow "no"."""
-        return self.both.undefined_without
+    def parts(self) -> tuple[Measure, ...]:
+        """The two measures."""
+        return (self.first, self.other)
+
+    @property
+    def systems(self) -> tuple[int, ...]:
+        """Numbers of the two systems."""
+        return (self.first.system, self.other.system)
 
     @abc.abstractmethod
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
@@ -87,14 +95,9 @@ class Comparison(Measure):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest comparison of values that lie between bounds.
 
-        The comparison rises with the first value and falls with the other.
-
-        Args:
-            first: least and greatest values of the first system, of any shape.
-            other: least and greatest values of the other system, of the same shape.
-
-        Returns:
-            Two arrays of that shape; NaN in both where the comparison is undefined at either end.
+        The comparison rises with the first value and falls with the other. Both have least and
+        greatest values, all of one shape. So have the two that are returned: NaN in both where the
+        comparison is undefined at either end.
         """
         low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
         is_defined = np.isfinite(low) & np.isfinite(high)
@@ -103,21 +106,7 @@ class Comparison(Measure):
     @functools.cached_property
     def both(self) -> Joint:
         """The two measures side by side."""
-        return Joint((self.first, self.other))
-
-    @property
-    def size(self) -> int:
-        """The number of entries of both losses."""
-        return self.both.size
-
-    @property
-    def known(self) -> tuple[int, ...]:
-        """Indices of the known entries of both losses."""
-        return self.both.known
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return the losses of both side by side, shape (n, d)."""
-        return self.both.loss(outputs, label)
+        return Joint(self.parts)
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the comparison of both values, shape (m,): NaN where either is undefined."""
@@ -139,30 +128,6 @@ class Comparison(Measure):
         """Return the size of each row's loss, with a part of both systems' own: see `GUARD`."""
         guard = self.both.squared_norm(outputs, label, risk)
         return np.asarray(np.sqrt(self.squared_norm(outputs, label, risk) + GUARD**2 * guard))
-
-    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,)."""
-        return self.both.mean_loss(outputs, label, weight)
-
-    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows add to either value, shape (n,)."""
-        return self.both.adds(outputs, label)
-
-    def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether rows between the bounds have the same losses for both measures."""
-        return self.both.is_settled(low, high)
-
-    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between the bounds may add to either value, shape (n,)."""
-        return self.both.may_add(low, high, label)
-
-    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between the bounds adds to either value, shape (n,)."""
-        return self.both.must_add(low, high, label)
-
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows are evidence for either, shape (n,)."""
-        return self.both.evidence(outputs, label)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the shares of both measures, and the rows on which the systems differ."""
@@ -235,41 +200,31 @@ class MeanDifference(Difference):
         if not self.first.affine:
             raise ValueError(f"{self.first.name} is not affine in its mean loss")
 
+    known = ()
+
     @property
     def size(self) -> int:
         """The number of components."""
         return len(self.first.components)
-
-    @property
-    def known(self) -> tuple[int, ...]:
-        """None: all of the loss involves the label."""
-        return ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return what each row adds to the first value minus that to the other, shape (n, m)."""
         first, other = self._influences(outputs, label, np.zeros(self.both.size))
         return first - other
 
-    def value(self, risk: FloatArray) -> FloatArray:
-        """Return R, shape (m,)."""
-        return risk
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the identity, shape (m, m)."""
-        return np.eye(len(risk))
-
+    value = Mean.value
+    jacobian = Mean.jacobian
     influence = Measure.influence
     mean_loss = Measure.mean_loss
     proposal_norm = Measure.proposal_norm
+    may_add = Measure.may_add
+    must_add = Measure.must_add
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows have a nonzero loss, or which queries may have one, shape (n,)."""
         if "grades" in self.looks_at and outputs.grades is None:
             return ~self.agrees(outputs)
         return Measure.adds(self, outputs, label)
-
-    may_add = Measure.may_add
-    must_add = Measure.must_add
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows favour one of the systems, shape (n,)."""
@@ -340,13 +295,6 @@ def are_comparable(first: Measure, other: Measure) -> bool:
     return is_of_system and left == right
 
 
-def systems_of(measure: Measure) -> tuple[int, ...]:
-    """Return the numbers of the systems that a measure is about: one, or the two compared."""
-    if isinstance(measure, Comparison):
-        return (measure.first.system, measure.other.system)
-    return (measure.system,)
-
-
 def difference(first: Measure, other: Measure) -> Difference:
     """Return the difference of a measure of two systems, as a mean loss if the measure is affine.
 
@@ -377,11 +325,9 @@ def is_aimed_at(measure: Measure, driver: Measure) -> bool:
     """Tell whether a measure, or all that it compares or picks from, is part of the driving one."""
     if is_part_of(measure, driver):
         return True
-    if isinstance(measure, Extreme):
-        return all(is_part_of(part, driver) for part in measure.slices.parts)
-    if not isinstance(measure, Comparison):
+    if isinstance(measure, Joint) or not isinstance(measure, OfParts):
         return False
-    return all(is_part_of(part, driver) for part in measure.both.parts)
+    return all(is_part_of(part, driver) for part in measure.parts)
 
 
 BY_KIND: Mapping[str, Callable[[Measure, Measure], Comparison]] = {
@@ -394,9 +340,7 @@ BY_KIND: Mapping[str, Callable[[Measure, Measure], Comparison]] = {
 def is_nil(measure: Measure, outputs: Outputs) -> bool:
     """Tell whether a measure is the difference of two systems that agree on the whole pool.
 
-    Args:
-        measure: any measure.
-        outputs: outputs of one row of each kind in the pool.
+    ``outputs`` has one row of each kind in the pool.
     """
     is_exact = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
     if not isinstance(measure, Difference) or not is_exact:

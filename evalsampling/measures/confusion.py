@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share
+from evalsampling.measures.base import PREDICTION, Component, Share
+from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 
 @dataclasses.dataclass(frozen=True)
-class ConfusionMatrix(Measure):
+class ConfusionMatrix(Mean):
     """Shares of all rows: l = [y_c f_d (C x C)], g(R) = R. Always defined.
 
     The components go through the labels, and for each label through the predictions; they sum to 1.
@@ -26,7 +27,6 @@ class ConfusionMatrix(Measure):
     titles: tuple[str, ...] = ()
     name = "confusion_matrix"
     looks_at = PREDICTION
-    affine = True
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -62,11 +62,3 @@ class ConfusionMatrix(Measure):
             for true, true_title in enumerate(self._titles)
             for guess, guess_title in enumerate(self._titles)
         )
-
-    def value(self, risk: FloatArray) -> FloatArray:
-        """Return the shares, shape (C^2,)."""
-        return risk
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the identity, shape (C^2, C^2)."""
-        return np.eye(len(risk))

@@ -7,6 +7,8 @@ import dataclasses
 
 import numpy as np
 
+from evalsampling.measures.base import set_own
+from evalsampling.measures.binary import ROUNDING
 from evalsampling.measures.curves import Area
 from evalsampling.stats.arrays import FloatArray
 
@@ -37,7 +39,7 @@ class PrecisionAtRecall(Area):
             raise ValueError(f"recall must be a number, got {self.recall!r}")
         if not 0 < self.recall <= 1:
             raise ValueError(f"recall must be above 0 and at most 1, got {self.recall}")
-        object.__setattr__(self, "name", f"precision_at_recall({self.recall:g})")
+        set_own(self, name=f"precision_at_recall({self.recall:g})")
         super().__post_init__()
 
     def value(self, risk: FloatArray) -> FloatArray:
@@ -66,13 +68,9 @@ class PrecisionAtRecall(Area):
         passed, hits, positives = self._parts(risk)
         passed, hits = np.concatenate([[1], passed, [0]]), np.concatenate([[positives], hits, [0]])
         wanted = self.recall * positives
-        enough = np.real(hits) >= np.real(wanted) * (1 - _ROUNDING)
+        enough = np.real(hits) >= np.real(wanted) * (1 - ROUNDING)
         place = int(np.flatnonzero(enough)[-1])
         slope = (passed[place] - passed[place + 1]) / (hits[place] - hits[place + 1])
         share = (wanted - hits[place + 1]) / (hits[place] - hits[place + 1])
         rows = passed[place + 1] + slope * (wanted - hits[place + 1])
         return rows, place, share, slope
-
-
-_ROUNDING = 1e-12
-"""Relative rounding error of counts of positives, which are summed in different orders."""

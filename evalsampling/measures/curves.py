@@ -154,6 +154,8 @@ class Curve(Thresholded):
     """Two values at each threshold, each a function of F_i, T_i and P."""
 
     words: ClassVar[tuple[str, str]]
+    shares_of: ClassVar[tuple[tuple[str, str, str, str, str], ...]]
+    """Each value as a share: its rows in words and their kind, that of hits, a hit and a miss."""
 
     @abc.abstractmethod
     def _partials(self, risk: FloatArray) -> FloatArray:
@@ -168,22 +170,20 @@ class Curve(Thresholded):
             for threshold in self.thresholds
         )
 
-    def _reached(self, outputs: Outputs) -> BoolArray:
-        """Return which rows reach which threshold, shape (n, L)."""
-        return outputs.score[:, [self.system]] >= self._edges
-
-    def _positive(self, label: IntArray) -> BoolArray:
-        """Return which rows are positives, once for each threshold, shape (n, L)."""
-        shape = (len(label), len(self.thresholds))
-        return np.broadcast_to((label == self.positive)[:, None], shape)
-
-    def _share(
-        self, word: int, rows_name: str, rows: BoolArray, hits: BoolArray, hit: str, miss: str
-    ) -> Share:
-        """Return one of the two values as a share of rows at each threshold."""
-        length = len(self.thresholds)
-        places = (word * length, (word + 1) * length)
-        return Share(self.words[word], rows_name, rows, hits, hit, miss, places)
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the two values at each threshold."""
+        length, positive = len(self.thresholds), (label == self.positive)[:, None]
+        rows = {
+            "reached": outputs.score[:, [self.system]] >= self._edges,
+            "positive": np.broadcast_to(positive, (len(label), length)),
+            "negative": np.broadcast_to(~positive, (len(label), length)),
+        }
+        return tuple(
+            Share(word, name, rows[kind], rows[hits], hit, miss, (start, start + length))
+            for word, start, (name, kind, hits, hit, miss) in zip(
+                self.words, (0, length), self.shares_of, strict=True
+            )
+        )
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (2 L, 2 L + 1): the rows of undefined components are NaN."""
@@ -227,14 +227,10 @@ class PRCurve(Curve):
 
     name = "pr_curve"
     words = ("precision", "recall")
-
-    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the precision and the recall at each threshold."""
-        reached, positive = self._reached(outputs), self._positive(label)
-        return (
-            self._share(0, "rows at or above it", reached, positive, "positive", "negative"),
-            self._share(1, "positives", positive, reached, "positive above", "positive below"),
-        )
+    shares_of = (
+        ("rows at or above it", "reached", "positive", "positive", "negative"),
+        ("positives", "positive", "reached", "positive above", "positive below"),
+    )
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
@@ -265,14 +261,10 @@ class ROCCurve(Curve):
 
     name = "roc_curve"
     words = ("true_positive_rate", "false_positive_rate")
-
-    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the true and the false positive rate at each threshold."""
-        reached, positive = self._reached(outputs), self._positive(label)
-        return (
-            self._share(0, "positives", positive, reached, "positive above", "positive below"),
-            self._share(1, "negatives", ~positive, reached, "negative above", "negative below"),
-        )
+    shares_of = (
+        ("positives", "positive", "reached", "positive above", "positive below"),
+        ("negatives", "negative", "reached", "negative above", "negative below"),
+    )
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return L true and L false positive rates, shape (2 L,)."""

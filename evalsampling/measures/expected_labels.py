@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
-from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.joint import Joint
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
@@ -29,9 +28,8 @@ _LABELS_AT_A_TIME = 256
 def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> FloatArray:
     """Return what is expected of the labels of rows, shape (n, 1 + systems, labels).
 
-    Args:
-        tags: shape (n, systems, labels): which labels each system predicts.
-        probability: shape (n, labels): of each label.
+    ``tags``, shape (n, systems, labels), says which labels each system predicts, and
+    ``probability``, shape (n, labels), how probable each is.
     """
     p = probability[:, None]
     return np.concatenate([p, tags * p], axis=1)
@@ -40,10 +38,8 @@ def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> Fl
 def smoothed(expected: FloatArray, tags: FloatArray, weight: float) -> FloatArray:
     """Return what is expected if every probability p is weight p + (1 - weight) / 2.
 
-    Args:
-        expected: shape (n, 1 + systems, labels).
-        tags: shape (n, systems, labels): shares of rows that are predicted each label.
-        weight: in [0, 1].
+    ``expected`` has shape (n, 1 + systems, labels); ``tags``, shape (n, systems, labels), are the
+    shares of rows that are predicted each label.
     """
     even = np.concatenate([np.ones_like(expected[:, :1]), tags], axis=1) / 2
     return weight * expected + (1 - weight) * even
@@ -54,21 +50,15 @@ def influence_moments(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of Dg(risk) l over the labels of each row, shape (n, m) each.
 
-    They are 0 where a component is undefined. Of a row the variance is
-    sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
-    measures of many means). In a cell the systems' predictions are independent given the label.
-
-    Args:
-        measure: the measure, of losses that are linear in each label.
-        outputs: outputs of n rows or cells, with `tags`.
-        expected: shape (n, 1 + systems, labels).
-        risk: R, shape (d,).
+    They are 0 where a component is undefined. Of a row the variance is sum_c p_c (1 - p_c) d_c^2,
+    d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for measures of many means). In a
+    cell the systems' predictions are independent given the label. Losses are linear in each label.
+    ``outputs`` have `tags`, ``expected`` has shape (n, 1 + systems, labels), and ``risk`` is R,
+    shape (d,).
     """
     if isinstance(measure, Joint):
-        ends = np.cumsum([part.size for part in measure.parts])[:-1]
         moments = [
-            influence_moments(part, outputs, expected, own)
-            for part, own in zip(measure.parts, np.split(risk, ends), strict=True)
+            influence_moments(part, outputs, expected, own) for part, own in measure.split(risk)
         ]
         means, variances = zip(*moments, strict=True)
         return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
@@ -89,10 +79,9 @@ def _variances(
 ) -> FloatArray:
     """Return the variance of Dg l over the labels of each row, shape (n, m), Dg being (m, d)."""
     assert outputs.tags is not None
-    systems = systems_of(measure)
-    cases = list(itertools.product((False, True), repeat=1 + len(systems)))
+    cases = list(itertools.product((False, True), repeat=1 + len(measure.systems)))
     added = np.stack([_added(measure, slopes, outputs, case) for case in cases])
-    chance = [_chance(outputs.tags, expected, systems, case) for case in cases]
+    chance = [_chance(outputs.tags, expected, measure.systems, case) for case in cases]
     variance = np.zeros((len(outputs), len(slopes)))
     for component in range(len(slopes)):
         by_case = added[:, component]
@@ -109,11 +98,8 @@ def _added(
 ) -> FloatArray:
     """Return what each label adds to the components by itself, shape (m, labels).
 
-    Args:
-        measure: the measure.
-        slopes: shape (m, d): its Jacobian.
-        outputs: of the pool, whose numbers of systems and labels count.
-        case: whether a row has the label, then whether each system of the measure predicts it.
+    ``slopes``, shape (m, d), is the Jacobian. ``case`` says whether a row has the label, then
+    whether each system of the measure predicts it.
     """
     assert outputs.tags is not None
     _, systems, labels = outputs.tags.shape
@@ -123,7 +109,7 @@ def _added(
         tags = np.zeros((len(single), systems, labels))
         expected = np.zeros((len(single), 1 + systems, labels))
         expected[:, 0] = case[0] * single
-        for system, predicted in zip(systems_of(measure), case[1:], strict=True):
+        for system, predicted in zip(measure.systems, case[1:], strict=True):
             tags[:, system] = predicted * single
             expected[:, 1 + system] = case[0] * tags[:, system]
         nothing = np.zeros((len(single), systems))

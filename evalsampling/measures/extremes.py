@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Measure, Share
-from evalsampling.measures.joint import Joint
+from evalsampling.measures.base import Component, Measure, Share, set_own
+from evalsampling.measures.joint import Joint, OfParts
 from evalsampling.measures.sliced import Sliced
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.named_slices import Where, as_tuples, described
 from evalsampling.stats.outputs import Outputs
 
 
 @dataclasses.dataclass(frozen=True)
-class Extreme(Measure):
+class Extreme(OfParts):
     """The least, or the greatest, value of a measure among slices: g(R) = min_k g_k(R_k).
 
     The derivative is that of the extreme slice. Where two slices are tied there is none, so no
@@ -33,7 +33,8 @@ class Extreme(Measure):
     measure: Measure
     over: Where
     kind = "extreme"
-    affine = False
+    has_slices = True
+    known = ()
     pick = np.min
     """Function that picks the extreme of values along an axis."""
 
@@ -47,96 +48,60 @@ class Extreme(Measure):
         if not isinstance(inner, Measure) or len(inner.components) != 1:
             named = getattr(inner, "name", repr(inner))
             raise ValueError(f"{self.kind} is of a measure of one number, {named} is none")
-        own = {
-            "over": over,
-            "name": f"{self.kind}({inner.name}, {described(over)})",
-            "evidence_name": inner.evidence_name,
-            "system": inner.system,
-            "bounds": inner.components[0].bounds,
-            "looks_at": inner.looks_at,
-            "label_kinds": inner.label_kinds,
-            "of_system": inner.of_system,
-        }
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
-        self.slices  # noqa: B018  (checks the slices)
+        set_own(
+            self,
+            over=over,
+            name=f"{self.kind}({inner.name}, {described(over)})",
+            evidence_name=inner.evidence_name,
+            system=inner.system,
+            bounds=inner.components[0].bounds,
+            looks_at=inner.looks_at,
+            label_kinds=inner.label_kinds,
+            of_system=inner.of_system,
+        )
+        self.parts  # noqa: B018  (checks the slices)
 
     def __hash__(self) -> int:
         """Return a number that equal measures share."""
         return hash((type(self), self.name))
 
     @functools.cached_property
-    def slices(self) -> Joint:
-        """The measure of each slice, side by side."""
-        return Joint(
-            tuple(
-                _within(self.measure, {column: (value,)})
-                for column, values in self.over.items()
-                for value in values
-            )
+    def parts(self) -> tuple[Measure, ...]:
+        """The measure of each slice."""
+        return tuple(
+            _within(self.measure, {column: (value,)})
+            for column, values in self.over.items()
+            for value in values
         )
 
-    @property
-    def undefined_without(self) -> str:
-        """The rows without which a slice has no value, in words that follow "no"."""
-        return self.slices.undefined_without
+    @functools.cached_property
+    def drawn_for(self) -> Joint:
+        """The measures of all slices, side by side."""
+        return Joint(self.parts)
 
     @property
     def components(self) -> tuple[Component, ...]:
         """The one number."""
         return (dataclasses.replace(self.measure.components[0], name=self.name),)
 
-    @property
-    def size(self) -> int:
-        """The number of entries of all slices' losses."""
-        return self.slices.size
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return the losses of the slices side by side, shape (n, d)."""
-        return self.slices.loss(outputs, label)
-
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the extreme of the slices' values, shape (1,): NaN if one is undefined."""
-        return np.atleast_1d(type(self).pick(self.slices.value(risk)))
+        return np.atleast_1d(type(self).pick(self.drawn_for.value(risk)))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return the derivative of the extreme slice, the first of a tie, shape (1, d)."""
-        values = self.slices.value(risk)
+        values = self.drawn_for.value(risk)
         if np.isnan(values).any():
             return np.full((1, len(risk)), np.nan)
         place = int(np.argmax(values == type(self).pick(values)))
-        return self.slices.jacobian(risk)[[place]]
-
-    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,)."""
-        return self.slices.mean_loss(outputs, label, weight)
-
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows are evidence for any slice, shape (n,)."""
-        return self.slices.evidence(outputs, label)
+        return self.drawn_for.jacobian(risk)[[place]]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the shares that the slices depend on."""
         return tuple(
             dataclasses.replace(share, components=None)
-            for share in self.slices.shares(outputs, label)
+            for share in self.drawn_for.shares(outputs, label)
         )
-
-    def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether all rows with outputs between two bounds have the same losses as these."""
-        return self.slices.is_settled(low, high)
-
-    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows add to any slice, shape (n,)."""
-        return self.slices.adds(outputs, label)
-
-    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between the bounds may add to any slice, shape (n,)."""
-        return self.slices.may_add(low, high, label)
-
-    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between the bounds adds to a slice, shape (n,)."""
-        return self.slices.must_add(low, high, label)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,11 +128,6 @@ def _within(measure: Measure, where: Where) -> Sliced:
     if set(where) & set(measure.where):
         raise ValueError(f"{measure.name} is of one slice of {', '.join(where)} already")
     return Sliced(measure.measure, {**measure.where, **where})
-
-
-def driven(measure: Measure) -> Measure:
-    """Return the measure that rows are drawn for where a measure is wanted."""
-    return measure.slices if isinstance(measure, Extreme) else measure
 
 
 BY_KIND: Mapping[str, Callable[[Measure, Where], Extreme]] = {"least": Least, "greatest": Greatest}

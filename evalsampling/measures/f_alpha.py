@@ -14,7 +14,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Share, rows_of_class, takes_columns
+from evalsampling.measures.base import (
+    Component,
+    Measure,
+    Share,
+    rows_of_class,
+    set_own,
+    takes_columns,
+)
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged
@@ -40,7 +47,7 @@ class FAlpha(Binary, Ratio):
     def __post_init__(self) -> None:
         """Check alpha, which the name shows."""
         check_share("alpha", self.alpha)
-        object.__setattr__(self, "name", f"f_alpha(alpha={self.alpha:g})")
+        set_own(self, name=f"f_alpha(alpha={self.alpha:g})")
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, alpha f + (1 - alpha) y], shape (n, 2)."""
@@ -65,33 +72,43 @@ class FEta(FAlpha):
     def __post_init__(self) -> None:
         """Check eta, which the name shows."""
         check_share("eta", self.eta)
-        object.__setattr__(self, "alpha", self.eta)
-        object.__setattr__(self, "name", f"f_eta(eta={self.eta:g})")
+        set_own(self, alpha=self.eta, name=f"f_eta(eta={self.eta:g})")
 
 
 @dataclasses.dataclass(frozen=True)
-class MicroFAlpha(Averaged, Ratio):
-    """F_alpha of the pooled counts: l = [sum_c tp_c, sum_c alpha f_c + (1 - alpha) y_c].
-
-    ([Y] eq. 90 and 91.) Undefined if none of the averaged classes has what the denominator counts.
-    Over all classes it is the accuracy; over some it is not.
+class _AveragedFAlpha(Averaged):
+    """Base of F_alphas of several classes.
 
     Attributes:
         alpha: weight of precision, in [0, 1].
     """
 
     alpha: float = 0.5
-    _word = "micro_f_alpha"
+    _whose = "of a class"
 
     def __post_init__(self) -> None:
-        """Check classes and alpha, which the name shows."""
+        """Check classes and alpha, which the name shows if it has "f_alpha" in it."""
         super().__post_init__()
-        _show_alpha(self, self.alpha)
+        check_share("alpha", self.alpha)
+        set_own(self, name=self.name.replace("f_alpha", f"f_alpha(alpha={self.alpha:g})"))
 
     @property
     def undefined_without(self) -> str:  # type: ignore[override]
         """The rows that the denominator counts, in words that follow "no"."""
-        return f"{_counted(self.alpha)} of the classes"
+        words = {0.0: "labels", 1.0: "predictions"}
+        return f"{words.get(self.alpha, 'labels and no predictions')} {self._whose}"
+
+
+@dataclasses.dataclass(frozen=True)
+class MicroFAlpha(_AveragedFAlpha, Ratio):
+    """F_alpha of the pooled counts: l = [sum_c tp_c, sum_c alpha f_c + (1 - alpha) y_c].
+
+    ([Y] eq. 90 and 91.) Undefined if none of the averaged classes has what the denominator counts.
+    Over all classes it is the accuracy; over some it is not.
+    """
+
+    _word = "micro_f_alpha"
+    _whose = "of the classes"
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return pooled recall and precision, and the rows of each averaged class."""
@@ -137,29 +154,15 @@ class MicroFAlpha(Averaged, Ratio):
 
 
 @dataclasses.dataclass(frozen=True)
-class PerClassFAlpha(Averaged):
+class PerClassFAlpha(_AveragedFAlpha):
     """F_alpha of each class or label: l = [tp_c (C), alpha f_c + (1 - alpha) y_c (C)].
 
     A component is undefined if no row adds to its denominator.
-
-    Attributes:
-        alpha: weight of precision, in [0, 1].
     """
 
     scale_free = True
-
-    alpha: float = 0.5
+    tallies = Measure.tallies  # None: bounds on numbers of rows are for a measure of one component.
     _word = "class_f_alpha"
-
-    def __post_init__(self) -> None:
-        """Check classes and alpha, which the name shows."""
-        super().__post_init__()
-        _show_alpha(self, self.alpha)
-
-    @property
-    def undefined_without(self) -> str:  # type: ignore[override]
-        """The rows that the denominator of a class counts, in words that follow "no"."""
-        return f"{_counted(self.alpha)} of a class"
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -204,31 +207,15 @@ class PerClassFAlpha(Averaged):
         result[np.isnan(by_hit)] = np.nan
         return result
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """None: bounds on numbers of rows are for a measure of one component."""
-        return ()
-
 
 @dataclasses.dataclass(frozen=True)
 class MacroFAlpha(PerClassFAlpha):
     """Mean of the F_alphas of C classes or labels, undefined if one of them is."""
 
     _word = "macro_f_alpha"
-
-    @property
-    def components(self) -> tuple[Component, ...]:
-        """One component, the mean."""
-        return Averaged.components.__get__(self)
-
-    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each class."""
-        return Averaged.shares(self, outputs, label)
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Tallies of true positives and false negatives of each averaged class; none with sets."""
-        return Averaged.tallies.__get__(self)
+    components = Averaged.components
+    shares = Averaged.shares
+    tallies = Averaged.tallies
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
@@ -238,18 +225,6 @@ class MacroFAlpha(PerClassFAlpha):
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg, shape (1, 2 C): NaN where `value` is."""
         return super().jacobian(risk).mean(axis=0, keepdims=True)
-
-
-def _counted(alpha: float) -> str:
-    """Return what the denominator of F_alpha counts, in words."""
-    return {0.0: "labels", 1.0: "predictions"}.get(alpha, "labels and no predictions")
-
-
-def _show_alpha(measure: Averaged, alpha: float) -> None:
-    """Check alpha, and show it in the name of a measure whose name has "f_alpha" in it."""
-    check_share("alpha", alpha)
-    name = measure.name.replace("f_alpha", f"f_alpha(alpha={alpha:g})")
-    object.__setattr__(measure, "name", name)
 
 
 @dataclasses.dataclass(frozen=True)

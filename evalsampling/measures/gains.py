@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import Measure, Share
+from evalsampling.measures.base import Measure, Share, set_own
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.mean_and_ratio import Mean
@@ -54,8 +54,7 @@ class Gain(Mean):
             raise ValueError(f"cut must be a whole number, got {self.cut!r}")
         if not 1 <= self.cut <= MOST_RANKS:
             raise ValueError(f"cut must be between 1 and {MOST_RANKS}, got {self.cut}")
-        object.__setattr__(self, "name", f"{self.short_name}@{self.cut}")
-        object.__setattr__(self, "bounds", (0.0, self.largest))
+        set_own(self, name=f"{self.short_name}@{self.cut}", bounds=(0.0, self.largest))
 
     @property
     def top(self) -> int:
@@ -195,25 +194,14 @@ class GainMoments:
         Raises:
             ValueError: the measure is neither, or its moments are not among these.
         """
-        signs = _contrast(measure, self.mean.shape[2])
         gain = measure.first if isinstance(measure, Difference) else measure
-        if signs is None or gain.name not in self.gains:
+        if not isinstance(gain, Gain) or gain.name not in self.gains:
             raise ValueError(f"{measure.name}: nothing is expected of it")
+        signs = np.zeros(self.mean.shape[2])
+        signs[list(measure.systems)] = (1.0, -1.0)[: len(measure.systems)]
         place = self.gains.index(gain.name)
         mean, second = self.mean[:, place], self.second[:, place]
         return mean @ signs, np.maximum(np.einsum("nst,s,t->n", second, signs, signs), 0.0)
-
-
-def _contrast(measure: Measure, systems: int) -> FloatArray | None:
-    """Return the coefficient of each system's gain, shape (systems,); None without a gain."""
-    signs = np.zeros(systems)
-    if isinstance(measure, Difference) and isinstance(measure.first, Gain):
-        signs[measure.first.system], signs[measure.other.system] = 1.0, -1.0
-        return signs
-    if not isinstance(measure, Gain):
-        return None
-    signs[measure.system] = 1.0
-    return signs
 
 
 def gains_of(measures: Sequence[Measure]) -> tuple[Gain, ...]:

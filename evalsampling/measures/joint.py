@@ -1,54 +1,28 @@
 """Several measures as one, so that one sample serves them all."""
 
+import abc
 import dataclasses
 import functools
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Measure, Share
+from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
 
-@dataclasses.dataclass(frozen=True)
-class Joint(Measure):
-    """Measures stacked, of any systems: losses and values concatenated, Dg block-diagonal.
+class OfParts(Measure):
+    """Base of measures whose loss is that of other measures, `parts`, side by side."""
 
-    Attributes:
-        measures: the measures, at least one, in the order of the components.
-
-    Raises:
-        TypeError: one of `measures` is not a measure.
-        ValueError: `measures` is empty.
-    """
-
-    measures: tuple[Measure, ...]
-
-    def __post_init__(self) -> None:
-        """Check the measures, and join their names."""
-        if not self.measures:
-            raise ValueError("a joint measure needs at least one measure")
-        for part in self.measures:
-            if not isinstance(part, Measure):
-                raise TypeError(f"a joint measure is made of measures, got {part!r}")
-        words = dict.fromkeys(part.evidence_name for part in self.measures)
-        object.__setattr__(self, "name", f"joint({', '.join(part.name for part in self.measures)})")
-        object.__setattr__(self, "evidence_name", " or ".join(words))
+    @property
+    @abc.abstractmethod
+    def parts(self) -> tuple[Measure, ...]:
+        """The other measures."""
 
     @property
     def undefined_without(self) -> str:
         """The rows without which one of the parts is undefined, in words that follow "no"."""
-        return ", or no ".join(dict.fromkeys(part.undefined_without for part in self.measures))
-
-    @property
-    def parts(self) -> tuple[Measure, ...]:
-        """The measures."""
-        return self.measures
-
-    @functools.cached_property
-    def components(self) -> tuple[Component, ...]:
-        """The components of all parts, in order."""
-        return tuple(component for part in self.parts for component in part.components)
+        return ", or no ".join(dict.fromkeys(part.undefined_without for part in self.parts))
 
     @property
     def size(self) -> int:
@@ -69,9 +43,74 @@ class Joint(Measure):
         """Return the losses of the parts side by side, shape (n, d)."""
         return np.concatenate([part.loss(outputs, label) for part in self.parts], axis=1)
 
+    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
+        """Return sum_i weight_i l_i, shape (d,), computed by the parts."""
+        return np.concatenate([part.mean_loss(outputs, label, weight) for part in self.parts])
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows are evidence for any part, shape (n,)."""
+        return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
+
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Tell whether rows between the bounds have the same losses for all parts."""
+        return all(part.is_settled(low, high) for part in self.parts)
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows add to any part, shape (n,)."""
+        return np.any([part.adds(outputs, label) for part in self.parts], axis=0)
+
+    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether a row between the bounds may add to any part, shape (n,)."""
+        return np.any([part.may_add(low, high, label) for part in self.parts], axis=0)
+
+    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether every row between the bounds adds to one of the parts, shape (n,)."""
+        return np.any([part.must_add(low, high, label) for part in self.parts], axis=0)
+
+    @functools.cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """Where in the loss each part ends."""
+        return tuple(np.cumsum([part.size for part in self.parts]).tolist())
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint(OfParts):
+    """Measures stacked, of any systems: losses and values concatenated, Dg block-diagonal.
+
+    Attributes:
+        measures: the measures, at least one, in the order of the components.
+
+    Raises:
+        TypeError: one of `measures` is not a measure.
+        ValueError: `measures` is empty.
+    """
+
+    measures: tuple[Measure, ...]
+
+    def __post_init__(self) -> None:
+        """Check the measures, and join their names."""
+        if not self.measures:
+            raise ValueError("a joint measure needs at least one measure")
+        for part in self.measures:
+            if not isinstance(part, Measure):
+                raise TypeError(f"a joint measure is made of measures, got {part!r}")
+        words = dict.fromkeys(part.evidence_name for part in self.measures)
+        name = f"joint({', '.join(part.name for part in self.measures)})"
+        set_own(self, name=name, evidence_name=" or ".join(words))
+
+    @property
+    def parts(self) -> tuple[Measure, ...]:
+        """The measures."""
+        return self.measures
+
+    @functools.cached_property
+    def components(self) -> tuple[Component, ...]:
+        """The components of all parts, in order."""
+        return tuple(component for part in self.parts for component in part.components)
+
     def value(self, risk: FloatArray) -> FloatArray:
         """Return the values of the parts one after the other, shape (m,)."""
-        return np.concatenate([part.value(own) for part, own in self._split(risk)])
+        return np.concatenate([part.value(own) for part, own in self.split(risk)])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return the Jacobians of the parts as blocks, shape (m, d).
@@ -80,16 +119,12 @@ class Joint(Measure):
         """
         result = np.zeros((len(self.components), len(risk)))
         row = column = 0
-        for part, own in self._split(risk):
+        for part, own in self.split(risk):
             block = part.jacobian(own)
             result[row : row + len(block), column : column + len(own)] = block
             row, column = row + len(block), column + len(own)
         result[np.isnan(result).any(axis=1)] = np.nan
         return result
-
-    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows are evidence for any part, shape (n,)."""
-        return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the shares of the parts, each for the components of its part."""
@@ -103,47 +138,23 @@ class Joint(Measure):
             start += size
         return tuple(shares)
 
-    def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether rows between the bounds have the same losses for all parts."""
-        return all(part.is_settled(low, high) for part in self.parts)
-
-    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between the bounds may add to any part, shape (n,)."""
-        return np.any([part.may_add(low, high, label) for part in self.parts], axis=0)
-
-    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between the bounds adds to one of the parts, shape (n,)."""
-        return np.any([part.must_add(low, high, label) for part in self.parts], axis=0)
-
-    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,), computed by the parts."""
-        return np.concatenate([part.mean_loss(outputs, label, weight) for part in self.parts])
-
-    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows add to any part, shape (n,)."""
-        return np.any([part.adds(outputs, label) for part in self.parts], axis=0)
-
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return Dg(risk) l of each row, shape (n, m), computed by the parts."""
-        parts = [part.influence(outputs, label, own) for part, own in self._split(risk)]
+        parts = [part.influence(outputs, label, own) for part, own in self.split(risk)]
         return np.concatenate(parts, axis=1)
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return ||Dg(risk) l||^2 of each row, shape (n,): the sum over the parts."""
-        parts = [part.squared_norm(outputs, label, own) for part, own in self._split(risk)]
+        parts = [part.squared_norm(outputs, label, own) for part, own in self.split(risk)]
         return np.sum(parts, axis=0)
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return the size of each row's loss, shape (n,): the root of the sum of parts squared."""
-        parts = [part.proposal_norm(outputs, label, own) for part, own in self._split(risk)]
+        parts = [part.proposal_norm(outputs, label, own) for part, own in self.split(risk)]
         return np.asarray(np.sqrt(np.sum(np.square(parts), axis=0)))
 
-    @functools.cached_property
-    def _ends(self) -> tuple[int, ...]:
-        """Where in the loss each part ends."""
-        return tuple(np.cumsum([part.size for part in self.parts]).tolist())
-
-    def _split(self, risk: FloatArray) -> list[tuple[Measure, FloatArray]]:
+    def split(self, risk: FloatArray) -> list[tuple[Measure, FloatArray]]:
+        """Return each part with its own R, given that of all, shape (d,)."""
         return list(zip(self.parts, np.split(risk, self._ends[:-1]), strict=True))
 
 

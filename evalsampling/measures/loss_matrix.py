@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class
+from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class, set_own
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
 from evalsampling.measures.tallies import Tally, errors
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -89,10 +89,8 @@ class TableRisk(_OfTable, Mean):
         """Check the loss, and name the measure after it."""
         bounds = (float(self.table.min()), float(self.table.max()))
         frozen = _frozen(self.losses)
-        object.__setattr__(self, "losses", frozen)
         name = "risk" if frozen == ZERO_ONE else f"risk(losses={_as_text(frozen)})"
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "bounds", bounds)
+        set_own(self, losses=frozen, name=name, bounds=bounds)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -142,12 +140,10 @@ class GeneralizedRisk(_OfTable, Ratio):
         if np.any(weight < 0) or not np.any(weight > 0):
             raise ValueError("weights must be at least 0 throughout, and above 0 somewhere")
         losses, weights = _frozen(self.losses), _frozen(self.weights)
-        object.__setattr__(self, "losses", losses)
-        object.__setattr__(self, "weights", weights)
         name = f"generalized_risk(losses={_as_text(losses)}, weights={_as_text(weights)})"
-        object.__setattr__(self, "name", name)
         counted = table[weight > 0]
-        object.__setattr__(self, "bounds", (float(counted.min()), float(counted.max())))
+        bounds = (float(counted.min()), float(counted.max()))
+        set_own(self, losses=losses, weights=weights, name=name, bounds=bounds)
 
     @property
     def known(self) -> tuple[int, ...]:

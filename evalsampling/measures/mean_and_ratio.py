@@ -13,18 +13,18 @@ def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np
 
 
 class Mean(Measure):
-    """A mean loss: d = 1, g(R) = R."""
+    """A mean loss, or several: g(R) = R."""
 
     affine = True
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return R, shape (1,)."""
+        """Return R, shape (d,)."""
         return risk
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return 1, shape (1, 1)."""
-        return np.ones((1, 1))
+        """Return the identity, shape (d, d)."""
+        return np.eye(len(risk))
 
 
 class Ratio(Measure):

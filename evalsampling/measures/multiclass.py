@@ -12,12 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.label_spaces.tags import Tags
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share
-from evalsampling.measures.binary import FBeta, four_kinds
+from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
+from evalsampling.measures.binary import mean_of_four_kinds
 from evalsampling.measures.mean_and_ratio import divide
 from evalsampling.measures.tallies import Tally, false_negatives, true_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
+
+_RECALL = ("true positive", "false negative")
+_PRECISION = ("true positive", "false positive")
+"""Words for hits and misses of these shares."""
 
 _ROWS_AT_A_TIME = 1 << 13
 """Rows of many labels whose losses are computed at a time, to bound the memory they take."""
@@ -68,7 +72,7 @@ class Averaged(Measure):
                 f"over must hold distinct class codes below {self.classes}, got {self.over!r}"
             )
         over = "" if self.over is None else f"(over={'+'.join(map(self._title, self.over))})"
-        object.__setattr__(self, "name", self._word + over)
+        set_own(self, name=self._word + over)
 
     @property
     def components(self) -> tuple[Component, ...]:
@@ -89,22 +93,29 @@ class Averaged(Measure):
         return np.sum([weight[of] @ self.loss(outputs.take(of), label[of]) for of in rows], axis=0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each averaged class; of means of many labels, fewer."""
+        """Return recall and precision of each averaged class.
+
+        Of means of many labels these are pooled, and there are the rows of each that count.
+        """
+        f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
+        titles = list(map(self._title, self._codes.tolist()))
         if self.tags is not None and len(self.components) == 1:
-            return self._shares_of_mean(outputs, label)
-        if self.sets:
-            return self._shares_of_labels(outputs, label)
-        return tuple(
-            dataclasses.replace(
-                share,
-                name=f"{share.name} of class {self._title(code)}",
-                rows_name=share.rows_name.replace(
-                    "positives", f"rows of class {self._title(code)}"
-                ),
-            )
-            for code in self._codes.tolist()
-            for share in FBeta(code, self.system).shares(outputs, label)
-        )
+            each = zip(titles, (f | y).T, strict=True)
+            return (
+                *self._pooled_shares(outputs, label),
+                *(Share(f"label {of}", f"rows with or predicted label {of}", rows)
+                  for of, rows in each),
+            )  # fmt: skip
+        kind = "label" if self.sets else "class"
+        predicted = "rows predicted" if self.sets else "predicted rows of"
+        shares = []
+        for title, hits, rows in zip(titles, f.T, y.T, strict=True):
+            of = f"{kind} {title}"
+            shares += [
+                Share(f"recall of {of}", f"rows of {of}", rows, hits, *_RECALL),
+                Share(f"precision of {of}", f"{predicted} {of}", hits, rows, *_PRECISION),
+            ]
+        return tuple(shares)
 
     @property
     def tallies(self) -> tuple[Tally, ...]:
@@ -121,12 +132,9 @@ class Averaged(Measure):
         """Return the mean loss, shape (d,), put together from the entries of each class."""
         risk = []
         for place, code in enumerate(self._codes.tolist()):
-            hits, missed = counts[2 * place : 2 * place + 2]
-            outputs, label, rows = four_kinds(code, self.system, predicted)
-            weight = np.array([hits, rows[0] - hits, missed, rows[1] - missed]) / predicted.sum()
-            risk.append(
-                self.mean_loss(outputs, label, weight).reshape(-1, len(self._codes))[:, place]
-            )
+            found = counts[2 * place : 2 * place + 2]
+            of_code = mean_of_four_kinds(self, code, predicted, *found)
+            risk.append(of_code.reshape(-1, len(self._codes))[:, place])
         return np.stack(risk, axis=1).ravel()
 
     @functools.cached_property
@@ -166,21 +174,6 @@ class Averaged(Measure):
             return (code[:, None] >> self._codes & 1).astype(np.bool_)
         return np.asarray(code[:, None] == self._codes)
 
-    def _shares_of_labels(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each averaged label."""
-        f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
-        shares = []
-        for place, code in enumerate(self._codes.tolist()):
-            title = self._title(code)
-            labelled = f"rows of label {title}", y[:, place]
-            predicted = f"rows predicted label {title}", f[:, place]
-            recall, precision = f"recall of label {title}", f"precision of label {title}"
-            shares += [
-                Share(recall, *labelled, predicted[1], "true positive", "false negative"),
-                Share(precision, *predicted, labelled[1], "true positive", "false positive"),
-            ]
-        return tuple(shares)
-
     def _pooled_shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the rows that pooled counts of many labels rest on: enough of each must be seen.
 
@@ -192,19 +185,6 @@ class Averaged(Measure):
             Share("pooled precision", "rows with predictions", np.any(f, axis=1)),
             Share("true positives", "rows with a true positive", np.any(y & f, axis=1)),
             Share("errors", "rows with an error", np.any(y != f, axis=1)),
-        )
-
-    def _shares_of_mean(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares of a mean over many labels: also the rows of each that count."""
-        f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
-        return (
-            *self._pooled_shares(outputs, label),
-            *(
-                Share(f"label {title}", f"rows with or predicted label {title}", rows)
-                for title, rows in zip(
-                    map(self._title, self._codes.tolist()), (f | y).T, strict=True
-                )
-            ),
         )
 
 
@@ -219,14 +199,9 @@ class WeightedF1(Averaged):
     """
 
     scale_free = True
-
+    tallies = Measure.tallies  # None: one more true positive may lower the mean.
     _word = "weighted_f1"
     undefined_without = "labels of the classes"
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """None: one more true positive may lower the mean, as its class then has more weight."""
-        return ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)], shape (n, 3 C)."""
@@ -245,14 +220,14 @@ class WeightedF1(Averaged):
         total = weight.sum()
         if not total:
             return np.full((1, len(risk)), np.nan)
-        per_half = np.divide(weight, half, out=np.zeros_like(half), where=half > 0) / total
+        per_half = divide(weight, half, 0.0) / total
         by_weight = (each - (weight * each).sum() / total) / total
         return np.concatenate([per_half, -each * per_half, by_weight])[None]
 
     def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return each class's F1, 0 without labels and predictions, and its weight."""
         hit, half, weight = np.split(risk, 3)
-        return np.divide(hit, half, out=np.zeros_like(hit), where=half != 0), weight
+        return divide(hit, half, 0.0), weight
 
 
 @dataclasses.dataclass(frozen=True)

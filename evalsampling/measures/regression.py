@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from evalsampling.label_spaces.numbers import ERRORS, FIRST, Numbers
-from evalsampling.measures.base import PREDICTION, Measure, Share, takes_columns
+from evalsampling.measures.base import PREDICTION, Measure, Share, set_own, takes_columns
 from evalsampling.measures.mean_and_ratio import Mean, divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
@@ -46,7 +46,7 @@ class OfNumbers(Measure):
         if self.numbers is None:
             raise ValueError("it is about numbers: labels.range is missing")
         if not self.numbers.has_score:  # the variances of a cell's rows are known by their mean
-            object.__setattr__(self, "looks_at", PREDICTION)
+            set_own(self, looks_at=PREDICTION)
 
     def error(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return e = f - y of rows, shape (n,)."""
@@ -151,11 +151,7 @@ class CoefficientOfDetermination(OfNumbers):
     bounds = (-math.inf, 1.0)
     scale_free = True
     greater_is_better = True
-
-    @property
-    def undefined_without(self) -> str:
-        """Labels that differ: without these their variance is 0."""
-        return "labels that differ"
+    undefined_without = "labels that differ"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [e^2, y, y^2, 1], shape (n, 4)."""

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from evalsampling.measures.base import Share, rows_of_class
+from evalsampling.measures.base import Share, rows_of_class, set_own
 from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
@@ -62,8 +62,7 @@ class LogLoss(Risk):
         if not 0 < self.clip < 0.5:
             raise ValueError(f"clip must be above 0 and below 0.5, got {self.clip!r}")
         name = "log_loss" if self.clip == 1e-6 else f"log_loss(clip={self.clip:.12g})"
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "bounds", (0.0, -math.log(self.clip)))
+        set_own(self, name=name, bounds=(0.0, -math.log(self.clip)))
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return -log p_y, shape (n, 1)."""

@@ -5,7 +5,7 @@ import functools
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Measure, Share
+from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.named_slices import Where, as_tuples, described
 from evalsampling.stats.outputs import Outputs
@@ -32,6 +32,8 @@ class Sliced(Measure):
 
     measure: Measure
     where: Where
+    has_slices = True
+    scale_free = True
 
     def __post_init__(self) -> None:
         """Check the slice, and name the measure after it."""
@@ -41,21 +43,19 @@ class Sliced(Measure):
         if not where or not all(where.values()):
             raise ValueError(f"a slice needs columns with values, got {dict(self.where)!r}")
         inner, title = self.measure, described(where)
-        own = {
-            "where": where,
-            "name": self._named(inner.name, title),
-            "evidence_name": f"{inner.evidence_name} where {title}",
-            "system": inner.system,
-            "bounds": inner.bounds,
-            "looks_at": inner.looks_at,
-            "label_kinds": inner.label_kinds,
-            "of_system": inner.of_system,
-            "greater_is_better": inner.greater_is_better,
-            "incomparable": inner.incomparable,
-            "scale_free": True,
-        }
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        set_own(
+            self,
+            where=where,
+            name=self._named(inner.name, title),
+            evidence_name=f"{inner.evidence_name} where {title}",
+            system=inner.system,
+            bounds=inner.bounds,
+            looks_at=inner.looks_at,
+            label_kinds=inner.label_kinds,
+            of_system=inner.of_system,
+            greater_is_better=inner.greater_is_better,
+            incomparable=inner.incomparable,
+        )
 
     @staticmethod
     def _named(name: str, title: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from evalsampling.label_spaces.compared_numbers import ComparedNumbers
 from evalsampling.measures.build import build_driver
-from evalsampling.measures.comparisons import Difference, pairs_of, systems_of
+from evalsampling.measures.comparisons import Difference, pairs_of
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.regression import MeanAbsoluteError
 from evalsampling.pool.batch import PoolBatch
@@ -48,7 +48,7 @@ class ComparedSystems:
         driver = build_driver(spec, [None] * space.systems)
         parts = parts_of(driver)
         pairs = pairs_of(driver)
-        systems = sorted({system for part in (pairs or parts) for system in systems_of(part)})
+        systems = sorted({system for part in (pairs or parts) for system in part.systems})
         places = tuple((pair.first.system, pair.other.system) for pair in pairs)
         disagreement = Disagreement(tuple(dict.fromkeys(places)), tuple(systems))
         if not (pairs and _compares(spec, parts)):

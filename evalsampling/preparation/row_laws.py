@@ -18,7 +18,6 @@ from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
 from evalsampling.measures.binary import Accuracy
 from evalsampling.measures.build import build_driver
-from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.loss_norms import ExpectedNorm
@@ -238,7 +237,7 @@ def _believed(spec: EvaluationSpec, design: Design, measure: Measure, table: Cel
         return Believed()
     given, classes = spec.sampler.parameters, table.classes
     systems = Believed(
-        tuple(sorted({system for part in parts_of(measure) for system in systems_of(part)}))
+        tuple(sorted({system for part in parts_of(measure) for system in part.systems}))
     )
     model, shares = given.get("model", "scores"), given.get("class_prior")
     if model == "scores":

@@ -17,7 +17,6 @@ from evalsampling.inference.score_calibration import (
     check_calibration,
     recalibrated,
 )
-from evalsampling.measures.comparisons import systems_of
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
@@ -78,7 +77,7 @@ class ActiveRisk(DeviationSampler):
         object.__setattr__(self, "class_prior", _shares(self.class_prior, self.classes))
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether labels must be classes: to calibrate scores, or for a model of class shares."""
         return self.calibration is not None or self.model != "scores"
 
@@ -86,7 +85,7 @@ class ActiveRisk(DeviationSampler):
         """Return pi(y|x) of the rows of each cell, shape (cells, classes)."""
         if self.model == "uniform":
             return np.full((len(table), table.classes), 1 / table.classes)
-        systems = sorted({system for part in parts_of(self.measure) for system in systems_of(part)})
+        systems = sorted({system for part in parts_of(self.measure) for system in part.systems})
         own = table.mean_by_cell(predictive(table, systems).mean(axis=1))
         if self.model == "prior":
             share = table.count @ own / table.rows

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalsampling.inference.own_model import OwnModel, is_own, probabilities
+from evalsampling.inference.own_model import OwnModel, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.loss_norms import FLOOR, cell_norms
@@ -35,10 +35,8 @@ from evalsampling.stats.tree import LeafTree
 MODELS = ("tree", "scores")
 
 
-@functools.lru_cache(maxsize=8)
-def _even_tree(leaves: int, branching: int) -> LeafTree:
-    """Return the even tree; cached, since every round needs it."""
-    return LeafTree.even(leaves, branching)
+_even_tree = functools.lru_cache(maxsize=8)(LeafTree.even)
+"""The even tree of a number of leaves and a branching: every round needs it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,11 +75,12 @@ class AdaptiveImportance(ReplacementSampler):
     prior_weight: float = 1.0
     classes: int | None = None
     name = "ais"
+    needs_classes = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        if not is_own(self.model) and self.model not in MODELS:
+        if not callable(self.model) and self.model not in MODELS:
             raise ValueError(
                 f"model must be one of tree, scores, module:object, got {self.model!r}"
             )
@@ -128,10 +127,7 @@ class AdaptiveImportance(ReplacementSampler):
     ) -> tuple[FloatArray, FloatArray]:
         """Return P(y|cell), shape (cells, classes), and its mean in leaves, (leaves, classes).
 
-        Args:
-            table: the cells.
-            history: rounds and labels so far.
-            by_tree: returns the posterior of the tree in leaves, given the prior there.
+        ``by_tree`` returns the posterior of the tree in leaves, given the prior there.
         """
         if not isinstance(self.model, str):
             response = probabilities("sampler.model", self.model, table, history)
@@ -142,12 +138,7 @@ class AdaptiveImportance(ReplacementSampler):
         return posterior[table.leaf], posterior
 
     @property
-    def needs_classes(self) -> bool:
-        """True: labels must be classes, since their probabilities are modelled."""
-        return True
-
-    @property
-    def has_atoms(self) -> bool:
+    def has_atoms(self) -> bool:  # type: ignore[override]
         """Whether each labelled row has a probability of its own: for a deterministic oracle."""
         return not self.stochastic
 

@@ -50,6 +50,11 @@ class Sampler(abc.ABC):
         bears_looks: whether its default intervals hold the truth as often as they say where the
             first narrow one ends an evaluation.
         takes_tags: whether rows may have any number of many labels (`CellTable.expected`).
+        needs_classes: whether it models labels as classes, which numbers are not.
+        has_atoms: whether labelled rows may have chances of their own.
+        draws_by_number: whether the permanent random numbers of rows decide which are drawn, where
+            they are known.
+        draws_again: whether a round without replacement may draw rows of earlier rounds again.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -65,10 +70,10 @@ class Sampler(abc.ABC):
     trusts_prior = False
     bears_looks = False
     takes_tags = False
+    needs_classes = False
+    has_atoms = False
     draws_by_number = False
-    """Whether the permanent random numbers of rows decide which are drawn, where they are known."""
     draws_again = False
-    """Whether a round without replacement may draw rows of earlier rounds again."""
     measure: Measure
     oracle: str = "deterministic"
 
@@ -89,16 +94,6 @@ class Sampler(abc.ABC):
         It does with replacement, by rank, and where answers about a row may differ.
         """
         return self.with_replacement or self.queries_ranks or self.stochastic
-
-    @property
-    def needs_classes(self) -> bool:
-        """Whether it models labels as classes, which numbers are not; not unless overridden."""
-        return False
-
-    @property
-    def has_atoms(self) -> bool:
-        """Whether labelled rows may have chances of their own; not unless overridden."""
-        return False
 
     @abc.abstractmethod
     def design(
@@ -166,10 +161,7 @@ class Sampler(abc.ABC):
     def spent(self, table: CellTable, history: History, answers: int) -> int:
         """Return how much of the budget is spent: the number of answers, unless overridden.
 
-        Args:
-            table: the cells.
-            history: rounds so far.
-            answers: number of questions that have, or are assumed to have, an answer.
+        ``answers`` is how many questions have, or are assumed to have, an answer.
         """
         return answers
 
@@ -208,14 +200,8 @@ class Sampler(abc.ABC):
     ) -> list[Estimate]:
         """Return estimates of measures on the pool, or on parts of it, from all rounds so far.
 
-        Args:
-            table: the cells.
-            history: rounds and labels.
-            measures: what to estimate.
-            confidence: level of the intervals, in (0, 1).
-            scope: systems and slices.
-            model: draws of all labels given those of the history; with them the default interval
-                is the model-based one.
+        ``scope`` says for which systems and slices. Given a model of the labels, the default
+        interval is the model-based one.
         """
         inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
@@ -229,24 +215,18 @@ class Sampler(abc.ABC):
                 estimates += refuse(requested, self.measure, scope, confidence)
         return estimates
 
-    def _has_next_draw(self, inputs: EstimationInput) -> bool:
-        """Return whether there is a next proposal.
-
-        If all labels that matter to the sampler are known, there is one only if its measure is
-        defined under them.
-        """
-        table, history = inputs.table, inputs.history
-        if not _is_census(inputs, self.measure):
-            return True
-        return not np.isnan(known_value(self.measure, table, history, Domain())).all()
-
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Return inputs with what is known of the next draw, as estimates use them.
 
-        They are unchanged before the first label, and where all that matter are known.
+        They are unchanged before the first label, and where all labels that matter to the sampler
+        are known and its measure is undefined under them.
         """
-        if not inputs.sample.draws or not self._has_next_draw(inputs):
+        if not inputs.sample.draws:
             return inputs
+        if _is_census(inputs, self.measure):
+            value = known_value(self.measure, inputs.table, inputs.history, Domain())
+            if np.isnan(value).all():
+                return inputs
         return self._with_next_draw(inputs)
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
@@ -271,14 +251,7 @@ class Sampler(abc.ABC):
         confidence: float,
         model: LabelModel | None = None,
     ) -> EstimationInput:
-        """Return the input of the estimators.
-
-        Args:
-            table: the cells.
-            history: rounds and labels.
-            confidence: level of the intervals, in (0, 1).
-            model: draws of all labels given those of the history; None for no model.
-        """
+        """Return the input of the estimators: see `estimate`."""
         inputs = EstimationInput(
             table,
             history,

@@ -31,36 +31,19 @@ def build_sampler(
         InputError: naming the sampler or parameter that is wrong.
     """
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
-    maker = _class_of(chosen.name, spec)
+    if ":" not in chosen.name:
+        check_name("sampler", chosen.name, BY_NAME)
+    maker = BY_NAME.find("sampler", chosen.name, spec.pool.directory)
     of_queries = spec.labels.space.has_items
-    if of_queries and not maker.takes_queries:
-        raise InputError(
-            f"sampler: {chosen.name}: queries are drawn by ranking, passive or active_lambda"
-        )
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
-    if maker.queries_ranks and not spec.strata.by_score:
-        raise InputError(
-            f"sampler: {chosen.name}: it ranks rows by score, so strata.method cannot be kd, and "
-            "there can be no partition"
-        )
-    if maker.queries_ranks and spec.money is not None:
-        raise InputError(
-            f"sampler: {chosen.name}: what it queries follows from what it finds, so its budget is "
-            "of labels, not of cost"
-        )
-    if spec.labels.space.tagged and not maker.takes_tags:
-        raise InputError(
-            f"sampler: {chosen.name}: it models labels as classes, and here "
-            f"{spec.labels.space.are}: passive, stratified, importance and poisson draw them"
-        )
-    if maker.needs_costs and spec.pool.cost is None:
-        raise InputError(f"sampler: {chosen.name}: it needs pool.cost, what each label costs")
+    reason = _refusal(maker, spec)
+    if reason is not None:
+        raise InputError(f"sampler: {chosen.name}: {reason}")
     parameters = dict(chosen.parameters)
-    if chosen is not spec.sampler and "draws" in {
-        field.name for field in dataclasses.fields(maker)
-    }:
-        parameters |= {k: v for k, v in spec.sampler.parameters.items() if k == "draws"}
+    takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
+    if chosen is not spec.sampler and takes_draws and "draws" in spec.sampler.parameters:
+        parameters["draws"] = spec.sampler.parameters["draws"]
     for key in ("weights", "model", "calibration"):
         reference = parameters.get(key)
         if isinstance(reference, str) and (":" in reference or key == "weights"):
@@ -82,23 +65,28 @@ def build_sampler(
     return sampler
 
 
-def _class_of(name: str, spec: EvaluationSpec) -> type[Sampler]:
-    """Return the class of a sampler by its name in a spec.
-
-    Raises:
-        InputError: if there is no such class, or it is no sampler.
-    """
-    if ":" not in name:
-        check_name("sampler", name, BY_NAME)
-    return BY_NAME.find("sampler", name, spec.pool.directory)
+def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
+    """Return why a sampler cannot do what a spec asks for; None if it can."""
+    if spec.labels.space.has_items and not maker.takes_queries:
+        return "queries are drawn by ranking, passive or active_lambda"
+    if maker.queries_ranks and not spec.strata.by_score:
+        return (
+            "it ranks rows by score, so strata.method cannot be kd, and there can be no partition"
+        )
+    if maker.queries_ranks and spec.money is not None:
+        return "what it queries follows from what it finds, so its budget is of labels, not of cost"
+    if spec.labels.space.tagged and not maker.takes_tags:
+        return (
+            f"it models labels as classes, and here {spec.labels.space.are}: passive, stratified, "
+            "importance and poisson draw them"
+        )
+    if maker.needs_costs and spec.pool.cost is None:
+        return "it needs pool.cost, what each label costs"
+    return None
 
 
 def _function(key: str, reference: str, spec: EvaluationSpec) -> Any:
-    """Return the function that a parameter names.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """Return the function that a parameter names; an `InputError` if there is none."""
     loaded = load_object(f"sampler.{key}", reference, spec.pool.directory)
     if isinstance(loaded, type):
         raise InputError(f"sampler.{key}: {reference} is a class, where a function is wanted")
@@ -119,9 +107,8 @@ def _reference(value: Any) -> Any:
 def entry_of(item: Any) -> Any:
     """Return an entry ``sampler`` of a spec in which classes and functions have their names.
 
-    Args:
-        item: a class, a mapping whose ``name`` may be a class and whose parameters may be
-            functions, or anything else, which is returned as it is.
+    The item is a class, a mapping whose ``name`` may be a class and whose parameters may be
+    functions, or anything else, which is returned as it is.
 
     Raises:
         InputError: if it is an instance of a sampler: an evaluation makes that for its measure.

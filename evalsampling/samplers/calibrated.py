@@ -15,7 +15,7 @@ import numpy as np
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
-from evalsampling.inference.nonresponse import response_by_leaf
+from evalsampling.inference.nonresponse import response_by_cell
 from evalsampling.inference.predictive import (
     LabelModel,
     expected_labels,
@@ -30,7 +30,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
@@ -80,12 +80,8 @@ class CalibratedDesign(Sampler):
     name = "calibrated"
     bears_looks = True
     heeds_costs = True
+    needs_classes = True
     takes_stochastic_oracle = False
-
-    @property
-    def needs_classes(self) -> bool:
-        """True: it models labels as classes."""
-        return True
 
     def remarks(self, table: CellTable) -> list[str]:
         """Return a warning if rows are drawn evenly because there can be no model."""
@@ -135,22 +131,15 @@ class CalibratedDesign(Sampler):
         (`inference.nonresponse`): those with one have the chance of the round times the share of
         their class that is labelled.
         """
-        questions = history.labelled
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
-        first = 0
         for drawn in history.rounds:
             assert drawn.cell_probability is not None  # `design` keeps it
-            rows = slice(first, first + len(drawn.question))
-            first = rows.stop
-            if rows.start == rows.stop:  # no row was left to be drawn
-                continue
-            answered = response_by_leaf(
-                table.leaf[history.cell[rows]], history.label[rows] != NO_LABEL, table.leaves
-            )
-            labelled += missed * drawn.cell_probability * answered[table.leaf]
-            missed *= 1 - drawn.cell_probability
-        inclusion = labelled[history.cell[questions]]
-        return WeightedSample.without_replacement(questions, inclusion, table.rows)
+            if len(drawn.question):  # else no row was left to be drawn
+                answered = response_by_cell(table, history, drawn.question)
+                labelled += missed * drawn.cell_probability * answered
+                missed *= 1 - drawn.cell_probability
+        inclusion = labelled[history.cell[history.labelled]]
+        return WeightedSample.without_replacement(history.labelled, inclusion, table.rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input with the model's rates, which the difference estimator needs."""
@@ -237,16 +226,11 @@ def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int)
     matters if there are few. The contribution of a draw is capped, so that the variance left by the
     best design for it is at most that of a number anywhere in the measure's range: with very few
     positives influences are unbounded, and one draw would dominate. The influence on an undefined
-    component is 0.
-
-    Args:
-        measure: the measure that rows are drawn for.
-        model: model of the labels.
-        risks: shape (draws, d): expected mean losses of each draw of the model.
-        labels: number of labels after the round.
+    component is 0. ``risks``, shape (draws, d), are the expected mean losses of each draw of the
+    model; ``labels`` is their number after the round.
 
     Raises:
-        InputError: if the measure is undefined at the mean of their risks.
+        InputError: if the measure is undefined at the mean of the risks.
     """
     table = model.table
     entries = table.classes * len(table.outputs) * len(measure.components)
@@ -271,12 +255,7 @@ def _counted_variance(
 ) -> FloatArray:
     """Return the variance of a row's influence as `_spread` counts it, shape (draws, cells).
 
-    Args:
-        measure: the measure that rows are drawn for.
-        table: the cells.
-        rates: shape (draws, cells, classes).
-        influences: influences of each class, shape (draws, m, cells).
-        labels: number of labels after the round.
+    Rates have shape (draws, cells, classes), the influences of each class (draws, m, cells).
     """
     mean = rates[:, None, :, 0] * influences[0]
     square = mean * influences[0]

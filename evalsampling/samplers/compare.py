@@ -94,12 +94,12 @@ class Compare(ReplacementSampler):
                 f"{self.measure.name} compares nothing: it needs a difference, or a measure of "
                 "two systems or more"
             )
-        curve = next(
-            (pair for pair in self.pairs if pair.components[0].threshold is not None), None
-        )
-        if curve is not None:
-            raise ValueError(f"rows are drawn for a number, such as average_precision, not for "
-                             f"the curve {curve.first.name}")  # fmt: skip
+        for pair in self.pairs:
+            if pair.components[0].threshold is not None:
+                raise ValueError(
+                    "rows are drawn for a number, such as average_precision, not for the curve "
+                    f"{pair.first.name}"
+                )
         needs_means = self.variant in ("active_neq", "committee")
         if needs_means and not all(isinstance(pair, MeanDifference) for pair in self.pairs):
             raise ValueError(f"variant {self.variant} is for mean losses, not {self.measure.name}")
@@ -159,24 +159,26 @@ class Compare(ReplacementSampler):
 
     def _size(self, pair: Difference, table: CellTable) -> FloatArray:
         """Return the measure of size of the rows of each cell, for one pair, shape (cells,)."""
+        everywhere = np.ones(len(table), dtype=bool)
         if self.variant == "active_risk":
-            own = [_own_size(part, table) for part in (pair.first, pair.other)]
+            own = [  # the optimal sizes for each value under its own probabilities (eq. 4.6)
+                _spread(part, table, predictive(table, [part.system])[:, 0], centred=True)
+                for part in pair.parts
+            ]
             if not np.any(own):  # labels that are certain move neither value
                 return np.ones(len(table))
-            return self._floored(
-                mean_proposal(own, table.count), np.ones(len(table), dtype=bool), table
-            )
+            return self._floored(mean_proposal(own, table.count), everywhere, table)
         adding = cells_adding_to(pair, table)
         if self.variant in _OF_DISTANCE or self.variant == "committee":
             size = _distance(pair, table, _OF_DISTANCE.get(self.variant, 2))
             return self._floored(size, adding, table)
         if self.variant == "active_neq":
             return adding.astype(np.float64)
-        probability = _mixture(self.pairs, table)
-        if self.variant == "rescaled":
-            return self._floored(_apart(pair, table, probability, centred=False), adding, table)
-        everywhere = np.ones(len(table), dtype=bool)
-        return self._floored(_apart(pair, table, probability, centred=True), everywhere, table)
+        systems = sorted({system for each in self.pairs for system in each.systems})
+        probability = np.asarray(predictive(table, systems).mean(axis=1))  # eq. 5.11
+        centred = self.variant != "rescaled"
+        size = _apart(pair, table, probability, centred)
+        return self._floored(size, everywhere if centred else adding, table)
 
     def _floored(self, size: FloatArray, drawn: BoolArray, table: CellTable) -> FloatArray:
         """Return a size that is not below the floor, 0 for cells that are not to be drawn."""
@@ -188,24 +190,11 @@ class Compare(ReplacementSampler):
 def mean_proposal(sizes: Sequence[FloatArray], count: IntArray) -> FloatArray:
     """Return the mean of proposals, each normalised over the pool first (eq. 5.16).
 
-    Args:
-        sizes: shape (cells,) each: what a row's chance is in proportion to; those that are 0
-            everywhere take no part.
-        count: shape (cells,): rows.
+    Sizes, shape (cells,) each, are what a row's chance is in proportion to; those that are 0
+    everywhere take no part.
     """
     proposals = [size / (count @ size) for size in sizes if np.any(size)]
     return np.asarray(np.mean(proposals, axis=0))
-
-
-def _mixture(pairs: tuple[Difference, ...], table: CellTable) -> FloatArray:
-    """Return the mean of the systems' probabilities (eq. 5.11), shape (kinds, classes)."""
-    systems = sorted({output.system for pair in pairs for output in (pair.first, pair.other)})
-    return np.asarray(predictive(table, systems).mean(axis=1))
-
-
-def _own_size(measure: Measure, table: CellTable) -> FloatArray:
-    """Return the optimal size for one system's value under its own probabilities (eq. 4.6)."""
-    return _spread(measure, table, predictive(table, [measure.system])[:, 0], centred=True)
 
 
 def _apart(
@@ -219,7 +208,10 @@ def _apart(
     if place is None:
         return _spread(pair, table, probability, centred)
     assert table.disagreement is not None
-    root = table.disagreement.root[:, place] * _square_of_range(pair)
+    assert isinstance(pair.first, MeanSquaredError)
+    assert pair.first.numbers is not None
+    width = pair.first.numbers.high - pair.first.numbers.low
+    root = table.disagreement.root[:, place] * width**2
     if not centred:
         return root
     each = [pair.loss(table.outputs, y)[:, 0] for y in each_label(table)]
@@ -232,14 +224,7 @@ def _place_of(pair: Difference, table: CellTable) -> int | None:
     """Return where cells know how far two systems are apart, None if they do not know it."""
     if table.disagreement is None or not isinstance(pair.first, MeanSquaredError):
         return None
-    return table.disagreement.place(pair.first.system, pair.other.system)
-
-
-def _square_of_range(pair: Difference) -> float:
-    """Return the squared width of the range of the labels, which are numbers."""
-    assert isinstance(pair.first, MeanSquaredError)
-    assert pair.first.numbers is not None
-    return (pair.first.numbers.high - pair.first.numbers.low) ** 2
+    return table.disagreement.place(*pair.systems)
 
 
 def _spread(
@@ -247,11 +232,8 @@ def _spread(
 ) -> FloatArray:
     """Return sqrt(E |d|^2) of the rows of each cell, d the influence, less its mean if centred.
 
-    Args:
-        measure: of few components, whose squares add up.
-        table: the cells.
-        probability: shape (kinds, classes): what labels are expected.
-        centred: whether d is taken from its mean over the pool.
+    The measure has few components, whose squares add up; ``probability``, shape (kinds, classes),
+    is what labels are expected.
     """
     rows = table.count[table.kind_cell] * table.kind_share
     mass = table.mean_by_cell(probability) * table.count[:, None]
@@ -267,30 +249,20 @@ def _spread(
 
 
 def _distance(pair: Difference, table: CellTable, power: int) -> FloatArray:
-    """Return a power of how far two systems are apart on the rows of each cell, shape (cells,).
+    """Return a power, 1 or 2, of how far two systems are apart on the rows of each cell: (cells,).
 
     The distance of predicted numbers; the Euclidean distance of probabilities of the positive
     class, or over all classes; for other losses of predictions 1 where these differ.
-
-    Args:
-        pair: the two systems.
-        table: the cells.
-        power: 1 or 2.
     """
     place = _place_of(pair, table)
     if place is not None:
         assert table.disagreement is not None
         apart = table.disagreement.square if power == 2 else table.disagreement.distance
         return apart[:, place]
-    if isinstance(pair.first, MeanSquaredError):
-        return np.abs(table.mean_by_cell(_ahead(pair, table))) ** power
+    if isinstance(pair.first, MeanSquaredError):  # in steps of the range
+        number, another = (table.outputs.prediction[:, system] for system in pair.systems)
+        return np.abs(table.mean_by_cell((number - another).astype(np.float64))) ** power
     if not isinstance(pair.first, Brier):
         return table.mean_by_cell((~pair.agrees(table.outputs)).astype(np.float64)) ** power
-    first, other = (table.outputs.probability[:, part.system] for part in (pair.first, pair.other))
+    first, other = (table.outputs.probability[:, system] for system in pair.systems)
     return table.mean_by_cell(np.sqrt(np.sum((first - other) ** 2, axis=1))) ** power
-
-
-def _ahead(pair: Difference, table: CellTable) -> FloatArray:
-    """Return the first predicted number less the other, in steps of the range, shape (kinds,)."""
-    first, other = (table.outputs.prediction[:, part.system] for part in (pair.first, pair.other))
-    return (first - other).astype(np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 from evalsampling.measures.base import Measure
 from evalsampling.measures.loss_norms import cell_norms, loss_norms
 from evalsampling.measures.on_cells import model_risk
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -70,18 +70,10 @@ def divergence(
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
     For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
-    labels and risk ([MR] eq. 5).
-
-    Args:
-        measure: the measure sampled for.
-        table: the cells.
-        truth: shape (cells, classes): rows of each cell whose true label is each class.
-        history: the labelled rows, which are atoms of the proposal or belong to their cells.
-        proposal: q.
-
-    Returns:
-        At least 0; infinite if the proposal never draws some row that adds to the measure; 0 if no
-        row adds, since all rows are then equally good to draw.
+    labels and risk ([MR] eq. 5). ``truth``, shape (cells, classes), are rows of each cell whose
+    true label is each class. Labelled rows are atoms of the proposal, or belong to their cells. It
+    is infinite if the proposal never draws some row that adds to the measure; 0 if no row adds,
+    since all rows are then equally good to draw.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)
@@ -94,17 +86,10 @@ def divergence(
     of_atoms = loss_norms(
         measure, history.outputs.take(atom), history.label[atom], risk, np.finfo(np.float64).tiny
     )
-    return _divergence(
-        np.concatenate([norms.ravel(), of_atoms]) / total,
-        np.concatenate([free.ravel(), np.ones(len(atom))]),
-        np.concatenate(
-            [np.repeat(proposal.cell_probability, table.classes), proposal.atom_probability]
-        ),
-    )
-
-
-def _divergence(best: FloatArray, rows: FloatArray, chance: FloatArray) -> float:
-    """Return sum of rows * best * log(best / chance), with 0 log 0 = 0, at least 0."""
+    best = np.concatenate([norms.ravel(), of_atoms]) / total
+    rows = np.concatenate([free.ravel(), np.ones(len(atom))])
+    by_cell = np.repeat(proposal.cell_probability, table.classes)
+    chance = np.concatenate([by_cell, proposal.atom_probability])
     counted = (rows > 0) & (best > 1e-300)
     if np.any(chance[counted] == 0):
         return float(np.inf)

@@ -18,7 +18,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.equal_strata import equal_strata, with_labels
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
 
 
@@ -42,25 +42,18 @@ class EqualCountStrata(Sampler):
     strata: int = 10
     takes_stochastic_oracle = False
     heeds_costs = True
+    needs_classes = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
         check_count("strata", self.strata)
 
-    @property
-    def needs_classes(self) -> bool:
-        """True: labels must be classes, since strata are cut by the predicted class."""
-        return True
-
     @abc.abstractmethod
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
         """Return the standard deviation of the losses of each stratum, shape (strata,), above 0.
 
-        Args:
-            table: the cells.
-            history: labels so far.
-            stratum: shape (cells,): number of each cell's stratum.
+        ``stratum``, shape (cells,), is the number of each cell's stratum.
         """
 
     def error(self, table: CellTable) -> FloatArray:
@@ -94,7 +87,7 @@ class EqualCountStrata(Sampler):
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows with equal weights within a stratum, for all of its rows."""
-        question = np.flatnonzero(history.label != NO_LABEL)
+        question = history.labelled
         stratum = self.stratum(table)
         labels = np.bincount(stratum[history.cell[question]], minlength=stratum.max() + 1)
         joined = with_labels(labels)[stratum]

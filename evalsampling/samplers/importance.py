@@ -54,7 +54,7 @@ class Importance(ReplacementSampler):
         above_0("epsilon", self.epsilon)
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether labels must be classes: to calibrate the prior."""
         return self.calibration is not None
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import (
-    response_by_leaf,
+    response_by_cell,
     rows_represented,
     share_answered,
 )
@@ -122,7 +122,7 @@ class Poisson(Sampler):
             )
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether rounds answer to labels."""
         return self.online is not None
 
@@ -277,15 +277,11 @@ class Poisson(Sampler):
         """
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
-        sample, inclusion = weigh(table, history, rounds)
-        weighed = np.flatnonzero(sample.weight_sum + sample.weight)
-        sample = dataclasses.replace(
-            sample,
-            question=weighed,
-            weight=sample.weight[weighed],
-            weight_square_sum=sample.weight_square_sum[weighed],
-            weight_sum=np.sqrt(sample.weight_square_sum[weighed]),
-            group=np.zeros(len(weighed), dtype=np.int64),
+        weight, square, inclusion = weigh(table, history, rounds)
+        weighed = np.flatnonzero(np.sqrt(square) + weight)
+        square, labels = square[weighed], len(history.labelled)
+        sample = WeightedSample.independent(
+            weighed, weight[weighed], square, np.sqrt(square), labels
         )
         if not self.stochastic:
             return sample
@@ -298,14 +294,15 @@ class Poisson(Sampler):
 
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
-    ) -> tuple[WeightedSample, FloatArray]:
-        """Return weights and chances of all questions, 0 without a label; rounds are one sample.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return weights, what they add to the variance and chances of all questions.
 
-        A round without any label still leaves fewer rows to later rounds.
+        They are 0 without a label. Rounds are one sample; a round without any label still leaves
+        fewer rows to later rounds.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
-            labelled += missed * drawn.chance * _answered(table, history, drawn)
+            labelled += missed * drawn.chance * response_by_cell(table, history, drawn.question)
             missed *= 1 - drawn.chance
         rows = history.labelled
         inclusion = np.zeros(len(history))
@@ -313,14 +310,14 @@ class Poisson(Sampler):
         weight = np.divide(
             1 / table.rows, inclusion, out=np.zeros(len(history)), where=inclusion > 0
         )
-        return _sample(weight, (1 - inclusion) * weight**2, len(rows)), inclusion
+        return weight, (1 - inclusion) * weight**2, inclusion
 
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
-    ) -> tuple[WeightedSample, FloatArray]:
-        """Return weights of all questions; each round is a sample, known rows aside or again.
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the same where each round is a sample, known rows aside or again.
 
-        The chances that come with them are those of the last round that drew a row.
+        Chances are those of the last round that drew a row.
 
         With known rows aside, those that a round draws stand for all rows without a label so far;
         else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
@@ -340,7 +337,8 @@ class Poisson(Sampler):
             if represented is None:
                 before = np.flatnonzero(labelled[: drawn_round.begin])
                 unknown = table.count - np.bincount(history.cell[before], minlength=len(table))
-                chance = drawn_round.chance * _answered(table, history, drawn_round)
+                answered = response_by_cell(table, history, drawn_round.question)
+                chance = drawn_round.chance * answered
                 chance = chance * drawn_round.fresh / np.maximum(unknown, 1)
                 weight[before] += share_of_round / table.rows
                 inclusion = chance[history.cell[drawn]]
@@ -350,7 +348,7 @@ class Poisson(Sampler):
             weight[drawn] += share_of_round / (inclusion * table.rows)
             square[drawn] += share_of_round**2 * (1 - inclusion) / (inclusion * table.rows) ** 2
             chances[drawn] = inclusion
-        return _sample(weight, square, int(labelled.sum())), chances
+        return weight, square, chances
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input set up for the difference or the ratio estimator."""
@@ -372,27 +370,3 @@ class Poisson(Sampler):
             )
         size = self.size(table, history)
         return dataclasses.replace(inputs, chance=size / float(size @ inputs.table.count))
-
-
-def _sample(weight: FloatArray, square: FloatArray, labelled: int) -> WeightedSample:
-    """Return a sample of all questions of a history whose terms are independent."""
-    return WeightedSample(
-        question=np.arange(len(weight)),
-        weight=weight,
-        weight_square_sum=square,
-        weight_sum=np.sqrt(square),
-        group=np.zeros(len(weight), dtype=np.int64),
-        scale=np.ones(1),
-        mean_correction=np.zeros(1),
-        draws=labelled,
-        answered=labelled,
-    )
-
-
-def _answered(table: CellTable, history: History, drawn: PoissonRound) -> FloatArray:
-    """Return the share of the rows that a round drew that have a label, shape (cells,)."""
-    if not len(drawn.question):
-        return np.ones(len(table))
-    leaf = table.leaf[history.cell[drawn.question]]
-    is_labelled = history.label[drawn.question] != NO_LABEL
-    return response_by_leaf(leaf, is_labelled, table.leaves)[table.leaf]

@@ -29,7 +29,7 @@ from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
 from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
 from evalsampling.stats.rank_strata import RankStrata
@@ -37,12 +37,6 @@ from evalsampling.stats.ranked_list import RankedList
 
 _MARGIN = {False: 1.0, True: 1.03}
 """Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
-
-_RANGES = {
-    "epsilon": "above 0 and at most 1",
-    "delta": "above 0 and below 1",
-    "eta": "at least 0 and below 1/2",
-}
 
 _ENDLESS = 1 << 20
 """Population of answers of a row under a stochastic oracle, too large to be exhausted."""
@@ -84,13 +78,13 @@ class RankedSampler(Sampler):
                 f"{self.name} ranks rows by score, so a curve or an average precision comes first, "
                 f"not {self.measure.name}"
             )
-        for name, is_right in (
-            ("epsilon", 0 < number("epsilon", self.epsilon) <= 1),
-            ("delta", 0 < number("delta", self.delta) < 1),
-            ("eta", 0 <= number("eta", self.eta) < 0.5),
+        for name, is_right, words in (
+            ("epsilon", 0 < number("epsilon", self.epsilon) <= 1, "above 0 and at most 1"),
+            ("delta", 0 < number("delta", self.delta) < 1, "above 0 and below 1"),
+            ("eta", 0 <= number("eta", self.eta) < 0.5, "at least 0 and below 1/2"),
         ):
             if not is_right:
-                raise ValueError(f"{name} must be {_RANGES[name]}, got {getattr(self, name):g}")
+                raise ValueError(f"{name} must be {words}, got {getattr(self, name):g}")
         if number("beta", self.beta) <= 1 / (1 - self.eta):
             raise ValueError(
                 f"beta must be above 1 / (1 - eta) = {1 / (1 - self.eta):.4g}, got {self.beta:g}"
@@ -136,12 +130,10 @@ class RankedSampler(Sampler):
                 head.
         """
         *_, wave = self._waves(table, history)
-        strata = wave.strata
-        extra = self._affordable(wave, budget)
-        left = strata.rows * self._most_answers(wave) - strata.questions
+        strata, most = wave.strata, self._most_answers(wave)
+        extra, left = self._affordable(wave, budget), strata.rows * most - strata.questions
         chance = np.divide(extra, left, out=np.zeros(len(extra)), where=left > 0)
         stratum = strata.stratum[wave.ranked.group]
-        most = self._most_answers(wave)
         return draw_unseen(table, history, chance[stratum], rng, group=stratum, answers=most)
 
     def first_wave(self, table: CellTable) -> tuple[int, int]:
@@ -179,10 +171,7 @@ class RankedSampler(Sampler):
     def _waves(self, table: CellTable, history: History, anew: bool = False) -> Iterator[Wave]:
         """Yield the waves that the labels lead to; only the last can want answers.
 
-        Args:
-            table: the cells.
-            history: rounds and labels.
-            anew: whether to begin without the queries that rounds were drawn for.
+        With ``anew`` they begin without the queries that rounds were drawn for.
         """
         try:
             ranked = RankedList.of_cells(table)
@@ -316,7 +305,7 @@ class RankedSampler(Sampler):
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
         strata = self._strata(ranked, head, queried, history)
-        labelled = np.flatnonzero(history.label != NO_LABEL)
+        labelled = history.labelled
         stratum = strata.stratum[ranked.group[history.cell[labelled]]]
         rows = strata.rows * (_ENDLESS if self.stochastic else 1)
         joined = strata.joined
@@ -352,20 +341,20 @@ class RankedSampler(Sampler):
         model: LabelModel | None = None,
     ) -> list[Estimate]:
         """Return estimates; those of measures of ranks on the whole pool are the curve's."""
-        curve = self.curve(table, history)
+        curve_of_ranks = self.curve(table, history)
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
         for requested in measures:
             measure, remaining = measure_of(requested), scope
-            served = curve is not None and not isinstance(requested, Calibrated)
-            if served and curve is not None and places_on(curve.ranked, measure) is not None:
+            curve = None if isinstance(requested, Calibrated) else curve_of_ranks
+            if curve is not None and places_on(curve.ranked, measure) is not None:
                 estimates += curve_estimates(measure, curve, scope)
                 remaining = dataclasses.replace(scope, domains=slices)
             if remaining.domains:
                 weighted = super().estimate(
                     table, history, [requested], confidence, remaining, model
                 )
-                if served and curve is not None:
+                if curve is not None:
                     weighted = with_envelope(weighted, measure, curve, table)
                 estimates += weighted
         return estimates

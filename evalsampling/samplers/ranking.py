@@ -90,22 +90,18 @@ class Ranking(ReplacementSampler):
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return whether the queries of each cell can be drawn, shape (cells,)."""
-        return self._drawn(table)
-
-    def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates, with weights self-normalised unless rescaling."""
-        return dataclasses.replace(inputs, self_normalised=not self.rescales)
-
-    def _drawn(self, table: CellTable) -> BoolArray:
-        """Return whether each cell can be drawn before any mixing, shape (cells,)."""
         if not self.rescales:
             return np.ones(len(table), dtype=bool)
         adding = [cells_adding_to(part, table) for part in parts_of(self.measure)]
         return np.asarray(np.any(adding, axis=0))
 
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return the input of the estimates, with weights self-normalised unless rescaling."""
+        return dataclasses.replace(inputs, self_normalised=not self.rescales)
+
     def _size(self, table: CellTable) -> FloatArray:
         """Return the size that a query of each cell is drawn in proportion to, shape (cells,)."""
-        drawn = self._drawn(table)
+        drawn = self.unmixed_support(table)
         if not drawn.any():
             raise InputError(
                 "sampler ranking: the systems rank all queries alike, so there is nothing to "
@@ -129,11 +125,7 @@ def mean_square(
 ) -> FloatArray:
     """Return E L^2 of the queries of each cell, or E (L - R)^2 if centred, shape (cells,).
 
-    Args:
-        measure: a gain, or a difference of two.
-        moments: moments of the gains in each cell.
-        table: the cells.
-        centred: whether R, the mean of E L over the pool, is subtracted from L.
+    The measure is a gain, or a difference of two; R is the mean of E L over the pool.
     """
     mean, square = moments.of(measure)
     risk = float(mean @ table.count) / table.rows if centred else 0.0

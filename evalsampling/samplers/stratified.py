@@ -16,7 +16,7 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.equal_strata import with_labels
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
 
 LABELS_PER_STRATUM = 10
@@ -72,7 +72,7 @@ class Stratified(Sampler):
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows with equal weights within a stratum, for all of its rows."""
-        question = np.flatnonzero(history.label != NO_LABEL)
+        question = history.labelled
         cell = history.cell[question]
         labelled = np.bincount(cell, minlength=len(table))
         cost_class = _cost_class(table)
@@ -102,10 +102,7 @@ def _joined(rows: IntArray, labels: IntArray) -> IntArray:
 
     From the first leaf up, a stratum ends where `LABELS_PER_STRATUM` labels are expected in it and
     it has at least two labels, or labels of all of its rows. Leaves left at the end join the last.
-
-    Args:
-        rows: shape (leaves,): rows of each leaf.
-        labels: shape (leaves,): labels of each leaf.
+    Rows and labels, shape (leaves,), are those of each leaf.
     """
     expected = labels.sum() / max(rows.sum(), 1)
     stratum = np.zeros(len(rows), dtype=np.int64)

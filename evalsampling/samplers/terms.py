@@ -7,6 +7,7 @@ import numpy as np
 
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
 from evalsampling.samplers.wave import Wave
+from evalsampling.stats.finite import finite
 from evalsampling.stats.precision_queries import QueryBound
 
 LEAST_PRECISION_UNDER_NOISE = 1 / 3
@@ -41,9 +42,7 @@ class Terms:
     def curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
         """Return the precision at every rank that follows from the queries of a wave.
 
-        Args:
-            wave: a wave whose strata all have labels.
-            settled: whether no further question is to be asked.
+        All its strata have labels; ``settled`` says that no further question is to be asked.
         """
         strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
         at = ranked.rank[strata.known :]
@@ -59,11 +58,7 @@ class Terms:
         return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
 
     def is_contradicted(self, wave: Wave) -> bool:
-        """Whether the precision rises by more than the errors of two queries: it is not monotone.
-
-        Args:
-            wave: a wave whose strata all have labels.
-        """
+        """Whether the precision rises by more than two queries are off, so is not monotone."""
         return self._rises_by(wave, self._factor(wave) ** 2)
 
     def _factor(self, wave: Wave) -> float:
@@ -101,11 +96,11 @@ class Terms:
         if self.bound.eta and least < LEAST_PRECISION_UNDER_NOISE:
             warnings.append("the precision falls below 1/3, where wrong answers bias it by more")
         return Guarantee(
-            factor=_finite(total),
+            factor=finite(total),
             confidence=1 - self.delta,
             wanted=wanted,
-            beta=_finite(factor),
-            height=_finite(height),
+            beta=finite(factor),
+            height=finite(height),
             queries=len(wave.queried),
             ranks=tuple(rank[wave.queried].tolist()),
             draws=int(wave.draws) if math.isfinite(wave.draws) else None,
@@ -125,7 +120,3 @@ class Terms:
             f"the precision rises from {before:.3g} to {after:.3g} behind rank {rank:,}, "
             f"{conclusion}; raise sampler.first or sampler.m"
         )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

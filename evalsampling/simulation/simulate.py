@@ -18,7 +18,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.interval_methods import OWN
 from evalsampling.measures.calibrated import Requested, measure_of
-from evalsampling.measures.comparisons import Comparison, systems_of
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.simulation.processes import repeat_all
@@ -154,7 +154,7 @@ def title(requested: Requested, systems: Sequence[str | None]) -> str:
     measure = measure_of(requested)
     name = requested.components[0].name if isinstance(measure, Comparison) else requested.name
     return " against ".join([f"{name} of {systems[measure.system]}",
-                             *(str(systems[i]) for i in systems_of(measure)[1:])])  # fmt: skip
+                             *(str(systems[i]) for i in measure.systems[1:])])  # fmt: skip
 
 
 def run_repeat(

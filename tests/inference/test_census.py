@@ -3,19 +3,29 @@
 import numpy as np
 import pytest
 
-from evalsampling.inference.census import is_census, known_value, value_among
+from evalsampling.inference.census import known_value, value_among
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, Recall
 from evalsampling.measures.on_cells import cells_adding_to
+from evalsampling.stats.history import History
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random
 
 POOL = make_pool(60, 4, seed=3, positive=0.4)
 
 
+def inputs_of(history: History) -> EstimationInput:
+    """Labels of rows that were all sure to be drawn."""
+    known = history.labelled
+    sample = WeightedSample.without_replacement(known, np.ones(len(known)), len(POOL))
+    return EstimationInput(POOL.table, history, sample, 0.95)
+
+
 def test_value_of_a_pool_whose_rows_all_have_labels_is_the_true_one() -> None:
     history = labelled_at_random(POOL, 60, seed=1)
-    assert is_census(cells_adding_to(Recall(), POOL.table), POOL.table, history, Domain())
+    assert inputs_of(history).all_known(cells_adding_to(Recall(), POOL.table), Domain())
     right = POOL.label == POOL.prediction.ravel()
     assert known_value(Accuracy(), POOL.table, history, Domain())[0] == pytest.approx(right.mean())
     hits = right[POOL.label == 1].mean()
@@ -24,7 +34,7 @@ def test_value_of_a_pool_whose_rows_all_have_labels_is_the_true_one() -> None:
 
 def test_value_among_some_rows_is_theirs() -> None:
     history = labelled_at_random(POOL, 20, seed=1)
-    assert not is_census(np.ones(len(POOL.table), bool), POOL.table, history, Domain())
+    assert not inputs_of(history).all_known(np.ones(len(POOL.table), bool), Domain())
     known = history.labelled
     right = history.outputs.prediction[known, 0] == history.label[known]
     assert value_among(Accuracy(), history, Domain())[0] == pytest.approx(right.mean())

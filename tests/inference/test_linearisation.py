@@ -10,10 +10,9 @@ from evalsampling.inference import linearisation
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import (
-    expected_error,
+    Linearisation,
     influence_by_cell,
     influences_by_cell,
-    linearise,
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import (
@@ -25,6 +24,8 @@ from evalsampling.measures import (
     PRCurve,
 )
 from evalsampling.samplers import CalibratedDesign
+from evalsampling.stats.arrays import BoolArray, IntArray
+from evalsampling.stats.history import History
 from tests.samplers.pools import make_pool
 
 POOL = make_pool(40, 3, seed=2, positive=0.2)
@@ -50,34 +51,38 @@ def test_expected_variance_is_the_mean_over_all_labels(measure: Measure, by_mode
     inputs = inputs if by_model else dataclasses.replace(inputs, response=None)
     question = inputs.sample.question
     chance = RATE[inputs.history.cell[question]]
-    inside = np.ones(len(question), dtype=bool)
     mean = 0.0
     for labels in itertools.product([0, 1], repeat=len(question)):
         label = inputs.history.label.copy()
         label[question] = labels
         history = inputs.history.with_labels(label)
-        _, influence = linearise(
-            measure, dataclasses.replace(inputs, history=history), Domain(), inside
-        )
+        relabelled = dataclasses.replace(inputs, history=history)
+        _, influence = Linearisation(measure, relabelled).estimate()
         weight = np.prod(np.where(labels, chance, 1 - chance))
         mean += weight * float(inputs.sample.variance(influence)[0])
-    found = expected_error(measure, inputs, Domain(), inside, RATES)
+    found = Linearisation(measure, inputs).expected_error(RATES)
     assert found**2 == pytest.approx([mean])
+
+
+class FirstTen(Domain):
+    """A part of the pool that holds the first ten questions."""
+
+    def holds(self, history: History, question: IntArray) -> BoolArray:
+        """Return which questions those are."""
+        return np.arange(len(question)) < 10
 
 
 def test_rows_outside_a_domain_count_for_nothing() -> None:
     """As in the variance that labels give."""
     inputs = inputs_of(20)
-    inside = np.arange(len(inputs.sample.question)) < 10
-    some = expected_error(FBeta(), inputs, Domain(), inside, RATES)
+    some = Linearisation(FBeta(), inputs, FirstTen()).expected_error(RATES)
     sample = inputs.sample
     kept = {
         name: getattr(sample, name)[:10]
         for name in ("question", "weight", "weight_square_sum", "weight_sum", "group")
     }
     alone = dataclasses.replace(inputs, sample=dataclasses.replace(sample, **kept))
-    everything = np.ones(10, dtype=bool)
-    assert some == pytest.approx(expected_error(FBeta(), alone, Domain(), everything, RATES))
+    assert some == pytest.approx(Linearisation(FBeta(), alone).expected_error(RATES))
 
 
 @pytest.mark.parametrize("largest", [0, linearisation.LARGEST_MATRIX])

@@ -82,7 +82,7 @@ def test_interval_holds_a_bound_that_no_labelled_row_excludes(
 ) -> None:
     middle = np.linspace(0.235, 0.865, 1940)  # .97 of the draws, the others far apart
     drawn = drawn_of(*middle, *np.linspace(0.0, 0.2, 30), *np.linspace(0.9, 1.0, 30))
-    one = _with_model(found(0.5, 0.0, 1.0), drawn, 1.0, [], None, 25, met)
+    one = _with_model(found(0.5, 0.0, 1.0), drawn, 1.0, {}, None, 25, met)
     assert one.low == pytest.approx(low, abs=0.01)
     assert one.high == pytest.approx(high, abs=0.01)
 
@@ -103,11 +103,11 @@ def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatc
 def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
     """No false negative was met, so recall comes out as 1, whatever the scores say."""
     drawn = drawn_of(*np.linspace(0.2, 0.9, 2000))
-    far = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 1.0)
+    far = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, {}, None, 25, 1.0)
     assert not far.warnings  # the interval is right
     (words,) = far.notes
     assert words.startswith("f1: 1 is the value of the labelled rows")
-    assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, [], None, 25, 0.6).notes
+    assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, {}, None, 25, 0.6).notes
 
 
 def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:

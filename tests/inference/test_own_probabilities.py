@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.inference.domains import Domain
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Brier, FBeta, LogLoss, Measure
@@ -32,8 +32,7 @@ def found_of(pool: Pool, measure: Measure, labels: int) -> OwnProbabilities | No
     chance = np.full(labels, labels / len(pool))
     sample = WeightedSample.without_replacement(np.arange(labels), chance, len(pool))
     inputs = dataclasses.replace(usual, sample=sample)
-    inside = np.ones(labels, dtype=bool)
-    return OwnProbabilities.of_labelled(measure, inputs, Domain(), inside)
+    return OwnProbabilities.of_labelled(Linearisation(measure, inputs))
 
 
 @pytest.mark.parametrize("measure", [Brier(), LogLoss()])

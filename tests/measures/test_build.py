@@ -15,7 +15,6 @@ from evalsampling.measures.build import (
     driving_thresholds,
     needs_ranges,
 )
-from evalsampling.measures.comparisons import systems_of
 from evalsampling.spec import MeasureSpec
 from tests.spec.specs import MINIMAL, parse, systems, write_module
 
@@ -165,7 +164,7 @@ def test_differences_and_ratios() -> None:
     entry = {"ratio": {"name": "f_beta", "beta": 2}, "of": "new", "against": "old"}
     spec = parse(pool=systems(), measure=[{"difference": "accuracy"}, entry, "accuracy"])
     built = build_measures(spec, somewhere)
-    assert [(one.name, systems_of(one)) for one in built] == [
+    assert [(one.name, one.systems) for one in built] == [
         ("difference(accuracy)", (0, 1)),
         ("ratio(f_beta(beta=2))", (1, 0)),
         ("accuracy", (0,)),
@@ -214,7 +213,7 @@ def test_which_of_many_systems_must_be_said() -> None:
         build_measures(
             parse(pool=pool, measure={"difference": "f1", "of": "new"}), [(0.0, 1.0), None, None]
         )
-    names = [(one.name, *systems_of(one)) for one in build_measures(parse(pool=pool), [None] * 3)]
+    names = [(one.name, *one.systems) for one in build_measures(parse(pool=pool), [None] * 3)]
     assert names[3:] == [("difference(f1)", 0, 1), ("difference(f1)", 0, 2)]
 
 

@@ -28,7 +28,6 @@ from evalsampling.measures.comparisons import (
     is_aimed_at,
     is_nil,
     pairs_of,
-    systems_of,
 )
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import make_pool, risk_of, value_of
@@ -58,8 +57,8 @@ def test_difference_is_that_of_the_values_and_of_the_influences(
     np.testing.assert_allclose(found, influences[0] - influences[1], atol=1e-14)
     (component,) = measure.components
     assert (component.name, component.system, component.against) == (pair[0].name, 0, 1)
-    assert systems_of(measure) == (0, 1)
-    assert systems_of(pair[1]) == (1,)
+    assert measure.systems == (0, 1)
+    assert pair[1].systems == (1,)
     assert measure.name == f"difference({pair[0].name})"
 
 
@@ -135,7 +134,7 @@ def test_rows_of_agreement_keep_a_size_where_both_values_are_alike() -> None:
 def test_pairs_of_a_joint_measure() -> None:
     three = [Accuracy(system=one) for one in range(3)]
     pairs = pairs_of(Joint((*three, FBeta())))
-    assert [systems_of(pair) for pair in pairs] == [(0, 1), (0, 2), (1, 2)]
+    assert [pair.systems for pair in pairs] == [(0, 1), (0, 2), (1, 2)]
     listed = difference(three[2], three[0])
     assert pairs_of(listed) == (listed,)
     assert pairs_of(FBeta()) == ()

@@ -7,7 +7,6 @@ import pytest
 
 from evalsampling.measures import Greatest, Least, Recall, Sliced
 from evalsampling.measures.comparisons import is_aimed_at
-from evalsampling.measures.extremes import driven
 from tests.measures.pools import build, risk_of, value_of
 from tests.measures.sliced_pools import pool_with_slices
 
@@ -40,16 +39,16 @@ def test_undefined_where_a_slice_is() -> None:
 
 def test_rows_are_drawn_for_all_slices() -> None:
     measure = Least(Recall(), OVER)
-    driver = driven(measure)
+    driver = measure.drawn_for
     assert driver.parts == tuple(SLICES)  # type: ignore[attr-defined]
     assert is_aimed_at(measure, driver)
     assert not is_aimed_at(Least(Recall(), {**OVER, "device": ("phone",)}), driver)
-    assert driven(Recall()) == Recall()
+    assert Recall().drawn_for == Recall()
 
 
 def test_slices_of_a_slice_are_the_rows_in_both() -> None:
     measure = Least(Sliced(Recall(), {"device": "phone"}), OVER)
-    assert [part.name for part in measure.slices.parts] == [
+    assert [part.name for part in measure.parts] == [
         f"recall(device=phone, country={value})" for value in OVER["country"]
     ]
 

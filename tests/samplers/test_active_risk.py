@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import linearise
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.label_spaces.numbers import CHANCES, Numbers
 from evalsampling.measures import (
@@ -204,7 +204,7 @@ def test_estimate_by_the_published_figures() -> None:
     inputs = EstimationInput(
         pool.table, start.with_labels(pool.label), sample, 0.95, True, self_normalised=True
     )
-    value, influence = linearise(TableRisk(), inputs, Domain(), np.ones(5, bool))
+    value, influence = Linearisation(TableRisk(), inputs).estimate()
     assert value[0] == pytest.approx(0.2830188679)
     (variance,) = sample.variance(influence)
     assert variance * 5 * 4 / 5 == pytest.approx(0.1947916737)

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.estimates import point_estimate
-from evalsampling.inference.linearisation import linearise
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import (
     Accuracy,
@@ -224,9 +224,8 @@ def test_difference_estimator_stays_within_the_measures_range() -> None:
     sample = dataclasses.replace(inputs.sample, weight=inputs.sample.weight * 3)
     response = np.tile([0.1, 0.9], (len(POOL.table), 1))
     inputs = dataclasses.replace(inputs, sample=sample, response=response)
-    inside = np.ones(len(sample.question), dtype=bool)
     for measure in (Recall(), FBeta(), Accuracy()):
-        value, _ = linearise(measure, inputs, Domain(), inside)
+        value, _ = Linearisation(measure, inputs).estimate()
         assert 0 <= value[0] <= 1
 
 
@@ -249,20 +248,21 @@ def test_model_that_makes_the_difference_useless_is_left_out() -> None:
     """
     history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 100, seed=1)
     usual = CalibratedDesign(FBeta()).inputs(POOL.table, history, 0.95)
-    inside = np.ones(len(usual.sample.question), dtype=bool)
     lowest = np.argmin(POOL.table.prior[history.cell[usual.sample.question], 1])
     response = np.tile([0.1, 0.9], (len(POOL.table), 1))
     for times, measure in ((3, Recall()), (3, FBeta()), (15, FBeta())):
-        weight = usual.sample.weight * np.where(np.arange(len(inside)) == lowest, times, 1)
+        weight = usual.sample.weight * np.where(
+            np.arange(len(usual.sample.weight)) == lowest, times, 1
+        )
         sample = dataclasses.replace(usual.sample, weight=weight, weight_square_sum=weight**2)
         inputs = dataclasses.replace(usual, sample=sample, response=response)
-        value, influence = linearise(measure, inputs, Domain(), inside)
-        alone = linearise(measure, dataclasses.replace(inputs, response=None), Domain(), inside)
+        value, influence = Linearisation(measure, inputs).estimate()
+        alone = Linearisation(measure, dataclasses.replace(inputs, response=None)).estimate()
         assert value == pytest.approx(alone[0])
         assert np.array_equal(influence, alone[1])
         assert point_estimate(measure, inputs) == pytest.approx(value)
-    alone = linearise(FBeta(), dataclasses.replace(usual, response=None), Domain(), inside)
-    value, _ = linearise(FBeta(), usual, Domain(), inside)
+    alone = Linearisation(FBeta(), dataclasses.replace(usual, response=None)).estimate()
+    value, _ = Linearisation(FBeta(), usual).estimate()
     assert value != pytest.approx(alone[0])
     assert point_estimate(FBeta(), usual) == pytest.approx(value)
 
@@ -275,15 +275,14 @@ def test_difference_without_a_value_is_left_out() -> None:
     """
     history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 100, seed=1)
     usual = CalibratedDesign(FBeta()).inputs(POOL.table, history, 0.95)
-    inside = np.ones(len(usual.sample.question), dtype=bool)
     response = np.tile([1.0, 0.0], (len(POOL.table), 1))
     is_positive = history.label[usual.sample.question] == 1
     weight = usual.sample.weight * np.where(is_positive, 10, 1)
     sample = dataclasses.replace(usual.sample, weight=weight)
     inputs = dataclasses.replace(usual, sample=sample, response=response, self_normalised=True)
-    value, _ = linearise(MatthewsCorrelation(), inputs, Domain(), inside)
+    value, _ = Linearisation(MatthewsCorrelation(), inputs).estimate()
     alone = dataclasses.replace(inputs, response=None)
-    of_weights, _ = linearise(MatthewsCorrelation(), alone, Domain(), inside)
+    of_weights, _ = Linearisation(MatthewsCorrelation(), alone).estimate()
     assert np.isfinite(of_weights).all()
     assert value == pytest.approx(of_weights)
 

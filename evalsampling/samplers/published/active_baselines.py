@@ -57,11 +57,7 @@ class ActiveError(OptimalImportance):
 
     delta: float = 0.0
     name = "active_err"
-
-    @property
-    def needs_classes(self) -> bool:
-        """True: labels must be classes, since an error is a wrong class."""
-        return True
+    needs_classes = True
 
     def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
         """Return the deviation of the error rate."""

@@ -47,7 +47,7 @@ class OptimalImportance(DeviationSampler):
         check_calibration(self.calibration)
 
     @property
-    def needs_classes(self) -> bool:
+    def needs_classes(self) -> bool:  # type: ignore[override]
         """Whether labels must be classes: to calibrate the prior."""
         return self.calibration is not None
 
@@ -60,9 +60,7 @@ class OptimalImportance(DeviationSampler):
     def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
         """Return the deviation h of the measure, before costs of labels.
 
-        Args:
-            table: the cells.
-            prior: shape (cells, classes): probability of each class in each cell.
+        ``prior`` has shape (cells, classes).
 
         Raises:
             InputError: if the measure is undefined on the pool.
