@@ -62,21 +62,17 @@ class ObjectStore(Store):
     # --- methods made of those
 
     def exists(self, name: str) -> bool:
-        """Return whether there is an object of that name."""
         return name in self.sizes(name)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of the objects and folders directly in a folder, ordered."""
         names = {name.partition("/")[0] for name in self.below(folder)}
         return sorted(name for name in names if not name.startswith("."))
 
     def below(self, folder: str) -> list[str]:
-        """Return the names of all objects at any depth of a folder, relative to it, ordered."""
         base = within(folder)
         return sorted(name.removeprefix(base) for name in self.sizes(base))
 
     def checksum(self, name: str) -> Checksum:
-        """Return size and SHA-256 of an object."""
         return Checksum.from_content(self.read(name))
 
     def make(self) -> None:
@@ -84,18 +80,15 @@ class ObjectStore(Store):
 
     @contextlib.contextmanager
     def new_file(self, name: str) -> Iterator[Path]:
-        """Yield a local path to write to; its file becomes the object when the block ends well."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / name.rpartition("/")[2]
             yield path
             self.create(name, path)
 
     def write_text(self, name: str, text: str) -> None:
-        """Create an object of text; an existing one stays as it is."""
         self.create(name, text.encode())
 
     def replace(self, contents: Mapping[str, bytes]) -> None:
-        """Write objects by their names; existing ones are replaced."""
         *others, last = contents
         if others:
             with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.
@@ -104,23 +97,19 @@ class ObjectStore(Store):
             self.overwrite(name, content)
 
     def drafts(self) -> list[str]:
-        """Return the names of all drafts."""
         return sorted({name.partition("/")[0] for name in self.below(DRAFTS)})
 
     @contextlib.contextmanager
     def drafting(self, folder: str) -> Iterator[Path]:
-        """Yield a local directory for the files of a draft."""
         with tempfile.TemporaryDirectory() as directory:
             yield Path(directory)
 
     def hold(self, directory: Path, folder: str) -> None:
-        """Copy each file of a local directory to an object."""
         for path in sorted(directory.rglob("*")):
             if path.is_file():
                 self.create(f"{folder}/{path.relative_to(directory)}", path)
 
     def place(self, source: str, target: str) -> None:
-        """Copy an object to a second name; nothing is done if it has gone, or if that exists."""
         with contextlib.suppress(FileNotFoundError):
             self.create(target, self.read(source))
 
