@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable, is_text, plain
+from evalsampling.pool.arrow import first_unreadable, is_text, plain, without_views
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.rendering import rendered
@@ -109,9 +109,7 @@ class PoolBatch:
             schema = self.rows.schema
             names = there_are(name, schema.names, nested_fields(schema).names)
             raise self._error(f"column {name!r} is missing; {names}")
-        # Views know few functions of Arrow's.
-        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-        return column.cast(views.get(column.type, column.type))
+        return without_views(column)
 
     def payload(self, name: str, rows: IntArray) -> pa.Array:
         """Return some values of a column as annotators are shown them: see `rendering.rendered`.

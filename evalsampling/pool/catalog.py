@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.files import StoredFile, changed_while_read
+from evalsampling.pool.files import StoredFile, at_once, changed_while_read
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of, inspect
 from evalsampling.pool.layout import Layout, PlannedFile
@@ -20,10 +19,7 @@ from evalsampling.pool.source import check_same, keeps_nothing, planned_files
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.where import columns_of, read_where
-
-_READERS = 8
-"""Files whose blocks are read at once."""
+from evalsampling.spec.where import columns_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,9 +101,8 @@ class Catalog:
         # Without rows a format that infers its columns knows of none.
         if not any(split.rows for file in ordered for split in file.contents.splits):
             raise keeps_nothing(spec.pool)
-        condition = None if spec.pool.where is None else read_where(spec.pool.where)
-        looked_at = () if condition is None else columns_of(condition)
-        schema = _common_schema(ordered, spec, looked_at)
+        condition = spec.pool.condition
+        schema = _common_schema(ordered, spec, columns_of(condition))
         if condition is None:
             return cls(ordered, schema)
         untyped = format_of(ordered[0].stored.path).untyped
@@ -180,12 +175,11 @@ class Catalog:
         if not self.files:
             return
         check_same([file.stored for file in self.files], pool)
-        with ThreadPoolExecutor(_READERS) as readers:
-            doubtful = [file for file in self.files if file.stored.generation is None]
-            hashes = readers.map(hash_of_blocks, [file.stored for file in doubtful])
-            for file, blocks in zip(doubtful, hashes, strict=True):
-                if blocks != file.blocks:
-                    raise changed_while_read(file.stored.path)
+        doubtful = [file for file in self.files if file.stored.generation is None]
+        hashes = at_once(hash_of_blocks, [file.stored for file in doubtful])
+        for file, blocks in zip(doubtful, hashes, strict=True):
+            if blocks != file.blocks:
+                raise changed_while_read(file.stored.path)
 
     @property
     def warnings(self) -> list[str]:
@@ -211,15 +205,11 @@ def _common_schema(
                 f"{file.stored.path}: another format than {first.stored.path}; "
                 "a pool has files of one format"
             )
-    names = list(dict.fromkeys([*required_columns(spec), *looked_at]))
+    names = [*required_columns(spec), *looked_at]
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
-        names = list(
-            dict.fromkeys(
-                name for file in wide for name in (*file.contents.schema.names, *file.unread)
-            )
-        )
-    return pa.schema([_common_field(name, files, spec) for name in names])
+        names = [name for file in wide for name in (*file.contents.schema.names, *file.unread)]
+    return pa.schema([_common_field(name, files, spec) for name in dict.fromkeys(names)])
 
 
 def _common_field(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Field:

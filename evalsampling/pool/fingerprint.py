@@ -5,11 +5,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile, find_file
-from evalsampling.storage.filesystems import open_file, unreadable
+from evalsampling.storage.filesystems import open_file, readable
 
 BLOCKS = "blocks"
 """Key of a file's hash in a fingerprint."""
@@ -33,13 +31,10 @@ def hash_of_blocks(file: StoredFile) -> str:
         InputError: if it cannot be read.
     """
     digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
-    try:
-        with open_file(file.path) as source:
-            for place in range(_BLOCKS):
-                source.seek(last * place // (_BLOCKS - 1))
-                digest.update(source.read(_BLOCK_BYTES))
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(file.path, error) from error
+    with readable(file.path), open_file(file.path) as source:
+        for place in range(_BLOCKS):
+            source.seek(last * place // (_BLOCKS - 1))
+            digest.update(source.read(_BLOCK_BYTES))
     return digest.hexdigest()
 
 

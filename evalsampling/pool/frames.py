@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import is_list
+from evalsampling.pool.arrow import without_views
 from evalsampling.pool.nested import column_of, nested_fields, there_are
 
 
@@ -38,9 +38,6 @@ class Frame(Protocol):
 
 Ids = npt.NDArray[Any]
 """Ids of rows in an array: whole numbers, or texts as objects."""
-
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-"""Few functions of Arrow's know views."""
 
 
 def has_index(values: Any) -> bool:
@@ -77,18 +74,11 @@ def to_array(values: Any, name: str) -> pa.Array:
         column = _as_arrow(values)
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if pa.types.is_dictionary(column.type):
-            return _plain(column.dictionary).take(column.indices)
-        return _plain(column)
+            return without_views(column.dictionary).take(column.indices)
+        return without_views(column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         problem = " ".join(str(error).split())
         raise InputError(f"{name}: cannot be read as a column: {problem}") from error
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    kind = column.type
-    if is_list(kind) and kind.value_type in _VIEWS:
-        kind = pa.large_list(_VIEWS[kind.value_type])
-    return column.cast(_VIEWS.get(kind, kind))
 
 
 def _dimensions(values: Any) -> int:

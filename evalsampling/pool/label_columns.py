@@ -70,7 +70,8 @@ class LabelColumns(PoolBatch):
         numeric = whole and not untyped
         if numeric and pa.types.is_integer(column.type):
             values = column.to_numpy()
-            if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
+            within = not len(values) or (values.min() >= 0 and values.max() < len(classes))
+            if within and classes == tuple(range(len(classes))):
                 return values
             beyond = values > np.iinfo(np.int64).max
             self.refuse(name, beyond, lambda row: f"{values[row]} is none of {[*classes]}")
@@ -180,8 +181,3 @@ def first_fraction(column: pa.Array) -> int:
     with np.errstate(invalid="ignore"):
         whole = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)
     return int(np.argmax(~whole & column.is_valid().to_numpy(zero_copy_only=False)))
-
-
-def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
-    """Tell whether whole numbers lie in [0, end)."""
-    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < end)

@@ -72,13 +72,13 @@ def list_names(systems: int) -> list[str]:
     return ["list.items", "list.places", *(f"list.ranks.{system}" for system in range(systems))]
 
 
-def list_columns(spec: EvaluationSpec) -> list[str]:
+def list_columns(spec: EvaluationSpec) -> list[Any]:
     """Return the columns of the pool that lists of queries are made from, each once."""
     pool = spec.pool
     assert pool.lists is not None
-    named = [pool.lists.items]
+    named: list[Any] = [pool.lists.items]
     for system in pool.systems:
-        named += [system.score, system.probability]  # type: ignore[list-item]  # columns of lists
+        named += [system.score, system.probability]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
@@ -150,11 +150,7 @@ def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
 
 
 def _list_lengths(batch: PoolBatch, name: str) -> IntArray:
-    """Return the length of each list of a column, of values of any type.
-
-    Raises:
-        InputError: if it is no column of lists, or has a null.
-    """
+    """Return the length of each list of a column, of values of any type."""
     column = batch.column(name)
     if is_text(column.type):
         return np.array([len(values) for values in _spelt(batch, name, column)], dtype=np.int64)
@@ -176,7 +172,6 @@ def list_column(batch: PoolBatch, name: str) -> pa.Array:
 
 
 def _spelt(batch: PoolBatch, name: str, texts: pa.Array) -> list[list[Any]]:
-    """Return the lists that texts spell as JSON."""
     values = []
     for row, text in enumerate(texts.to_pylist()):
         try:
@@ -200,11 +195,7 @@ def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
 
 
 def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
-    """Return the row, and the value, of each element of a column of lists.
-
-    Raises:
-        InputError: if it is no such column, or has a null.
-    """
+    """Return the row, and the value, of each element of a column of lists."""
     column = list_column(batch, name)
     lengths = pc.list_value_length(column).to_numpy()
     return np.repeat(np.arange(len(column)), lengths), plain(pc.list_flatten(column))
@@ -242,11 +233,11 @@ def _floats(batch: PoolBatch, name: str, query: IntArray, values: pa.Array) -> F
 def _check_lengths(
     batch: PoolBatch, name: str, items: str, lengths: IntArray, counts: IntArray
 ) -> None:
-    wrong = np.flatnonzero(lengths != counts)
-    if len(wrong):
-        row = int(wrong[0])
-        problem = f"{lengths[row]} values for the {counts[row]} items of column {items!r}"
-        raise batch.error(name, row, problem)
+    batch.refuse(
+        name,
+        lengths != counts,
+        lambda row: f"{lengths[row]} values for the {counts[row]} items of column {items!r}",
+    )
 
 
 def _ranks(

@@ -4,11 +4,13 @@ Formats that read nested values as text say by `path_field` of what a field is p
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from evalsampling.pool.arrow import plain_type
 
 _PATH = b"evalsampling.path"
 """Key of the metadata of a field that is part of a column."""
@@ -42,14 +44,15 @@ def value_in(record: Mapping[str, Any], field: pa.Field) -> Any:
     return value
 
 
+def schema_of(paths: Iterable[tuple[Sequence[str], pa.DataType]]) -> pa.Schema:
+    """Return fields by the names that lead to them, of equal names with dots the last."""
+    named = {".".join(path): path_field(path, kind) for path, kind in paths}
+    return pa.schema(named.values())
+
+
 def nested_fields(columns: pa.Schema) -> pa.Schema:
     """Return all fields of struct columns, by their names with dots."""
-    paths = {
-        ".".join(path): (path, kind)
-        for field in columns
-        for path, kind in _inside((field.name,), field.type)
-    }
-    return pa.schema([path_field(path, kind) for path, kind in paths.values()])
+    return schema_of(inner for field in columns for inner in _inside((field.name,), field.type))
 
 
 def with_fields(columns: pa.Schema) -> pa.Schema:
@@ -63,7 +66,7 @@ def _inside(
 ) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
     for field in kind if pa.types.is_struct(kind) else ():
         inner = (*path, field.name)
-        yield inner, field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        yield inner, plain_type(field.type)
         yield from _inside(inner, field.type)
 
 

@@ -18,10 +18,8 @@ COST = "cost"
 TAGS = "tags."
 """Columns of the labels that each system predicts begin with this."""
 
-
 PAYLOAD_PREFIX = "payload."
 """Payload columns keep their name behind this, so that none can be taken for another."""
-
 
 SLICE_PREFIX = "slice."
 """Slice columns keep their name behind this."""
@@ -119,16 +117,12 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
             for s in range(systems)
         ]
         probability = np.stack([np.stack(own, axis=1) for own in of_system], axis=1)
+    codes = [rows[name].to_numpy() for name in _slice_names(named)]
     return Outputs(
         np.stack(prediction, axis=1),
         np.stack(score, axis=1),
         probability,
         cost=rows[COST].to_numpy() if COST in rows.column_names else None,
         tags=tags,
-        slices=_slice_codes(rows, named) if named else None,
+        slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
     )
-
-
-def _slice_codes(rows: pa.Table, named: Named) -> SliceCodes:
-    codes = [rows[name].to_numpy() for name in _slice_names(named)]
-    return SliceCodes(named, np.stack(codes, axis=1))

@@ -67,9 +67,10 @@ class JsonLines:
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split with the types that are settled for them."""
-        names = item.schema.names if columns is None else columns
-        schema = pa.schema([item.schema.field(name) for name in names])
-        nested = _whole_objects(schema)
+        schema = item.schema_of(columns)
+        heads = {path[:end] for path in map(path_of, schema) for end in range(1, len(path))}
+        # Columns of text that are read as a whole where fields of them are read too.
+        nested = {field.name for field in schema if path_of(field) in heads}
         for block in read_blocks(item, _split):
             try:
                 table = _parse(block, schema, nested)
@@ -113,12 +114,6 @@ def _values_in(
         yield (*path, name), value
         if isinstance(value, dict):
             yield from _values_in(value, (*path, name))
-
-
-def _whole_objects(schema: pa.Schema) -> set[str]:
-    """Return the columns of text that are read as a whole where fields of them are read too."""
-    heads = {path[:end] for path in map(path_of, schema) for end in range(1, len(path))}
-    return {field.name for field in schema if path_of(field) in heads}
 
 
 def _explicit(fields: Sequence[pa.Field]) -> pa.Schema:
@@ -268,25 +263,17 @@ def _object(block: Block, number: int) -> dict[str, Any]:
     record = block.record(number).strip(_BLANK)
     try:
         value = json.loads(record.decode())
-    except json.JSONDecodeError as error:
-        problem = f"{error.msg} at character {error.pos}"
-        raise block.error(number, f"is no JSON object: {problem}") from error
     except RecursionError as error:
         raise block.error(number, "is nested too deeply") from error
-    except ValueError as error:  # a whole number of thousands of digits
-        raise block.error(number, f"is no JSON object: {error}") from error
+    except ValueError as error:  # also a whole number of thousands of digits
+        is_json = isinstance(error, json.JSONDecodeError)
+        problem = f"{error.msg} at character {error.pos}" if is_json else str(error)
+        raise block.error(number, f"is no JSON object: {problem}") from error
     if not isinstance(value, dict):
-        raise block.error(number, f"is no JSON object: {_shown(record)}")
+        shown = reprlib.repr(record.decode())
+        raise block.error(number, f"is no JSON object: {shown}")
     for name in value:
-        if not _is_unicode(name):
+        # JSON can spell a half of a pair of surrogates.
+        if any("\ud800" <= character <= "\udfff" for character in name):
             raise block.error(number, f"has a name that is not Unicode: {name!r}")
     return value
-
-
-def _is_unicode(text: str) -> bool:
-    """Tell whether text has no half of a pair of surrogates, which JSON can spell."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _shown(record: bytes) -> str:
-    return reprlib.repr(record.decode())

@@ -6,14 +6,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.splits import Split, WorkItem
-from evalsampling.storage.filesystems import open_file, unreadable
-
-IntArray = npt.NDArray[np.int64]
+from evalsampling.stats.arrays import BoolArray, IntArray
+from evalsampling.storage.filesystems import open_file, readable
 
 BATCH_ROWS = 1 << 18
 """Most rows of a batch that is made of a block."""
@@ -41,7 +39,7 @@ class Lines(NamedTuple):
     """
 
     ends: IntArray
-    filled: npt.NDArray[np.bool_]
+    filled: BoolArray
     is_tidy: bool = False
 
 
@@ -50,7 +48,8 @@ Splitter = Callable[[bytes], Lines]
 
 _NOT_UTF8 = "is not UTF-8"
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""A byte order mark."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +128,7 @@ def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Bl
     bad = None if block is None else _undecodable(block)
     if block is None or bad is None:
         return block
-    if bad == 0:
+    if not bad:
         raise block.error(bad, _NOT_UTF8)
     return block.part(0, bad)
 
@@ -199,7 +198,7 @@ def _blocks(
     What follows the last line end of a block is read again as the beginning of the next one, so
     that a splitter always begins at a record. A byte order mark at the beginning is left out.
     """
-    rest, more, size = b"", True, max(size, len(_BOM))
+    rest, more, size = b"", True, max(size, len(BOM))
     with _open_text(path, begin) as source:
         while more:
             wanted = size if end is None else min(size, end - begin - len(rest))
@@ -207,8 +206,8 @@ def _blocks(
             more = bool(chunk)
             # The last line may lack its end; another one does no harm.
             text = rest + (chunk or b"\n")
-            if begin == 0 and text.startswith(_BOM):
-                begin, text = len(_BOM), text.removeprefix(_BOM)
+            if begin == 0 and text.startswith(BOM):
+                begin, text = len(BOM), text.removeprefix(BOM)
             lines, filled, is_tidy = split(text)
             length = int(lines[-1]) if len(lines) else 0
             rest = text[length:]
@@ -227,17 +226,14 @@ def _blocks(
 def _open_text(path: str, begin: int) -> Iterator[Any]:
     """Open a file, decompressed, to read on from a place."""
     compression = _compression(path)
-    with open_file(path) as source:
-        try:
-            if compression is None:
-                source.seek(begin)
-                yield source
-                return
-            with pa.CompressedInputStream(source, compression) as text:
-                text.read(begin)
-                yield text
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(path, error) from error
+    with open_file(path) as source, readable(path):
+        if compression is None:
+            source.seek(begin)
+            yield source
+            return
+        with pa.CompressedInputStream(source, compression) as text:
+            text.read(begin)
+            yield text
 
 
 def _compression(path: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.pool.layout import PlannedFile, TableColumn
+from evalsampling.pool.layout import PlannedFile, TableColumn, row_of
 from evalsampling.pool.tables.iceberg_filter import row_filter
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
@@ -89,11 +89,10 @@ class Iceberg:
         wanted = row_filter(where, columns, loaded.schema())
         tasks = _tasks(loaded, number, wanted, what)
         specs = loaded.specs()
-        looked_at = () if where is None else columns_of(where)
         files = stored_files([location(task.file.file_path, what) for task in tasks], what)
         constants = [_identities(task.file, specs[task.file.spec_id], columns) for task in tasks]
         return [
-            PlannedFile(stored, values, columns, looked_at)
+            PlannedFile(stored, values, columns, columns_of(where))
             for stored, values in zip(files, constants, strict=True)
         ]
 
@@ -216,7 +215,7 @@ def _identities(file: Any, spec: Any, columns: Sequence[TableColumn]) -> pa.Reco
         column = by_id.get(field.source_id)
         if column is not None and str(field.transform) == "identity":
             constants[column.name] = _value(file.partition[place], column)
-    return pa.RecordBatch.from_pydict(constants) if constants else None
+    return row_of(constants)
 
 
 def _value(value: Any, column: TableColumn) -> pa.Array:

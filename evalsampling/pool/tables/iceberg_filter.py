@@ -60,10 +60,8 @@ class _Translation:
                 name = self._names.get(column)
                 kind = self._sql.NotNull if negated else self._sql.IsNull
                 return self._always if name is None else kind(name)
-            case OneOf(column, values):
-                made = [self._compared(column, "=", value, negated) for value in values]
-                join = self._sql.And if negated else self._sql.Or
-                return made[0] if len(made) == 1 else join(*made)
+            case OneOf():
+                return self.of(condition.spelt_out, negated)
             case Comparison(_, _, Column(_)):
                 return self._always
             case Comparison(column, operator, value):
