@@ -1,10 +1,9 @@
 """Values as JSON: as text that every reader of JSON takes."""
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
-
-from evalsampling.stats.finite import finite
 
 
 def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
@@ -14,7 +13,7 @@ def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
         value: maybe nested.
         default: makes text of what is neither text, number, list nor mapping.
     """
-    return json.dumps(finite(value), ensure_ascii=False, allow_nan=False, default=default)
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=default)
 
 
 def as_text(value: Any) -> str | None:
@@ -28,3 +27,11 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, int | float):
         return json.dumps(value)
     return str(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -22,7 +21,7 @@ from evalsampling.pool.stored_columns import (
     ROW,
 )
 from evalsampling.spec.id_columns import IdColumns, in_words
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import IntArray, UInt64Array
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""
@@ -93,7 +92,7 @@ class Reserve:
         return int(self.rows.select(names).nbytes)
 
     @property
-    def ranks(self) -> npt.NDArray[np.int64]:
+    def ranks(self) -> IntArray:
         """Place of each row in its cell, from 0, shape (rows,)."""
         if self.rows is None:
             return np.zeros(0, dtype=np.int64)
@@ -124,6 +123,7 @@ class Reserve:
 
 def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
     """Yield the numbered parts of a reserve, each of whole cells."""
+    pa.default_memory_pool().release_unused()
     if reserve.rows is None:
         return
     # Neighbouring cells go to different parts, whatever the signatures of the large ones.
@@ -132,9 +132,7 @@ def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
         yield number, Reserve(reserve.capacity, reserve.rows.filter(pa.array(part == number)))
 
 
-def _sorted(
-    table: pa.Table, cell: npt.NDArray[np.int64], key: UInt64Array
-) -> npt.NDArray[np.int64]:
+def _sorted(table: pa.Table, cell: IntArray, key: UInt64Array) -> IntArray:
     """Return the order of rows by cell, hash and id, shape (rows,)."""
     # Hashes first, then cells, which are so small that numpy sorts them in linear time: a fourth of
     # the time of a `lexsort`.
@@ -182,7 +180,7 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) -> None:
+def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
     """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
 
     Args:

@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.pool.columns import hash_ids
@@ -14,7 +13,7 @@ from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import COMPACT_ABOVE, Reserve, check_payload
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 _ROWS_AT_A_TIME = 1 << 15
 """Rows compared at a time with the thresholds of their cells: these stay in the cache."""
@@ -38,7 +37,7 @@ def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
     return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
 
 
-def hash_limits(min_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:
+def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
     """Return hashes above which no row of a cell can be among the first ``capacity``.
 
     Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
@@ -59,9 +58,7 @@ def hash_limits(min_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:
     return limits
 
 
-def located_ids(
-    cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]
-) -> dict[str, pa.Array]:
+def located_ids(cells: CellBatch, keys: UInt64Array, taken: IntArray) -> dict[str, pa.Array]:
     """Return hash, id, file and row of some rows of a batch, as columns of a table."""
     batch = cells.batch
     return {
@@ -138,9 +135,7 @@ class ReserveBuilder:
             check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
         return len(taken)
 
-    def _may_be_first(
-        self, cell: npt.NDArray[np.int64], keys: UInt64Array
-    ) -> npt.NDArray[np.bool_]:
+    def _may_be_first(self, cell: IntArray, keys: UInt64Array) -> BoolArray:
         """Tell which rows are at or below the threshold of their cell, shape (n,)."""
         wanted = np.empty(len(keys), dtype=bool)
         for begin in range(0, len(keys), _ROWS_AT_A_TIME):

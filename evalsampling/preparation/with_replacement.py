@@ -116,44 +116,11 @@ class RowDraws:
     money: float | None
     seed: int
 
-    @classmethod
-    def from_spec(
-        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
-    ) -> "RowDraws":
-        """Return the draws that a spec asks for: with its measure, its budget and its seed.
-
-        A budget of labels is one of draws, a row that is drawn again counting again.
-
-        Args:
-            spec: of the evaluation.
-            stratification: of its pool.
-            sums: over the cells of the pool.
-
-        Raises:
-            InputError: if its sampler draws nothing row by row, a parameter is wrong, the measure
-                undefined on the pool, or the money too little for a draw.
-        """
-        law, table = RowLaw.from_spec(spec, stratification, sums)
-        delta, size = Design.of(spec).delta, law.of_cells(table)
-        mean = float(size @ table.count) / table.rows
-        if mean == 0:  # All rows are alike: then the even share is all there is.
-            delta, mean = 1.0, 1.0
-        draws = spec.budget
-        if spec.money is not None:
-            assert table.cost is not None
-            weight = size * (1 - delta) / mean + delta
-            chance = weight / float(weight @ table.count)
-            bought = draws_within(spec.money, chance, table.count, table.cost)
-            draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
-        return cls(law, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
-
-    def weigh(self, cells: CellBatch) -> FloatArray:
-        """Return g of each row, shape (n,), at least 0, about 1 on average."""
-        return self.law.of_rows(cells) * self.scale + self.least
-
     def draw(self, cells: CellBatch) -> Drawn:
         """Return the draws of a batch."""
-        weight, keys = self.weigh(cells), hash_ids(cells.ids, self.seed)
+        # g of each row, at least 0, about 1 on average.
+        weight = self.law.of_rows(cells) * self.scale + self.least
+        keys = hash_ids(cells.ids, self.seed)
         row, time = first_arrivals(keys, weight, self.draws)
         cost = cells.outputs.cost
         money = weight if cost is None else weight * cost
@@ -222,12 +189,11 @@ def next_round(
         money -= float(np.sum(asked[spec.pool.cost].to_numpy()))
     if left < 1 or (money is not None and money <= 0):
         raise InputError("budget: it is spent by the rounds before; raise it to draw another")
-    return dataclasses.replace(
-        spec,
-        budget=left if draws is None else min(left, draws),
-        money=money,
-        seed=_seed_of_round(spec.seed, len(before)),
-    )
+    seed = spec.seed
+    if before:
+        seed = int(np.random.SeedSequence([seed, len(before)]).generate_state(1, np.uint64)[0])
+    budget = left if draws is None else min(left, draws)
+    return dataclasses.replace(spec, budget=budget, money=money, seed=seed)
 
 
 def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
@@ -245,13 +211,6 @@ def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
     ids = ids_of(drawn, spec.pool.id)
     first = np.unique(ids.to_numpy(zero_copy_only=False), return_index=True)[1]
     return drawn.take(pa.array(np.sort(first)))
-
-
-def _seed_of_round(seed: int, earlier: int) -> int:
-    """Return the seed of the hashes of a round: that of the spec, unless there are earlier ones."""
-    if not earlier:
-        return seed
-    return int(np.random.SeedSequence([seed, earlier]).generate_state(1, np.uint64)[0])
 
 
 def draw_rows(
@@ -279,15 +238,40 @@ def draw_rows(
     cells = engine.map(rows, assign(spec, stratification))
     (sums,) = engine.run(cells, SUM_CELLS)
     asked = next_round(spec, before, draws)
-    weights = engine.call(Step("WeighRows", _weights, (asked, stratification)), sums)
+    weights = engine.call(Step("WeighRows", weigh_rows, (asked, stratification)), sums)
     (drawn,) = engine.run(cells, Total("", Step("DrawRows", _draw, (weights,)), "FirstArrivals"))
     return engine.call(Step("WeighDraws", RowDraws.sample, (drawn,)), weights)
 
 
-def _weights(
+def weigh_rows(
     sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification
 ) -> RowDraws:
-    return RowDraws.from_spec(spec, stratification, sums)
+    """Return the draws that a spec asks for: with its measure, its budget and its seed.
+
+    A budget of labels is one of draws, a row that is drawn again counting again.
+
+    Args:
+        sums: over the cells of the pool.
+        spec: of the evaluation.
+        stratification: of its pool.
+
+    Raises:
+        InputError: if its sampler draws nothing row by row, a parameter is wrong, the measure
+            undefined on the pool, or the money too little for a draw.
+    """
+    law, table = RowLaw.from_spec(spec, stratification, sums)
+    delta, size = Design.of(spec).delta, law.of_cells(table)
+    mean = float(size @ table.count) / table.rows
+    if mean == 0:  # All rows are alike: then the even share is all there is.
+        delta, mean = 1.0, 1.0
+    draws = spec.budget
+    if spec.money is not None:
+        assert table.cost is not None
+        weight = size * (1 - delta) / mean + delta
+        chance = weight / float(weight @ table.count)
+        bought = draws_within(spec.money, chance, table.count, table.cost)
+        draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
+    return RowDraws(law, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
 
 
 def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:

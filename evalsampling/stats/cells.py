@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.disagreement import CellDisagreement
 from evalsampling.stats.named_slices import Named, SliceCodes
@@ -135,7 +135,7 @@ class CellTable:
         return dataclasses.replace(self.outputs, score=self.upper)
 
     @functools.cached_property
-    def is_mixed(self) -> npt.NDArray[np.bool_]:
+    def is_mixed(self) -> BoolArray:
         """Which cells are of several kinds, shape (cells,)."""
         return np.bincount(self.kind_cell, minlength=len(self)) > 1
 

@@ -11,9 +11,8 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-9
 """Rounding error allowed in a number of positives."""
@@ -42,7 +41,7 @@ class Envelope:
 
     rank: IntArray
     precision: FloatArray
-    exact: npt.NDArray[np.bool_]
+    exact: BoolArray
     m: int
     rows: int
 

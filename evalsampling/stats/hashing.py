@@ -15,7 +15,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import IntArray, UInt64Array
 
 _P1 = np.uint64(0x9E3779B185EBCA87)
 _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -88,7 +88,7 @@ def hash_strings(
 
 
 def _hash_equal_lengths(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length: int, seed: int
+    data: npt.NDArray[np.uint8], starts: IntArray, length: int, seed: int
 ) -> UInt64Array:
     """Return XXH64 of strings of one length, given where they start."""
     rows, key = len(starts), np.uint64(seed)
@@ -135,7 +135,7 @@ def _hash_equal_lengths(
 
 def _read(
     data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
+    starts: IntArray,
     length: int,
     first: int,
     last: int,

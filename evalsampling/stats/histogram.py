@@ -6,6 +6,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.arrays import FloatArray, IntArray
+
 _FINEST = -1000
 """Exponent of the finest bins, for a pool whose scores are all zero."""
 
@@ -37,9 +39,7 @@ class ScoreHistogram:
     maximum: float = -math.inf
     exponent: int = _FINEST
     first: int = 0
-    counts: npt.NDArray[np.int64] = dataclasses.field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )
+    counts: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         """Check the limit."""
@@ -74,9 +74,7 @@ class ScoreHistogram:
         return cls(limit, minimum, maximum, exponent, first, counts)
 
     @classmethod
-    def from_counts(
-        cls, values: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], limit: int
-    ) -> "ScoreHistogram":
+    def from_counts(cls, values: FloatArray, rows: IntArray, limit: int) -> "ScoreHistogram":
         """Return the histogram of ascending scores, shape (n,), each with its rows, at least 1."""
         if not len(values):
             return cls.zero(limit)
@@ -120,16 +118,16 @@ class ScoreHistogram:
         return int(self.counts.sum())
 
     @property
-    def lower_ends(self) -> npt.NDArray[np.float64]:
+    def lower_ends(self) -> FloatArray:
         """Lower ends of the bins, shape (bins,)."""
         return self._ends(self.first)
 
     @property
-    def upper_ends(self) -> npt.NDArray[np.float64]:
+    def upper_ends(self) -> FloatArray:
         """Upper ends of the bins, which they exclude, shape (bins,)."""
         return self._ends(self.first + 1)
 
-    def _ends(self, first: int) -> npt.NDArray[np.float64]:
+    def _ends(self, first: int) -> FloatArray:
         with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
 
@@ -147,7 +145,7 @@ def _merged(limit: int, *parts: ScoreHistogram) -> ScoreHistogram:
     return ScoreHistogram(limit, minimum, maximum, exponent, first, counts)
 
 
-def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> npt.NDArray[np.int64]:
+def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> IntArray:
     """Return the bin of width 2^exponent of each score: floor(score / 2^exponent), exactly.
 
     Args:
@@ -163,7 +161,7 @@ def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> npt.NDArray[
     return bins
 
 
-def dyadic_floor(scores: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
+def dyadic_floor(scores: FloatArray, exponent: int) -> FloatArray:
     """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly.
 
     Scores whose neighbours are further apart than that are multiples of it themselves.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
 
@@ -38,7 +38,7 @@ class Round:
 
     question: IntArray
     probability: FloatArray
-    new: npt.NDArray[np.bool_]
+    new: BoolArray
     posterior: FloatArray | None = None
     cell_probability: FloatArray | None = None
     wanted: int | None = None

@@ -8,9 +8,8 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 
 
 def permanent_numbers(hashes: UInt64Array) -> FloatArray:
@@ -107,9 +106,9 @@ class FreshNumbers(RowNumbers):
         goes_on: shape (cells,), bool: whether the cell has later rows, whose numbers are unknown.
     """
 
-    goes_on: npt.NDArray[np.bool_]
+    goes_on: BoolArray
 
-    def sizes(self, kept: npt.NDArray[np.bool_], chance: FloatArray) -> IntArray:
+    def sizes(self, kept: BoolArray, chance: FloatArray) -> IntArray:
         """Return how many rows a round draws of each cell, shape (cells,).
 
         If a round draws all rows of a cell with known numbers, and the cell has more, one more row

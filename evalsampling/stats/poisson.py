@@ -12,9 +12,8 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import FreshNumbers, RowNumbers
@@ -171,7 +170,7 @@ class Threshold:
         capped = self._capped(cap, fresh, again)
         return capped, fresh.sizes(self.takes(fresh, capped.kappa), capped.chance)
 
-    def takes(self, rows: RowNumbers, kappa: float = np.inf) -> npt.NDArray[np.bool_]:
+    def takes(self, rows: RowNumbers, kappa: float = np.inf) -> BoolArray:
         """Return which rows the round draws, shape (n,), if kappa is lowered to ``kappa``."""
         below = rows.share < self.chance[rows.cell]
         return np.asarray(below & (self._entry(rows) < kappa))

@@ -1,14 +1,11 @@
 """Strata whose ranks grow geometrically from the highest score down."""
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 
-def log_rank_edges(
-    lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
-) -> FloatArray:
+def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
     """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
 
     K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with

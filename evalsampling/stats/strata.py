@@ -35,7 +35,7 @@ _FINE_BINS_PER_LEAF = 64
 _MOST_FINE_BINS = 1 << 16
 
 
-def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int) -> FloatArray:
+def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
     """Return edges at equal steps of the cumulated square root of the frequency.
 
     Walking up the bins, an edge is put at a bin's lower end once the cumulated sqrt(count) has
@@ -68,9 +68,7 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
     return np.array(edges[1:], dtype=np.float64)
 
 
-def equal_count_edges(
-    lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
-) -> FloatArray:
+def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
     """Return edges of leaves of about equal counts.
 
     A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share

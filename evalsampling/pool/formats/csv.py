@@ -16,13 +16,13 @@ from evalsampling.pool.formats.text import (
     BATCH_ROWS,
     BOM,
     Block,
+    IntArray,
     Lines,
     first_block,
     index,
     read_blocks,
 )
 from evalsampling.pool.splits import Contents, WorkItem
-from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.storage.filesystems import unreadable
 
 _LINE_FEED, _RETURN, _QUOTE = b'\n\r"'
@@ -168,7 +168,7 @@ class Csv:
 
     def _runs(
         self, characters: npt.NDArray[np.uint8], quotes: IntArray
-    ) -> tuple[IntArray, IntArray, BoolArray]:
+    ) -> tuple[IntArray, IntArray, npt.NDArray[np.bool_]]:
         """Return where odd runs of quotes begin and end, and whether a cell is open after them.
 
         Quotes in a row count as one, or as none if they are even: each pair stands for a quote or

@@ -263,12 +263,13 @@ def _object(block: Block, number: int) -> dict[str, Any]:
     record = block.record(number).strip(_BLANK)
     try:
         value = json.loads(record.decode())
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at character {error.pos}"
+        raise block.error(number, f"is no JSON object: {problem}") from error
     except RecursionError as error:
         raise block.error(number, "is nested too deeply") from error
-    except ValueError as error:  # also a whole number of thousands of digits
-        is_json = isinstance(error, json.JSONDecodeError)
-        problem = f"{error.msg} at character {error.pos}" if is_json else str(error)
-        raise block.error(number, f"is no JSON object: {problem}") from error
+    except ValueError as error:  # a whole number of thousands of digits
+        raise block.error(number, f"is no JSON object: {error}") from error
     if not isinstance(value, dict):
         shown = reprlib.repr(record.decode())
         raise block.error(number, f"is no JSON object: {shown}")

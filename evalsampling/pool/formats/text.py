@@ -6,12 +6,14 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.splits import Split, WorkItem
-from evalsampling.stats.arrays import BoolArray, IntArray
 from evalsampling.storage.filesystems import open_file, readable
+
+IntArray = npt.NDArray[np.int64]
 
 BATCH_ROWS = 1 << 18
 """Most rows of a batch that is made of a block."""
@@ -39,7 +41,7 @@ class Lines(NamedTuple):
     """
 
     ends: IntArray
-    filled: BoolArray
+    filled: npt.NDArray[np.bool_]
     is_tidy: bool = False
 
 
