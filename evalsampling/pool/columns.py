@@ -182,9 +182,6 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
         batch: the rows.
         name: of the column.
         what: the groups are, for messages.
-
-    Raises:
-        InputError: for a column that is neither whole numbers, truth values nor text.
     """
     column = batch.any_column(name)
     column = whole_numbers(column) if pa.types.is_floating(column.type) else column

@@ -131,11 +131,7 @@ def _number(field: pa.Field) -> bytes | None:
 
 
 def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
-    """Tell whether values of a file are those of its table as they are.
-
-    Raises:
-        InputError: if they have another type, which they are not made to.
-    """
+    """Tell whether values of a file are those of its table as they are."""
     if pa.types.is_struct(stored) and pa.types.is_struct(wanted):
         partners = _partners(stored, wanted)
         kept = [

@@ -58,17 +58,6 @@ def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
     return limits
 
 
-def located_ids(cells: CellBatch, keys: UInt64Array, taken: IntArray) -> dict[str, pa.Array]:
-    """Return hash, id, file and row of some rows of a batch, as columns of a table."""
-    batch = cells.batch
-    return {
-        HASH: pa.array(keys[taken]),
-        ID: cells.ids.take(pa.array(taken)),
-        FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), dtype=np.int32), [batch.path]),
-        ROW: pa.array(batch.row_numbers(taken)),
-    }
-
-
 class ReserveBuilder:
     """Builds the reserve of batches that come one after another.
 
@@ -95,12 +84,8 @@ class ReserveBuilder:
         self._held = held
         cells = stratification.grid.cells
         capacity = reserve_capacity(spec, cells) if capacity is None else capacity
-        least = (
-            np.zeros(cells, dtype=np.int64)
-            if stratification.min_rows is None
-            else stratification.min_rows
-        )
-        self._threshold = hash_limits(least, capacity)
+        least = stratification.min_rows
+        self._threshold = hash_limits(np.zeros(cells, int) if least is None else least, capacity)
         self._items: dict[tuple[str, int], WorkItem] = {}
         self._reserve = Reserve(capacity)
         self._pending: list[pa.Table] = []
@@ -116,23 +101,29 @@ class ReserveBuilder:
         taken = np.flatnonzero(wanted)
         if not len(taken):
             return 0
-        columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
-        columns |= cells.stored(taken)
+        batch, places = cells.batch, pa.array(taken)
+        columns = {
+            CELL: pa.array(cells.cell[taken]),
+            HASH: pa.array(keys[taken]),
+            ID: cells.ids.take(places),
+            FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), np.int32), [batch.path]),
+            ROW: pa.array(batch.row_numbers(taken)),
+            **cells.stored(taken),
+        }
         for name, values in cells.slices.items():
-            columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
+            columns[SLICE_PREFIX + name] = values.take(places)
         for name in self._spec.pool.payload:
-            if cells.batch.has(name):
-                columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
+            if batch.has(name):
+                columns[PAYLOAD_PREFIX + name] = batch.payload(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
         self._pending_bytes += self._pending[-1].nbytes
-        item = cells.batch.item
-        if item is not None:
-            self._items[item.origin, item.first_row] = item
+        if batch.item is not None:
+            self._items[batch.item.origin, batch.item.first_row] = batch.item
         many = self._pending_rows > max(COMPACT_ABOVE, len(self._reserve) // 2)
         if many or self._pending_bytes > max(_COMPACT_BYTES_ABOVE, self._reserve.nbytes // 2):
             self._compact()
-            check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
+            check_payload(batch.path, self._reserve.payload_bytes, len(self._reserve))
         return len(taken)
 
     def _may_be_first(self, cell: IntArray, keys: UInt64Array) -> BoolArray:

@@ -237,11 +237,7 @@ class RowLaw:
 
 
 def _believed(spec: EvaluationSpec, design: Design, measure: Measure, table: CellTable) -> Believed:
-    """Return what stands for p(y|x): see `samplers.ActiveRisk`.
-
-    Raises:
-        InputError: if there is no such model, or the shares are not of the classes.
-    """
+    """Return what stands for p(y|x): see `samplers.ActiveRisk`."""
     if not design.has_model:
         return Believed()
     given, classes = spec.sampler.parameters, table.classes

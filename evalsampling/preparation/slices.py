@@ -87,6 +87,3 @@ def check_named(table: CellTable) -> None:
                     f"{column}: no row of the pool has {value!r} there, and measure.where, "
                     "measure.over or strata.slices names it"
                 )
-
-
-"""The slices of a pool without slice columns."""

@@ -6,7 +6,6 @@ threads.
 
 import collections
 import concurrent.futures
-import dataclasses
 import functools
 import os
 import threading
@@ -96,35 +95,22 @@ class _ClosedError(Exception):
     """Ends a share before its end."""
 
 
-@dataclasses.dataclass
-class _Share(Iterator[Any]):
-    """The items that one thread takes.
-
-    Attributes:
-        queue: of the items.
-        place: of the last one taken.
-    """
-
-    queue: _Queue
-    place: int = 0
-
-    def __next__(self) -> Any:
-        taken = self.queue.take()
-        if taken is None:
-            raise StopIteration
-        self.place, item = taken
-        return item
-
-
 def _placed_pieces(work: Work, queue: _Queue) -> list[tuple[int, Piece]]:
     """Return the pieces of the share of one thread, each with the place of the item behind it."""
-    share = _Share(queue)
+    place = 0
+
+    def share() -> Iterator[Any]:
+        nonlocal place
+        while (taken := queue.take()) is not None:
+            place, item = taken
+            yield item
+
     try:
-        return [(share.place, piece) for piece in work(share, 0)]
+        return [(place, piece) for piece in work(share(), 0)]
     except _ClosedError:
         return []
     except Exception as error:  # raised again by who waits for all threads
-        queue.fail(share.place, error)
+        queue.fail(place, error)
         return []
 
 

@@ -53,20 +53,20 @@ class Drawn:
 
     Attributes:
         row: shape (draws,): place in `rows`, -1 of a draw that has met none.
+        rows: their columns.
         time: shape (draws,): when the row arrived, infinite if there is none.
         key: shape (draws,): hash of the row's id, 0 if there is none.
         weight: shape (draws,): g of the row, 0 if there is none.
-        rows: their columns.
         count: rows of the part.
         total: sum of the weights of its rows (`stats.exact_sum`).
         money: sum of weights times costs likewise.
     """
 
     row: IntArray
+    rows: pa.Table
     time: FloatArray
     key: UInt64Array
     weight: FloatArray
-    rows: pa.Table
     count: int
     total: int
     money: int
@@ -79,21 +79,24 @@ class Drawn:
         later |= (other.time == self.time) & (other.key < self.key)
         # Places in the rows of both; a draw that has no row in either keeps none.
         place = np.where(later, other.row + len(self.rows), self.row)
-        met = place >= 0
-        kept, compact = np.unique(place[met], return_inverse=True)
-        row = np.full(len(place), -1, dtype=np.int64)
-        row[met] = compact
-        rows = pa.concat_tables([self.rows, other.rows]).take(pa.array(kept)).combine_chunks()
         return Drawn(
-            row,
+            *_only_met(place, pa.concat_tables([self.rows, other.rows])),
             np.where(later, other.time, self.time),
             np.where(later, other.key, self.key),
             np.where(later, other.weight, self.weight),
-            rows,
             self.count + other.count,
             self.total + other.total,
             self.money + other.money,
         )
+
+
+def _only_met(row: IntArray, rows: pa.Table) -> tuple[IntArray, pa.Table]:
+    """Return the rows that draws have met, after the place of each draw among them."""
+    met = row >= 0
+    kept, compact = np.unique(row[met], return_inverse=True)
+    place = np.full(len(row), -1, dtype=np.int64)
+    place[met] = compact
+    return place, rows.take(pa.array(kept)).combine_chunks()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,14 +129,9 @@ class RowDraws:
         money = weight if cost is None else weight * cost
         totals = len(weight), exact_sum(weight), exact_sum(money)
         met = row >= 0
-        kept, compact = np.unique(row[met], return_inverse=True)
-        place = np.full(self.draws, -1, dtype=np.int64)
-        place[met] = compact
-        rows = pa.table(cells.batch.rows).take(pa.array(kept)).combine_chunks()
-        none = np.zeros(self.draws)
-        key, own = none.astype(np.uint64), none.copy()
+        key, own = np.zeros(self.draws, dtype=np.uint64), np.zeros(self.draws)
         key[met], own[met] = keys[row[met]], weight[row[met]]
-        return Drawn(place, time, key, own, rows, *totals)
+        return Drawn(*_only_met(row, pa.table(cells.batch.rows)), time, key, own, *totals)
 
     def sample(self, drawn: Drawn) -> pa.Table:
         """Return the draws of a pool, one row each, as often as it was drawn.

@@ -62,29 +62,23 @@ class ScoreHistogram:
         if not len(scores) or limit < 2:
             return cls.zero(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.
-        minimum, maximum = float(scores.min()) + 0.0, float(scores.max()) + 0.0
-        exponent = dyadic_exponent(minimum, maximum, limit)
-        first = _bin(minimum, exponent)
-        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
+        made = _spanning(float(scores.min()) + 0.0, float(scores.max()) + 0.0, limit)
+        counts = made.counts
         rows = max(_ROWS_AT_A_TIME, len(counts))
         for begin in range(0, len(scores), rows):
-            bins = dyadic_bins(scores[begin : begin + rows], exponent)
-            bins -= first
+            bins = dyadic_bins(scores[begin : begin + rows], made.exponent)
+            bins -= made.first
             counts += np.bincount(bins, minlength=len(counts))
-        return cls(limit, minimum, maximum, exponent, first, counts)
+        return made
 
     @classmethod
     def from_counts(cls, values: FloatArray, rows: IntArray, limit: int) -> "ScoreHistogram":
         """Return the histogram of ascending scores, shape (n,), each with its rows, at least 1."""
         if not len(values):
             return cls.zero(limit)
-        minimum, maximum = float(values[0]) + 0.0, float(values[-1]) + 0.0
-        exponent = dyadic_exponent(minimum, maximum, limit)
-        first = _bin(minimum, exponent)
-        bins = dyadic_bins(values, exponent) - first
-        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
-        np.add.at(counts, bins, rows)
-        return cls(limit, minimum, maximum, exponent, first, counts)
+        made = _spanning(float(values[0]) + 0.0, float(values[-1]) + 0.0, limit)
+        np.add.at(made.counts, dyadic_bins(values, made.exponent) - made.first, rows)
+        return made
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
@@ -134,14 +128,19 @@ class ScoreHistogram:
 
 def _merged(limit: int, *parts: ScoreHistogram) -> ScoreHistogram:
     """Return the histogram of all scores of parts, each of which has some."""
-    minimum = min(part.minimum for part in parts)
-    maximum = max(part.maximum for part in parts)
+    minimum, maximum = min(p.minimum for p in parts), max(p.maximum for p in parts)
+    made = _spanning(minimum, maximum, limit)
+    for part in parts:
+        bins = (part.first + np.arange(len(part.counts))) >> (made.exponent - part.exponent)
+        np.add.at(made.counts, bins - made.first, part.counts)
+    return made
+
+
+def _spanning(minimum: float, maximum: float, limit: int) -> ScoreHistogram:
+    """Return a histogram with the bins between two scores, in which nothing is counted yet."""
     exponent = dyadic_exponent(minimum, maximum, limit)
     first = _bin(minimum, exponent)
     counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
-    for part in parts:
-        bins = (part.first + np.arange(len(part.counts))) >> (exponent - part.exponent)
-        np.add.at(counts, bins - first, part.counts)
     return ScoreHistogram(limit, minimum, maximum, exponent, first, counts)
 
 

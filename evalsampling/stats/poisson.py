@@ -16,7 +16,7 @@ import numpy as np
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.permanent import FreshNumbers, RowNumbers
+from evalsampling.stats.permanent import FreshNumbers, RowNumbers, share_beyond
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,9 +103,7 @@ def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
         until: shape (cells,), in [0, 1].
         before: shape (cells,), in [0, 1].
     """
-    left = 1 - before
-    gain = np.maximum(until - before, 0.0)
-    return np.minimum(np.divide(gain, left, out=np.zeros(len(left)), where=left > 0), 1.0)
+    return np.minimum(share_beyond(until, before), 1.0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -188,11 +188,7 @@ def one_line(error: Exception) -> str:
 
 @functools.cache
 def _store(scheme: str, authority: str) -> Any:
-    """Return the file system of a store.
-
-    Raises:
-        InputError: as `locate` says.
-    """
+    """Return the file system of a store."""
     try:
         if scheme == "gs":
             emulator = os.environ.get(EMULATOR)

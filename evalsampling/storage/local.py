@@ -193,11 +193,7 @@ class LocalStore(Store):
         super().check_free(products)
 
     def _check_no_file(self) -> None:
-        """Check that neither the directory nor one of its parents is a file.
-
-        Raises:
-            InputError: naming the file.
-        """
+        """Check that neither the directory nor one of its parents is a file."""
         for path in (self.directory, *self.directory.parents):
             if path.is_file():
                 raise InputError(f"{path}: a file, where a directory is wanted; choose another")

@@ -227,11 +227,7 @@ def _inside(path: tuple[str, ...], written: Any) -> Iterator[tuple[tuple[str, ..
 def _array(
     path: str, field: pa.Field, records: Sequence[Mapping[str, Any]], first_row: int
 ) -> pa.Array:
-    """Return a column of records.
-
-    Raises:
-        InputError: for the first value that is not of the column's type.
-    """
+    """Return a column of records."""
     if len(path_of(field)) > 1:
         values = [value_in(record, field) for record in records]
     else:

@@ -177,11 +177,7 @@ def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
 
 
 def _check_lines(block: Block) -> None:
-    """Check that each line is one object or more: if rows are as many as lines, it is one.
-
-    Raises:
-        pa.ArrowInvalid: if one is not.
-    """
+    """Check that each line is one object or more: if rows are as many as lines, it is one."""
     characters = np.frombuffer(block.text, np.uint8)
     begins, last = np.append(0, block.ends)[:-1], block.ends - 2
     last = last - (characters[last] == _RETURN)
@@ -206,11 +202,7 @@ def _nested_columns(block: Block, fields: Sequence[pa.Field]) -> set[str]:
 
 
 def _texts(block: Block, fields: Collection[pa.Field]) -> dict[str, list[str | None]]:
-    """Return columns of text that have nested values.
-
-    Raises:
-        pa.ArrowInvalid: if a value is a number.
-    """
+    """Return columns of text that have nested values."""
     texts: dict[str, list[str | None]] = {field.name: [] for field in fields}
     for number in range(len(block.ends) if fields else 0):
         record = _object(block, number)
@@ -255,11 +247,7 @@ def _problem(block: Block, schema: pa.Schema) -> str | None:
 
 
 def _object(block: Block, number: int) -> dict[str, Any]:
-    """Return a record.
-
-    Raises:
-        InputError: if it is malformed.
-    """
+    """Return a record."""
     record = block.record(number).strip(_BLANK)
     try:
         value = json.loads(record.decode())

@@ -141,11 +141,7 @@ def _flat(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatc
 
 
 def _check_codes(batch: pa.RecordBatch) -> None:
-    """Check that codes of a dictionary are of values that it has.
-
-    Raises:
-        pyarrow.ArrowInvalid: if one is not.
-    """
+    """Check that codes of a dictionary are of values that it has."""
     for column in batch.columns:
         if pa.types.is_dictionary(column.type) and len(column):
             ends = pc.min_max(column.indices)

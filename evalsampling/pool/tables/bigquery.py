@@ -136,11 +136,7 @@ class _Request:
 
 
 def _names(table: str) -> tuple[str, str, str]:
-    """Return project, dataset and table of a name.
-
-    Raises:
-        InputError: if it does not have these three parts.
-    """
+    """Return project, dataset and table of a name."""
     parts = table.rsplit(".", 2)  # A project of a domain has a dot: example.com:project.
     if len(parts) != 3 or not all(parts):
         raise InputError(f"pool.table.bigquery: must be project.dataset.table, got {table!r}")
@@ -148,11 +144,7 @@ def _names(table: str) -> tuple[str, str, str]:
 
 
 def _moment(value: Any) -> datetime.datetime | None:
-    """Return a point of time with its zone, None if there is none.
-
-    Raises:
-        InputError: if it is none, or has no zone.
-    """
+    """Return a point of time with its zone, None if there is none."""
     if value is None:
         return None
     try:
@@ -167,11 +159,7 @@ def _moment(value: Any) -> datetime.datetime | None:
 
 
 def _storage() -> Any:
-    """Return the package of the API.
-
-    Raises:
-        InputError: if it is not installed.
-    """
+    """Return the package of the API."""
     with from_extra("gcp", "google-cloud-bigquery-storage", "pool.table.bigquery"):
         from google.cloud import bigquery_storage_v1
     return bigquery_storage_v1
@@ -194,11 +182,7 @@ def _client(emulator: str | None, process: int) -> Any:
 
 @contextlib.contextmanager
 def _plain_errors(table: TableSpec) -> Iterator[None]:
-    """Let an error of BigQuery in a block be one that users are meant to read.
-
-    Raises:
-        InputError: with what BigQuery says.
-    """
+    """Let an error of BigQuery in a block be one that users are meant to read."""
     from google.api_core.exceptions import GoogleAPICallError, GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
 

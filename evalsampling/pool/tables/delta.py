@@ -96,11 +96,7 @@ DELTA = Delta()
 
 
 def _opened(path: str, version: int | None) -> Any:
-    """Return a table at a version, the current one if None.
-
-    Raises:
-        InputError: if there is none, or the package is not installed.
-    """
+    """Return a table at a version, the current one if None."""
     with from_extra("delta", "deltalake", "pool.table.delta"):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -120,11 +116,7 @@ def _opened(path: str, version: int | None) -> Any:
 
 
 def _check_readable(log: Any, what: str) -> None:
-    """Check that a table has no feature that would be read wrongly.
-
-    Raises:
-        InputError: naming the feature.
-    """
+    """Check that a table has no feature that would be read wrongly."""
     features = {
         feature.removesuffix("-preview") for feature in log.protocol().reader_features or ()
     }
@@ -142,9 +134,6 @@ def _with_deleted_rows(log: Any, paths: Sequence[str], table: TableSpec, what: s
     """Return those of some paths whose files have rows which a deletion vector leaves out.
 
     Vectors name their files by URLs, so the begin of a path does not count.
-
-    Raises:
-        InputError: if there are others than one for each of these.
     """
     if "deletionVectors" not in (log.protocol().reader_features or ()):
         return set()

@@ -102,11 +102,7 @@ ICEBERG = Iceberg()
 
 
 def _check_no_secret(key: str, properties: Mapping[str, Any]) -> None:
-    """Check that properties of a catalog have no secret, as the spec is kept in the workspace.
-
-    Raises:
-        InputError: naming the property that has one.
-    """
+    """Check that properties of a catalog have no secret, as the spec is kept in the workspace."""
     for name, value in properties.items():
         secret = any(word in str(name).lower() for word in _SECRETS)
         if secret or _PASSWORD.search(str(value)):
@@ -118,11 +114,7 @@ def _check_no_secret(key: str, properties: Mapping[str, Any]) -> None:
 
 
 def _loaded(table: TableSpec) -> Any:
-    """Return a table, by its catalog.
-
-    Raises:
-        InputError: if there is none, or the package is not installed.
-    """
+    """Return a table, by its catalog."""
     with from_extra("iceberg", "pyiceberg", "pool.table.iceberg"):
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -141,11 +133,7 @@ def _loaded(table: TableSpec) -> Any:
 
 
 def _snapshot(loaded: Any, name: str, number: int) -> Any:
-    """Return a snapshot of a table.
-
-    Raises:
-        InputError: if it is not there.
-    """
+    """Return a snapshot of a table."""
     snapshot = loaded.snapshot_by_id(number)
     if snapshot is None:
         current = loaded.current_snapshot()
@@ -155,11 +143,7 @@ def _snapshot(loaded: Any, name: str, number: int) -> Any:
 
 
 def _columns(schema: Any) -> tuple[TableColumn, ...]:
-    """Return the columns of a schema.
-
-    Raises:
-        InputError: if one has a value for the files that lack it, which is not read.
-    """
+    """Return the columns of a schema."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     for field in schema.fields:
@@ -172,11 +156,7 @@ def _columns(schema: Any) -> tuple[TableColumn, ...]:
 
 
 def _tasks(loaded: Any, snapshot: int, wanted: Any, what: str) -> list[Any]:
-    """Return what there is to read of a snapshot.
-
-    Raises:
-        InputError: if rows are deleted by other files, or a file is not Parquet.
-    """
+    """Return what there is to read of a snapshot."""
     try:
         tasks = list(loaded.scan(row_filter=wanted, snapshot_id=snapshot).plan_files())
     except (ValueError, NotImplementedError, OSError) as error:
