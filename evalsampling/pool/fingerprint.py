@@ -49,10 +49,7 @@ def is_changed(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
 
 
 def what_became_of(then: Mapping[str, Any]) -> str | None:
-    """Return how a file of a pool differs from its fingerprint, None if it does not.
-
-    Args:
-        then: its `fingerprint_of` when the pool was prepared.
+    """Return how a file of a pool differs from its `fingerprint_of` then, None if it does not.
 
     Raises:
         InputError: if it is not there or cannot be read.
@@ -65,11 +62,7 @@ def what_became_of(then: Mapping[str, Any]) -> str | None:
 
 
 def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return a line for each file of a pool that has changed, and for each that cannot be read.
-
-    Args:
-        pool: `fingerprint_of` its files when it was prepared.
-    """
+    """Return a line for each file with a fingerprint that has changed, and that cannot be read."""
     changed, absent = [], []
     for file in pool:
         try:

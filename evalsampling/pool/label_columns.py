@@ -107,11 +107,9 @@ class LabelColumns(PoolBatch):
         return np.asarray(codes.to_numpy().astype(np.int64))
 
     def tags(self, name: str, among: Sequence[str]) -> BoolArray:
-        """Return which labels each row has, shape (n, labels).
+        """Return which of some labels each row has, shape (n, labels).
 
-        Args:
-            name: column of lists of labels, or of text as `sets.set_text` makes it.
-            among: the labels.
+        The column has lists of labels, or text as `sets.set_text` makes it.
 
         Raises:
             InputError: naming file, column and row of the first bad value.

@@ -98,13 +98,7 @@ def _path_in(columns: Any, name: str) -> tuple[str, ...] | None:
 
 
 def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
-    """Return what there is where a column or a field is missing, for a message.
-
-    Args:
-        name: what is missing.
-        columns: names of the columns.
-        fields: names of fields of these.
-    """
+    """Return for a message what there is where a name is missing: columns, or fields beside it."""
     parent = str(name).rpartition(".")[0]
     own = [field for field in fields if field.rpartition(".")[0] == parent] if parent else []
     return f"there are: {', '.join(map(str, own or columns))}"

@@ -16,10 +16,7 @@ BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
 
 
 def mapping_of(row: Any) -> Mapping[str, Any]:
-    """Return a row as a mapping from names of columns to values.
-
-    Args:
-        row: a mapping, a named tuple, or a row of Beam.
+    """Return a row, a mapping, a named tuple or one of Beam, as a mapping from names of columns.
 
     Raises:
         InputError: for anything else.

@@ -42,14 +42,9 @@ class HeldRows:
         return behind
 
     def recount(self, cells: CellBatch, seed: int) -> IntArray:
-        """Count the rows of a batch by cell; counts of batches add up.
+        """Return rows of a batch by cell, shape (2, cells): all, and those up to the last row held.
 
-        Args:
-            cells: the batch.
-            seed: of the spec.
-
-        Returns:
-            Shape (2, cells): all rows, and those up to the last row held.
+        Counts of batches add up.
         """
         within = (self.rows[cells.cell] > 0) & ~self._behind(
             cells.cell, hash_ids(cells.ids, seed), cells.ids
@@ -59,11 +54,7 @@ class HeldRows:
         return np.stack([np.bincount(cells.cell, minlength=most), held])
 
     def check_recount(self, counts: IntArray, path: str) -> None:
-        """Check that the pool is the one that the rows held are of.
-
-        Args:
-            counts: sum of `recount` over the pool.
-            path: of the pool, for the message.
+        """Check by the sum of `recount` over a pool that it is the one that the rows held are of.
 
         Raises:
             InputError: if a cell has other rows than it had.

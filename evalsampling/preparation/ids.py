@@ -78,10 +78,7 @@ def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
 def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: EvaluationSpec) -> None:
     """Check that the rows of hashes that come more than once have different ids.
 
-    Args:
-        hashes: as `repeated_hashes` returns them; if there are none, nothing is read.
-        items: all of the pool; of scored rows, if a scorer made the ids.
-        spec: names the id and the seed.
+    Items are all of the pool, of scored rows if a scorer made the ids; without hashes none is read.
 
     Raises:
         InputError: naming both places of an id that is there twice.
@@ -109,12 +106,7 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
 
 
 def check_unique_ids(batches: Iterable[PoolBatch], name: IdColumns, seed: int = 0) -> None:
-    """Check that no two rows of batches in memory have the same id.
-
-    Args:
-        batches: some rows.
-        name: columns of the ids.
-        seed: of the hashes that they are compared by first.
+    """Check that no two rows of batches in memory have the same id, comparing their hashes first.
 
     Raises:
         InputError: naming both places of an id that is there twice.

@@ -122,12 +122,6 @@ def fill_water(
 
     ``delta`` and ``smoothing`` are those of the spec's sampler, if that is ``poisson``.
 
-    Args:
-        sums: over the cells of the pool.
-        spec: of the evaluation.
-        stratification: of its pool.
-        by_cell: see `PoissonFilter`.
-
     Raises:
         InputError: if a parameter is wrong, the pool empty, or the measure undefined on it.
     """
@@ -161,12 +155,7 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
 def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
     """Return the rows of a Poisson sample, on any engine: tables as `keep` has them.
 
-    Args:
-        engine: to run on.
-        rows: of the pool, which is gone over three times: for the strata, for the cells, and to
-            filter it.
-        spec: of the evaluation.
-        by_cell: see `PoissonFilter`.
+    The pool is gone over three times: for the strata, for the cells, and to filter it.
     """
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))
@@ -178,12 +167,7 @@ def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) ->
 def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     """Return the Poisson sample of the pool of a spec, read in this process.
 
-    Args:
-        spec: of the evaluation.
-        by_cell: see `PoissonFilter`.
-
-    Returns:
-        The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
+    It has the pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
 
     Raises:
         InputError: for anything wrong with the pool or the spec.

@@ -206,12 +206,7 @@ class RowLaw:
     def from_spec(
         cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
     ) -> tuple["RowLaw", CellTable]:
-        """Return the law of a spec's sampler for the measure that drives it, and the cells.
-
-        Args:
-            spec: of the evaluation.
-            stratification: of its pool.
-            sums: over the cells of the pool.
+        """Return the law of a spec's sampler for the measure that drives it, and its pool's cells.
 
         Raises:
             InputError: if the sampler draws nothing row by row, a parameter is wrong, the pool is

@@ -263,11 +263,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
-    """Check that a pool has rows.
-
-    Args:
-        rows: how many it has.
-        pool: what the spec says of it, to name the condition that may have left all out.
+    """Check that a pool has rows, which a condition of its spec may have left out.
 
     Raises:
         InputError: if there are none.

@@ -134,13 +134,7 @@ class RowDraws:
         return Drawn(*_only_met(row, pa.table(cells.batch.rows)), time, key, own, *totals)
 
     def sample(self, drawn: Drawn) -> pa.Table:
-        """Return the draws of a pool, one row each, as often as it was drawn.
-
-        Args:
-            drawn: of the whole pool.
-
-        Returns:
-            The columns of the pool that were read, and `WEIGHT`.
+        """Return the draws of a whole pool, one row each, as often as it was drawn, and `WEIGHT`.
 
         Raises:
             InputError: if no row has a weight, or the money does not buy a draw.
@@ -167,12 +161,7 @@ def next_round(
     """Return the spec of a further round: with what is left of the budget, and a seed of its own.
 
     A row that earlier rounds have drawn needs no label again, and costs nothing, unless answers
-    about it may differ.
-
-    Args:
-        spec: of the evaluation.
-        before: what earlier rounds drew, in order.
-        draws: most draws of the round; None for the sampler's ``draws``, else for the budget.
+    about it may differ. A round has at most the draws given, else the sampler's ``draws``.
 
     Raises:
         InputError: if nothing is left, or the number of draws is not at least 1.
@@ -195,12 +184,7 @@ def next_round(
 
 
 def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of rounds that need a label: each once, or each draw of a stochastic oracle.
-
-    Args:
-        spec: of the evaluation.
-        rounds: what they drew, in order.
-    """
+    """Return rows of rounds that need a label: each once, or each draw of a stochastic oracle."""
     if not rounds:
         return pa.table({})
     drawn = pa.concat_tables(rounds, promote_options="permissive")
@@ -220,13 +204,8 @@ def draw_rows(
 ) -> Any:
     """Return draws with replacement, as a value of any engine: see `RowDraws.sample`.
 
-    Args:
-        engine: to run on.
-        rows: of the pool, which is gone over three times: for the strata, for the expected measure,
-            and to draw.
-        spec: of the evaluation.
-        before: what earlier rounds drew, in order.
-        draws: see `next_round`.
+    The pool is gone over three times: for the strata, for the expected measure, and to draw. What
+    earlier rounds drew comes in order; of the number of draws see `next_round`.
 
     Raises:
         InputError: as `next_round` and `row_laws.Design.of` say.
@@ -247,11 +226,6 @@ def weigh_rows(
     """Return the draws that a spec asks for: with its measure, its budget and its seed.
 
     A budget of labels is one of draws, a row that is drawn again counting again.
-
-    Args:
-        sums: over the cells of the pool.
-        spec: of the evaluation.
-        stratification: of its pool.
 
     Raises:
         InputError: if its sampler draws nothing row by row, a parameter is wrong, the measure
@@ -279,15 +253,9 @@ def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
 def sample_with_replacement(
     spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
 ) -> pa.Table:
-    """Return draws with replacement from the pool of a spec, read in this process.
+    """Return draws with replacement from the pool of a spec, read in this process: see `draw_rows`.
 
-    Args:
-        spec: of the evaluation: its first measure, its sampler, its budget and its seed count.
-        before: what earlier rounds drew, in order.
-        draws: see `next_round`.
-
-    Returns:
-        One row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
+    A row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
 
     Raises:
         InputError: for anything wrong with the pool or the spec, or if the budget is spent.

@@ -121,13 +121,7 @@ class History:
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
-        """Return an empty history.
-
-        Args:
-            systems: number of systems.
-            classes: number of classes.
-            slices: number of slice columns.
-        """
+        """Return an empty history, of systems, classes and slice columns."""
         empty = np.zeros(0, dtype=np.int64)
         outputs = Outputs.none(systems, classes)
         return cls(empty, empty, empty, outputs, np.zeros((0, slices), dtype=np.int64))
@@ -168,12 +162,8 @@ class History:
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question counts once, divided among the classes of its answers.
-
-        Args:
-            cells: number of cells.
-            classes: number of classes.
-            question: the labelled questions that count; all by default.
+        A labelled question counts once, divided among the classes of its answers. All labelled ones
+        count unless some are named.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
@@ -209,11 +199,7 @@ class History:
         return ordered
 
     def permuted(self, order: IntArray) -> "History":
-        """Return the same history, its questions in another order.
-
-        Args:
-            order: shape (questions,): the present number of each question, round by round.
-        """
+        """Return the same history, its questions in an order given by their present numbers."""
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
         return dataclasses.replace(
@@ -266,9 +252,8 @@ class History:
     def first(self, rounds: int) -> "History":
         """Return the history of the first rounds, with all their labels so far.
 
-        Args:
-            rounds: number of rounds; if it is all of them, this very object is returned, by which
-                a model that was fitted to it is recognised.
+        If that is all of them it is this very object, by which a model that was fitted to it is
+        recognised.
         """
         if rounds >= len(self.rounds):
             return self

@@ -20,14 +20,13 @@ from evalsampling.stats.pivotal import round_sizes
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     """Return inclusion probabilities min(1, kappa size) that sum to an expected number of rows.
 
+    Shape (cells,), in [0, 1]; 0 where the size is 0.
+
     Args:
         size: shape (cells,), at least 0: measure of size of each row of a cell.
         rows: shape (cells,): rows of each cell.
         expected: number of rows wanted, at least 0. If rows of positive size are fewer, all of
             them are taken.
-
-    Returns:
-        Shape (cells,), in [0, 1]; 0 where the size is 0.
     """
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)

@@ -226,7 +226,7 @@ def beta_by_stratum(
     positives: FloatArray,
     negatives: FloatArray,
 ) -> FloatArray:
-    """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]).
+    """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]): (strata,).
 
     (s m_k + positives_k) / (s + positives_k + negatives_k).
 
@@ -235,9 +235,6 @@ def beta_by_stratum(
         strength: s, positive: pseudo-counts of a stratum, one number or shape (strata,).
         positives: shape (strata,): positive labels, or their weights.
         negatives: shape (strata,): negative labels, or their weights.
-
-    Returns:
-        pi, shape (strata,).
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
 

@@ -51,11 +51,7 @@ class Outputs:
         return columns if self.slices is None else [*columns, *self.slices.code.T]
 
     def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
-        """Return outputs like these from their `columns`, and how many columns these are.
-
-        Args:
-            columns: shape (n, at least as many): theirs first.
-        """
+        """Return outputs like these from their `columns`, which come first, and how many."""
         rows, taken = len(columns), 0
         parts: list[Any] = []
         for part in (self.prediction, self.score, self.probability, self.grades, self.tags):
@@ -87,10 +83,6 @@ class Outputs:
 
     def within(self, where: Where) -> BoolArray:
         """Return which rows are in a slice, shape (n,): none of no rows.
-
-        Args:
-            where: for each column a sequence of values. A row is in the slice if it has one of the
-                values of each column.
 
         Raises:
             UnknownSliceError: if the spec does not name the slice.

@@ -35,11 +35,9 @@ class QueryBound:
     delta: float
 
     def published(self, p_min: float, queries: int) -> int:
-        """Return s of [SX] equation 5, the number of answers that a query takes.
+        """Return s of [SX] equation 5, the number of answers that each of K queries takes.
 
-        Args:
-            p_min: least precision of the list.
-            queries: K.
+        ``p_min`` is the least precision of the list.
         """
         margin = (self.beta - 1 - self.eta) * p_min / (1 + self.eta)
         return math.ceil(self._log(queries) / (2 * margin**2))

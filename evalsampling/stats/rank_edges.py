@@ -9,15 +9,13 @@ def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> Flo
     """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
 
     K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
-    the bin in which its rank is reached; no edge lies within a bin.
+    the bin in which its rank is reached; no edge lies within a bin. Edges are as of
+    `strata.csf_edges`.
 
     Args:
         lower_ends: shape (bins,), ascending.
         counts: shape (bins,), rows in each bin.
         leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing; no leaf is empty.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     rank = np.cumsum(rows[::-1])

@@ -60,11 +60,7 @@ class RoundChances:
         return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
     def of_cells(self, code: IntArray) -> FloatArray:
-        """Return the chance of a row of each of some cells, shape (n,).
-
-        Args:
-            code: shape (n,): codes of the cells.
-        """
+        """Return the chance of a row of each of some cells, shape (n,), by their codes."""
         return self._of_cells(code, self.chance, self.elsewhere)
 
     def beginnings(self, code: IntArray) -> FloatArray | None:

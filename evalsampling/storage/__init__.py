@@ -56,12 +56,9 @@ def replace_file(path: str, content: bytes) -> None:
 
 
 def replace_files(contents: Mapping[str, bytes]) -> None:
-    """Write files of one folder of any store, in their order, as `Store.replace` does.
+    """Write files of one folder of any store, by path, in their order, as `Store.replace` does.
 
     After a kill the last of several files is there together with the new others, or not at all.
-
-    Args:
-        contents: by path.
 
     Raises:
         InputError: if one cannot be written; on a file system existing files stay, with the

@@ -212,11 +212,7 @@ class Store(abc.ABC):
         return content
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
-        """Check that a file is of a version that can be read; a file without one has version 1.
-
-        Args:
-            name: of the file.
-            content: of the file, or its metadata.
+        """Check that a file's content is of a version that can be read; without one it is 1.
 
         Raises:
             InputError: if it is not.
@@ -255,10 +251,7 @@ class Store(abc.ABC):
     def is_as_written(self, name: str, checksum: Checksum, current: Checksum) -> bool:
         """Return whether a file is as it was written, or as it was left when payload was erased.
 
-        Args:
-            name: of the file.
-            checksum: with which it was written.
-            current: of its present content.
+        By the checksum with which it was written and that of its present content.
         """
         if current == checksum:
             return True
@@ -424,11 +417,7 @@ class Store(abc.ABC):
     def write_table(
         self, name: str, table: pa.Table, row_group_size: int | None = None
     ) -> Checksum:
-        """Create a Parquet file, and return its checksum; an existing file stays as it is.
-
-        Returns:
-            The checksum of the file that has the name now.
-        """
+        """Create a Parquet file, unless it is there; return the checksum of the one that is."""
         with self.new_file(name) as path:
             write_parquet(table, path, row_group_size=row_group_size)
         return self.checksum(name)
@@ -537,10 +526,7 @@ class Store(abc.ABC):
         """
 
     def check_free(self, products: Collection[str]) -> None:
-        """Check that the store holds only files that a failed prepare may have left.
-
-        Args:
-            products: files and folders that are written before the marker.
+        """Check that the store holds only files and folders that a failed prepare may have left.
 
         Raises:
             InputError: naming the first of all others.

@@ -113,11 +113,7 @@ class _Source:
 
     @functools.cached_property
     def schema(self) -> pa.Schema:
-        """Columns and their types.
-
-        Raises:
-            InputError: if the file has no records.
-        """
+        """Columns and their types; a file without records has none, which is an error."""
         written = self.reader.writer_schema
         if not isinstance(written, dict) or written["type"] != "record":
             raise InputError(f"{self.path}: its values are no records")
@@ -132,11 +128,7 @@ class _Source:
         )
 
     def take(self, rows: int) -> list[dict[str, Any]]:
-        """Decode the next records.
-
-        Raises:
-            InputError: if there are fewer, or they are broken.
-        """
+        """Decode the next records; if there are fewer, or they are broken, that is an error."""
         with _readable(self.path):
             records = list(itertools.islice(self.reader, rows))
             if len(records) < rows:

@@ -53,11 +53,7 @@ class Parquet:
     def inspect(
         self, file: StoredFile, looked_at: Callable[[pa.Schema], Sequence[str]] | None = None
     ) -> Contents:
-        """Read the footer of a file.
-
-        Args:
-            file: to look into.
-            looked_at: returns the columns of a schema whose ranges in row groups are wanted.
+        """Read the footer of a file, and the ranges in row groups of columns that a function names.
 
         Raises:
             InputError: if there is none.

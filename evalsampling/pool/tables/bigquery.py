@@ -91,11 +91,7 @@ class _Request:
     where: str | None
 
     def session(self) -> Any:
-        """Return a session of reading, with its streams.
-
-        Raises:
-            InputError: if BigQuery refuses.
-        """
+        """Return a session of reading, with its streams, unless BigQuery refuses."""
         from google.api_core.exceptions import InvalidArgument
 
         with _plain_errors(self.table):

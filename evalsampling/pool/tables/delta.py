@@ -50,19 +50,11 @@ class Delta:
             section.integer("version", 0, least=0)
 
     def pin(self, table: TableSpec) -> int:
-        """Return the version to read: that of the spec, else the current one.
-
-        Raises:
-            InputError: as `TableKind.pin` says.
-        """
+        """Return the version to read: that of the spec, else the current one."""
         return int(_opened(table.name, table.keys.get("version")).version())
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
-        """Return the files that the log has at the pinned version.
-
-        Raises:
-            InputError: as `TableKind.plan` says.
-        """
+        """Return the files that the log has at the pinned version."""
         log = _opened(table.name, table.pinned)
         what = f"{table.name} at version {table.pinned}"
         _check_readable(log, what)

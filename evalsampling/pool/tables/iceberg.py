@@ -56,11 +56,7 @@ class Iceberg:
             section.integer("snapshot", 0, least=0)
 
     def pin(self, table: TableSpec) -> dict[str, int]:
-        """Return the snapshot to read, that of the spec or the current one, and its schema.
-
-        Raises:
-            InputError: as `TableKind.pin` says.
-        """
+        """Return the snapshot to read, that of the spec or the current one, and its schema."""
         loaded, wanted = _loaded(table), table.keys.get("snapshot")
         if wanted is None:
             current = loaded.current_snapshot()
@@ -74,11 +70,7 @@ class Iceberg:
         }
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
-        """Return the files of the pinned snapshot.
-
-        Raises:
-            InputError: as `TableKind.plan` says.
-        """
+        """Return the files of the pinned snapshot."""
         loaded, number = _loaded(table), table.pinned["snapshot"]
         _snapshot(loaded, table.name, number)
         what = f"{table.name} at snapshot {number}"
