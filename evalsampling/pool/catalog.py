@@ -187,13 +187,7 @@ class Catalog:
 def _common_schema(
     files: Sequence[PoolFile], spec: EvaluationSpec, looked_at: Sequence[str]
 ) -> pa.Schema:
-    """Return the columns that are read, with types that hold in every file.
-
-    Args:
-        files: of the pool.
-        spec: names columns.
-        looked_at: further columns, that a condition names.
-    """
+    """Return the columns that a spec or a condition names, with types that hold in every file."""
     first = files[0]
     kind = format_of(first.stored.path)
     for file in files:
@@ -206,14 +200,14 @@ def _common_schema(
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
         names = [name for file in wide for name in (*file.contents.schema.names, *file.unread)]
-    return pa.schema([_common_field(name, files, spec) for name in dict.fromkeys(names)])
-
-
-def _common_field(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Field:
-    """Return a column with its type, or what column it is a field of."""
-    nested = (file.contents.with_field(name) for file in files if "." in name)
-    own = next((schema.field(name) for schema in nested if name in schema.names), None)
-    return pa.field(name, _common_type(name, files, spec), metadata=own and own.metadata)
+    fields = []
+    for name in dict.fromkeys(names):
+        nested = (file.contents.with_field(name) for file in files if "." in name)
+        # What column it is a field of, if it is one.
+        own = next((schema.field(name) for schema in nested if name in schema.names), None)
+        kind = _common_type(name, files, spec)
+        fields.append(pa.field(name, kind, metadata=own and own.metadata))
+    return pa.schema(fields)
 
 
 def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.DataType:

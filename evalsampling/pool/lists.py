@@ -15,6 +15,7 @@ from evalsampling.pool.arrow import first_unreadable, is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.distinct import within_runs
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
 from evalsampling.storage.filesystems import one_line
 
@@ -54,8 +55,7 @@ class QueryBatch:
         ends = np.append(0, np.cumsum(self.length))
         sizes = self.length[queries]
         offsets = np.append(0, np.cumsum(sizes))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-        chosen = np.repeat(ends[queries], sizes) + within
+        chosen = np.repeat(ends[queries], sizes) + within_runs(sizes)
         starts = pa.array(offsets, pa.int32())
         columns = [
             self.item.take(pa.array(chosen)),
@@ -98,7 +98,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     _check_items(batch, name, query, items)
     rows, grades = len(batch.rows), len(spec.labels.classes)
     counts = np.bincount(query, minlength=rows)
-    place = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = within_runs(counts)
     scores = [_numbers(batch, str(ranker.score), name, counts) for ranker in spec.pool.systems]
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
     with_models = [ranker for ranker in spec.pool.systems if ranker.probability is not None]
@@ -109,7 +109,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     kept = np.flatnonzero(rank.any(axis=1))
     query, rank = query[kept], rank[kept]
     length = np.bincount(query, minlength=rows)
-    number = np.arange(len(kept)) - np.repeat(np.cumsum(length) - length, length)
+    number = within_runs(length)
     most = max(int(length.max(initial=0)), 1)
     padded = np.zeros((rows, most, grades))
     padded[query, number] = probability[kept]
@@ -238,7 +238,7 @@ def _ranks(
     absent = np.isnan(score)
     order = np.lexsort((place, -np.where(absent, -np.inf, score), absent, query))
     rank = np.empty(len(query), dtype=np.int64)
-    rank[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    rank[order] = within_runs(counts) + 1
     rank[absent | (rank > depth)] = 0
     return rank
 

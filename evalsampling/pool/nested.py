@@ -88,13 +88,17 @@ def _path_in(columns: Any, name: str) -> tuple[str, ...] | None:
     """Return the names by which a field is reached in a schema or a struct type."""
     if columns.get_field_index(name) >= 0:
         return (name,)
-    for dot in (place for place, letter in enumerate(name) if letter == "."):
-        head, tail = name[:dot], name[dot + 1 :]
+    for head in beginnings(name):
         if columns.get_field_index(head) >= 0 and pa.types.is_struct(columns.field(head).type):
-            inner = _path_in(columns.field(head).type, tail)
+            inner = _path_in(columns.field(head).type, name[len(head) + 1 :])
             if inner is not None:
                 return (head, *inner)
     return None
+
+
+def beginnings(name: str) -> list[str]:
+    """Return what columns a field may be of: what stands before each of its dots."""
+    return [name[:place] for place, letter in enumerate(name) if letter == "."]
 
 
 def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.pool.lists import list_names
-from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.packed_bits import packed, unpacked
@@ -40,7 +39,10 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
             column = pa.array(outputs.probability[:, system, y])
             columns[f"probability.{system}.{y}"] = column
         if outputs.tags is not None:
-            columns[f"{TAGS}{system}"] = _packed(outputs.tags[:, system])
+            bits = packed(outputs.tags[:, system])
+            columns[f"{TAGS}{system}"] = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(bits.shape[1]), len(bits), [None, pa.py_buffer(bits.tobytes())]
+            )
     if outputs.cost is not None:
         columns[COST] = pa.array(outputs.cost)
     if outputs.slices is not None:
@@ -63,14 +65,6 @@ def query_names(systems: int, costs: bool = False) -> list[str]:
     """Return the names of the columns in which queries are stored, of systems and maybe costs."""
     names = list(query_columns(Outputs.none(systems, 1)))
     return [*names, *([COST] if costs else []), *list_names(systems)]
-
-
-def _packed(held: BoolArray) -> pa.Array:
-    """Return a column of bytes: a bit for each label, the first highest, shape (n, labels)."""
-    rows = packed(held)
-    return pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(rows.shape[1]), len(rows), [None, pa.py_buffer(rows.tobytes())]
-    )
 
 
 def output_names(

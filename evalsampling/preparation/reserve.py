@@ -22,6 +22,7 @@ from evalsampling.pool.stored_columns import (
 )
 from evalsampling.spec.id_columns import IdColumns, in_words
 from evalsampling.stats.arrays import IntArray, UInt64Array
+from evalsampling.stats.distinct import within_runs
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""
@@ -71,7 +72,7 @@ class Reserve:
         order = _sorted(table, cell, key)
         ordered = cell[order]
         first = np.flatnonzero(np.diff(ordered, prepend=-1))
-        rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+        rank = within_runs(np.diff(first, append=len(order)))
         return cls(capacity, table.take(order[rank < capacity]))
 
     def __len__(self) -> int:

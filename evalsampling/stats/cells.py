@@ -16,6 +16,7 @@ import numpy.typing as npt
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.disagreement import CellDisagreement
+from evalsampling.stats.distinct import within_runs
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
@@ -296,10 +297,7 @@ class CellGrid:
         sizes = np.array([len(share) for _, share in members])
         starts = np.cumsum(sizes) - sizes
         kind_cell = np.repeat(np.arange(len(code)), sizes[slot])
-        within = np.arange(len(kind_cell)) - np.repeat(
-            np.cumsum(sizes[slot]) - sizes[slot], sizes[slot]
-        )
-        member = starts[slot[kind_cell]] + within
+        member = starts[slot[kind_cell]] + within_runs(sizes[slot])
         systems = len(self.signatures.shape) - len(self.named)
         signature = np.concatenate([codes for codes, _ in members])[member]
         # The scores of the other systems are not known, so they have no bounds.

@@ -202,19 +202,24 @@ class History:
         """Return the same history, its questions in an order given by their present numbers."""
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
-        return dataclasses.replace(
-            self,
-            cell=self.cell[order],
-            rank=self.rank[order],
-            label=self.label[order],
-            outputs=self.outputs.take(order),
-            slice=self.slice[order],
+        return History(
+            **self._of_questions(order),
             rounds=tuple(past.renumbered(place) for past in self.rounds),
             corrected={int(place[key]): at for key, at in self.corrected.items()},
-            shares=None if self.shares is None else self.shares[order],
-            answers=None if self.answers is None else self.answers[order],
             taken=tuple(arrival.renumbered(place) for arrival in self.taken),
         )
+
+    def _of_questions(self, index: IntArray) -> dict[str, Any]:
+        """Return what is known of some questions, by the names of the fields."""
+        return {
+            "cell": self.cell[index],
+            "rank": self.rank[index],
+            "label": self.label[index],
+            "outputs": self.outputs.take(index),
+            "slice": self.slice[index],
+            "shares": None if self.shares is None else self.shares[index],
+            "answers": None if self.answers is None else self.answers[index],
+        }
 
     def _facts(self) -> list[npt.NDArray[Any]]:
         """Return what is known of each question, columns of shape (questions,), its round first."""
@@ -259,18 +264,12 @@ class History:
             return self
         kept_rounds = self.rounds[:rounds]
         questions = sum(int(past.new.sum()) for past in kept_rounds)
-        kept = slice(questions)
+        corrected = {key: min(at, rounds) for key, at in self.corrected.items() if key < questions}
         return History(
-            self.cell[kept],
-            self.rank[kept],
-            self.label[kept],
-            self.outputs.take(np.arange(questions)),
-            self.slice[kept],
-            kept_rounds,
-            {key: min(at, rounds) for key, at in self.corrected.items() if key < questions},
-            None if self.shares is None else self.shares[kept],
-            None if self.answers is None else self.answers[kept],
-            tuple(_first_taken(self.taken, questions, rounds)),
+            **self._of_questions(np.arange(questions)),
+            rounds=kept_rounds,
+            corrected=corrected,
+            taken=tuple(_first_taken(self.taken, questions, rounds)),
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:

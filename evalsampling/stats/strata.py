@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
-from evalsampling.stats.rank_edges import log_rank_edges
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 from evalsampling.stats.tree import parting_of_cuts
 
@@ -95,6 +94,26 @@ def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> 
     above = np.searchsorted(below, targets)
     nearer_below = targets - below[above - 1] <= below[above] - targets
     return ends[above - nearer_below]
+
+
+def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
+    """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
+
+    K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
+    the bin in which its rank is reached; no edge lies within a bin. Edges are as of
+    `csf_edges`.
+
+    Args:
+        lower_ends: shape (bins,), ascending.
+        counts: shape (bins,), rows in each bin.
+        leaves: most leaves wanted, at least 1.
+    """
+    ends, rows = lower_ends[counts > 0], counts[counts > 0]
+    rank = np.cumsum(rows[::-1])
+    wanted = np.geomspace(min(leaves, rank[-1]), rank[-1], leaves)[:-1]
+    reached = np.unique(np.searchsorted(rank, wanted * (1 - 1e-12)))
+    edges = ends[::-1][reached]
+    return edges[edges > ends[0]][::-1]
 
 
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:

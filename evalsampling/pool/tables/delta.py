@@ -75,7 +75,10 @@ class Delta:
                 continue
             if action["path"] in deleted:
                 raise _deleted(f"rows of {action['path']}", table, what)
-            wanted.append(_path(table, action["path"]))
+            # The log names a file below the table, or by its URL.
+            path = unquote(action["path"])
+            is_absolute = _ABSOLUTE.match(action["path"])
+            wanted.append(location(path, table.name) if is_absolute else f"{table.name}/{path}")
             constants.append(values)
         return [
             PlannedFile(stored, values, columns, looked_at)
@@ -174,10 +177,3 @@ def _ranges(action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]) 
                 nan=bool(pa.types.is_floating(schema.field(name).type)),
             )
     return ranges
-
-
-def _path(table: TableSpec, path: str) -> str:
-    """Return where a file of the log is, which names it below the table or by its URL."""
-    if _ABSOLUTE.match(path):
-        return location(unquote(path), table.name)
-    return f"{table.name}/{unquote(path)}"
