@@ -211,12 +211,7 @@ def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.A
 
 @dataclasses.dataclass(frozen=True)
 class _Types:
-    """What literals become, so that they are of the types of their columns.
-
-    Attributes:
-        of: type of each column.
-        untyped: whether text may stand for anything.
-    """
+    """What literals become, so that they are of the types of their columns, unless untyped."""
 
     of: Mapping[str, pa.DataType]
     untyped: bool

@@ -39,12 +39,7 @@ def hash_of_blocks(file: StoredFile) -> str:
 
 
 def is_changed(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Tell whether a file has another fingerprint than before.
-
-    Args:
-        now: its `fingerprint_of` now.
-        then: its fingerprint then; of a workspace from before there were hashes, without.
-    """
+    """Tell whether a file has another fingerprint than before; older ones have no hash."""
     return {key: value for key, value in now.items() if key != BLOCKS or BLOCKS in then} != then
 
 

@@ -86,7 +86,7 @@ class LabelColumns(PoolBatch):
                 if is_text(column.type):
                     words += ": labels.classes names others, labels.positive the positive one"
                 raise self.error(name, 0, words)
-            return self._whole_codes(name, column, codes, classes)
+            return self._without_nulls(name, column, codes, classes)
         listed = pa.array([value if numeric else str(value) for value in classes], type=column.type)
         codes = pc.index_in(column, value_set=listed)
         if codes.null_count and whole and untyped:
@@ -94,9 +94,9 @@ class LabelColumns(PoolBatch):
         if codes.null_count:
             said = _said_in_words(column, classes)
             codes = codes if said is None else pc.coalesce(codes, said)
-        return self._whole_codes(name, column, codes, classes)
+        return self._without_nulls(name, column, codes, classes)
 
-    def _whole_codes(
+    def _without_nulls(
         self, name: str, column: pa.Array, codes: pa.Array, classes: Sequence[int | str]
     ) -> IntArray:
         """Return class codes; a null among them is an error that names its row."""

@@ -124,13 +124,7 @@ def _json(values: pa.Array) -> pa.Array:
     kind = values.type
     if pa.types.is_map(kind):
         values = values.cast(pa.list_(pa.struct([("k", kind.key_type), ("v", kind.item_type)])))
-        # Keys and values, each as a list of two.
-        return _lists(
-            values,
-            lambda items: _enclosed(
-                "[", [_json(part) for part in items.flatten()], "]", len(items)
-            ),
-        )
+        return _lists(values, _pairs)
     if pa.types.is_struct(kind):
         names = [json.dumps(field.name, ensure_ascii=False) for field in kind]
         parts = [
@@ -146,6 +140,11 @@ def _json(values: pa.Array) -> pa.Array:
     if not (pa.types.is_integer(plain.type) or pa.types.is_boolean(plain.type)):
         plain.validate(full=True)
     return pa.array(map(json_text, plain.to_pylist()), pa.string())
+
+
+def _pairs(items: pa.Array) -> pa.Array:
+    """Return keys and values of a map, each as a list of two."""
+    return _enclosed("[", [_json(part) for part in items.flatten()], "]", len(items))
 
 
 def _lists(values: pa.Array, element: Callable[[pa.Array], pa.Array]) -> pa.Array:

@@ -181,8 +181,7 @@ class Wanted:
         by_signature: whether the histogram is made for each signature.
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
-        costs: whether labels differ in cost, so that costs must be classed.
-        paths: whether leaves are named by columns.
+        of_all: whether all rows are looked at: labels differ in cost, or columns name leaves.
     """
 
     histogram_bins: int
@@ -190,8 +189,7 @@ class Wanted:
     by_signature: bool
     signatures: bool
     features: bool
-    costs: bool = False
-    paths: bool = False
+    of_all: bool
 
     @classmethod
     def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
@@ -208,8 +206,7 @@ class Wanted:
             by_signature=by_signature,
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
-            costs=spec.pool.cost is not None,
-            paths=bool(strata.columns),
+            of_all=spec.pool.cost is not None or bool(strata.columns),
         )
 
     @property
@@ -225,8 +222,7 @@ class Wanted:
     @property
     def anything(self) -> bool:
         """Whether a first pass is needed at all."""
-        wanted = self.ranges, self.signatures, self.features, self.costs, self.paths
-        return bool(self.histogram_bins or any(wanted))
+        return bool(self.histogram_bins or self.ranges or self.hashes or self.of_all)
 
 
 def cut_method(spec: EvaluationSpec) -> CutMethod:

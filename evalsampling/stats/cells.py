@@ -163,12 +163,6 @@ class CellSums:
     low: IntArray
 
     @classmethod
-    def zero(cls, cells: int, columns: int) -> "CellSums":
-        """Return the sums over no rows."""
-        zeros = np.zeros((cells, columns), dtype=np.int64)
-        return cls(np.zeros(cells, dtype=np.int64), zeros, zeros)
-
-    @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
         """Return the sums of rows over their cells.
 

@@ -47,11 +47,6 @@ class ScoreHistogram:
             raise ValueError(f"ScoreHistogram.limit must be at least 2, got {self.limit}")
 
     @classmethod
-    def zero(cls, limit: int) -> "ScoreHistogram":
-        """Return the histogram of no scores."""
-        return cls(limit)
-
-    @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
         """Return the histogram of scores.
 
@@ -60,7 +55,7 @@ class ScoreHistogram:
             limit: most bins between the extreme scores.
         """
         if not len(scores) or limit < 2:
-            return cls.zero(limit)
+            return cls(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.
         made = _spanning(float(scores.min()) + 0.0, float(scores.max()) + 0.0, limit)
         counts = made.counts
@@ -75,7 +70,7 @@ class ScoreHistogram:
     def from_counts(cls, values: FloatArray, rows: IntArray, limit: int) -> "ScoreHistogram":
         """Return the histogram of ascending scores, shape (n,), each with its rows, at least 1."""
         if not len(values):
-            return cls.zero(limit)
+            return cls(limit)
         made = _spanning(float(values[0]) + 0.0, float(values[-1]) + 0.0, limit)
         np.add.at(made.counts, dyadic_bins(values, made.exponent) - made.first, rows)
         return made
@@ -94,7 +89,7 @@ class ScoreHistogram:
         """Return the histogram of the same scores with a limit no greater than its own."""
         if limit > self.limit:
             raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
-        return _merged(limit, self) if self.rows else ScoreHistogram.zero(limit)
+        return _merged(limit, self) if self.rows else ScoreHistogram(limit)
 
     def widened(self, exponent: int) -> "ScoreHistogram":
         """Return the histogram with bins of width 2^exponent, no narrower than its own."""

@@ -103,11 +103,7 @@ def _middles(scores: ScoreBins) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class _Clustering:
-    """A `HierarchicalCut` of bins.
-
-    Attributes:
-        cuts: returns first bins of clusters, coarsest first.
-    """
+    """A `HierarchicalCut` of bins, by a function that returns first bins of clusters."""
 
     cuts: Callable[[FloatArray, IntArray, int], IntArray]
 

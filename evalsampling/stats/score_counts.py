@@ -56,7 +56,7 @@ class ScoreCounts:
     @classmethod
     def zero(cls, limit: int) -> "ScoreCounts":
         """Return the counts of no scores, to be binned in at most ``limit`` bins."""
-        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram.zero(limit))
+        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram(limit))
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":

@@ -48,12 +48,6 @@ class SignatureCounts:
     sample_code: IntArray
 
     @classmethod
-    def zero(cls, limit: int = MOST_COUNTED) -> "SignatureCounts":
-        """Return the counts of no rows."""
-        empty = np.zeros(0, dtype=np.int64)
-        return cls(limit, False, empty, empty, empty.astype(np.uint64), empty)
-
-    @classmethod
     def from_codes(
         cls, codes: IntArray, hashes: UInt64Array, limit: int = MOST_COUNTED
     ) -> "SignatureCounts":

@@ -20,7 +20,7 @@ class ObjectStore(Store):
 
     shared = True
 
-    # --- methods that a store of objects defines
+    # --- methods that a store of objects defines beside `read`, `exchange` and `remove`
 
     @classmethod
     @abc.abstractmethod
@@ -36,28 +36,12 @@ class ObjectStore(Store):
         """
 
     @abc.abstractmethod
-    def read(self, name: str) -> bytes:
-        """Return the content of an object.
-
-        Raises:
-            FileNotFoundError: if it does not exist.
-        """
-
-    @abc.abstractmethod
     def create(self, name: str, content: bytes | Path) -> None:
         """Create an object with a content, or with that of a local file; an existing one stays."""
 
     @abc.abstractmethod
     def overwrite(self, name: str, content: bytes) -> None:
         """Write an object; an existing one is replaced."""
-
-    @abc.abstractmethod
-    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        """Replace the content of an object that did not change since it was read."""
-
-    @abc.abstractmethod
-    def remove(self, names: Collection[str]) -> None:
-        """Remove objects; those that do not exist are skipped."""
 
     # --- methods made of those
 

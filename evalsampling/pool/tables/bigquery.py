@@ -78,13 +78,7 @@ BIGQUERY = BigQuery()
 
 @dataclasses.dataclass(frozen=True)
 class _Request:
-    """What is asked of BigQuery.
-
-    Attributes:
-        table: with the time that was pinned.
-        columns: that are wanted, None for all.
-        where: condition in SQL on the rows that are wanted, None for all.
-    """
+    """What is asked of BigQuery, with the arguments of `PartedTable.parts`."""
 
     table: TableSpec
     columns: Sequence[str] | None
