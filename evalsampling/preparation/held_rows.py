@@ -42,9 +42,14 @@ class HeldRows:
         return behind
 
     def recount(self, cells: CellBatch, seed: int) -> IntArray:
-        """Return rows of a batch by cell, shape (2, cells): all, and those up to the last row held.
+        """Count the rows of a batch by cell; counts of batches add up.
 
-        Counts of batches add up.
+        Args:
+            cells: the batch.
+            seed: of the spec.
+
+        Returns:
+            Shape (2, cells): all rows, and those up to the last row held.
         """
         within = (self.rows[cells.cell] > 0) & ~self._behind(
             cells.cell, hash_ids(cells.ids, seed), cells.ids

@@ -78,7 +78,10 @@ def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
 def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: EvaluationSpec) -> None:
     """Check that the rows of hashes that come more than once have different ids.
 
-    Items are all of the pool, of scored rows if a scorer made the ids; without hashes none is read.
+    Args:
+        hashes: as `repeated_hashes` returns them; if there are none, nothing is read.
+        items: all of the pool; of scored rows, if a scorer made the ids.
+        spec: names the id and the seed.
 
     Raises:
         InputError: naming both places of an id that is there twice.

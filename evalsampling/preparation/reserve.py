@@ -178,12 +178,7 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
 
 
 def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
-    """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
-
-    Args:
-        rows: column cell.
-        count: shape (cells,): rows of each cell of the pool.
-        capacity: most rows kept of a cell.
+    """Check that a reserve holds ``capacity`` rows of each cell, or all that it counts in the pool.
 
     Raises:
         InputError: if rows of a cell are missing.

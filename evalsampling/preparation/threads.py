@@ -6,6 +6,7 @@ threads.
 
 import collections
 import concurrent.futures
+import contextlib
 import functools
 import os
 import threading
@@ -35,7 +36,8 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
     items, and of several errors the one is raised that a single thread would have come upon.
     """
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
-    with concurrent.futures.ThreadPoolExecutor(threads) as pool, _Queue(rows.source) as queue:
+    queue = _Queue(rows.source)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.closing(queue):
         shares = pool.map(functools.partial(_placed_pieces, work), [queue] * threads)
         placed = [piece for share in shares for piece in share]
         queue.raise_first_error()
@@ -55,10 +57,7 @@ class _Queue:
         self._closed = False
         self._errors: list[tuple[int, Exception]] = []
 
-    def __enter__(self) -> "_Queue":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """Let no thread take one more item: whoever waits for them was interrupted, or is done."""
         self._closed = True
 

@@ -161,7 +161,12 @@ def next_round(
     """Return the spec of a further round: with what is left of the budget, and a seed of its own.
 
     A row that earlier rounds have drawn needs no label again, and costs nothing, unless answers
-    about it may differ. A round has at most the draws given, else the sampler's ``draws``.
+    about it may differ.
+
+    Args:
+        spec: of the evaluation.
+        before: what earlier rounds drew, in order.
+        draws: most draws of the round; None for the sampler's ``draws``, else for the budget.
 
     Raises:
         InputError: if nothing is left, or the number of draws is not at least 1.

@@ -64,16 +64,10 @@ def instrumental(
 
 
 def plug_in_f(weight: FloatArray, rate: FloatArray, predicted: FloatArray, a: float) -> float:
-    """Return F_a if labels and predictions were independent within strata.
+    """Return F_a if labels and predictions were independent within strata: see `instrumental`.
 
-    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k); 1/2, as in the authors'
-    package, if that is 0/0.
-
-    Args:
-        weight: M_k/M, shape (strata,).
-        rate: pi_k, shape (strata,), in [0, 1]: share of positive labels.
-        predicted: lam_k, shape (strata,), in [0, 1]: share of predicted positives.
-        a: weight of precision in the F-measure, in [0, 1].
+    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k); 1/2, as in the authors' package,
+    if that is 0/0.
     """
     positives = np.sum(weight * (a * predicted + (1 - a) * rate))
     return float(np.sum(weight * predicted * rate) / positives) if positives > 0 else 0.5

@@ -50,10 +50,15 @@ class RankStrata:
         positive: int,
         stochastic: bool = False,
     ) -> "RankStrata":
-        """Return strata that end where a round's chance changes, after the head, and after others.
+        """Return strata that end wherever a round's chance changes, and after given groups.
 
-        Further groups after which one ends are the cuts. A label is positive if its code is that
-        given.
+        Args:
+            ranked: the list.
+            head: the last group of the head, after which a stratum ends.
+            cuts: further groups after which one ends.
+            history: rounds and labels.
+            positive: code of the positive class.
+            stochastic: see the attribute.
         """
         groups = len(ranked)
         begins = np.zeros(groups + 1, dtype=np.bool_)
