@@ -66,12 +66,12 @@ class LabelColumns(PoolBatch):
             column = column.cast(pa.int8() if whole else pa.string())
         elif pa.types.is_floating(column.type):
             column = whole_numbers(column)
-        untyped = self.holds_text(column)
+        untyped, codes = self.holds_text(column), None
         numeric = whole and not untyped
         if numeric and pa.types.is_integer(column.type):
             values = column.to_numpy()
-            within = not len(values) or (values.min() >= 0 and values.max() < len(classes))
-            if within and classes == tuple(range(len(classes))):
+            low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
+            if classes == tuple(range(len(classes))) and low >= 0 and high < len(classes):
                 return values
             beyond = values > np.iinfo(np.int64).max
             self.refuse(name, beyond, lambda row: f"{values[row]} is none of {[*classes]}")
@@ -86,20 +86,13 @@ class LabelColumns(PoolBatch):
                 if is_text(column.type):
                     words += ": labels.classes names others, labels.positive the positive one"
                 raise self.error(name, 0, words)
-            return self._without_nulls(name, column, codes, classes)
-        listed = pa.array([value if numeric else str(value) for value in classes], type=column.type)
-        codes = pc.index_in(column, value_set=listed)
-        if codes.null_count and whole and untyped:
-            codes = pc.index_in(whole_number_texts(column), value_set=listed)
-        if codes.null_count:
-            said = _said_in_words(column, classes)
+        if codes is None:
+            listed = pa.array([v if numeric else str(v) for v in classes], type=column.type)
+            codes = pc.index_in(column, value_set=listed)
+            if codes.null_count and whole and untyped:
+                codes = pc.index_in(whole_number_texts(column), value_set=listed)
+            said = _said_in_words(column, classes) if codes.null_count else None
             codes = codes if said is None else pc.coalesce(codes, said)
-        return self._without_nulls(name, column, codes, classes)
-
-    def _without_nulls(
-        self, name: str, column: pa.Array, codes: pa.Array, classes: Sequence[int | str]
-    ) -> IntArray:
-        """Return class codes; a null among them is an error that names its row."""
         if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()
             shown = reprlib.repr(column[row].as_py())

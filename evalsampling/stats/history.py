@@ -6,7 +6,7 @@ order of the cell. Ids are in the reserve alone: no statistic needs them.
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -265,11 +265,16 @@ class History:
         kept_rounds = self.rounds[:rounds]
         questions = sum(int(past.new.sum()) for past in kept_rounds)
         corrected = {key: min(at, rounds) for key, at in self.corrected.items() if key < questions}
+        taken = []
+        for arrival in self.taken:
+            codes = {key: code for key, code in arrival.codes.items() if key < questions}
+            if codes:
+                taken.append(Taken(min(arrival.rounds, rounds), codes, arrival.replace))
         return History(
             **self._of_questions(np.arange(questions)),
             rounds=kept_rounds,
             corrected=corrected,
-            taken=tuple(_first_taken(self.taken, questions, rounds)),
+            taken=tuple(taken),
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
@@ -339,11 +344,3 @@ class History:
     def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
         """Return the history with the outputs and slices of all questions replaced."""
         return dataclasses.replace(self, outputs=outputs, slice=slice)
-
-
-def _first_taken(taken: Sequence[Taken], questions: int, rounds: int) -> Iterator[Taken]:
-    """Yield the arrivals of labels of the first questions, as in a history of the first rounds."""
-    for arrival in taken:
-        codes = {key: code for key, code in arrival.codes.items() if key < questions}
-        if codes:
-            yield Taken(min(arrival.rounds, rounds), codes, arrival.replace)

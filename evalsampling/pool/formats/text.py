@@ -48,8 +48,6 @@ class Lines(NamedTuple):
 Splitter = Callable[[bytes], Lines]
 """Finds the lines of a text."""
 
-_NOT_UTF8 = "is not UTF-8"
-
 BOM = b"\xef\xbb\xbf"
 """A byte order mark."""
 
@@ -118,13 +116,7 @@ def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Bl
     """
     blocks = _blocks(path, split, 0, None, first_row, size)
     with contextlib.closing(blocks):
-        block = next(blocks, None)
-    bad = None if block is None else _undecodable(block)
-    if block is None or bad is None:
-        return block
-    if not bad:
-        raise block.error(bad, _NOT_UTF8)
-    return block.part(0, bad)
+        return next(_decodable(blocks), None)
 
 
 def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
@@ -158,13 +150,8 @@ def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
             splits were found.
     """
     rows = 0
-    for block in _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES):
-        bad = _undecodable(block)
-        if bad is not None:
-            # An error in an earlier record comes first, wherever blocks end.
-            if bad:
-                yield block.part(0, bad)
-            raise block.error(bad, _NOT_UTF8)
+    blocks = _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES)
+    for block in _decodable(blocks):
         rows += len(block.ends)
         yield block
     if rows != item.rows:
@@ -225,11 +212,16 @@ def _compression(path: str) -> str | None:
     return next(ends, None)
 
 
-def _undecodable(block: Block) -> int | None:
-    """Return the number of the first record that is not UTF-8, None if all are."""
-    if not block.text.isascii():
+def _decodable(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks up to the first record that is not UTF-8, if there is one, which is an error."""
+    for block in blocks:
         try:
-            block.text.decode()
+            if not block.text.isascii():
+                block.text.decode()
         except UnicodeDecodeError as error:
-            return int(np.searchsorted(block.ends, error.start, side="right"))
-    return None
+            bad = int(np.searchsorted(block.ends, error.start, side="right"))
+            # An error in an earlier record comes first, wherever blocks end.
+            if bad:
+                yield block.part(0, bad)
+            raise block.error(bad, "is not UTF-8") from error
+        yield block
