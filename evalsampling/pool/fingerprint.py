@@ -57,7 +57,11 @@ def what_became_of(then: Mapping[str, Any]) -> str | None:
 
 
 def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return a line for each file with a fingerprint that has changed, and that cannot be read."""
+    """Return a line for each file of a pool that has changed, and for each that cannot be read.
+
+    Args:
+        pool: `fingerprint_of` its files when it was prepared.
+    """
     changed, absent = [], []
     for file in pool:
         try:

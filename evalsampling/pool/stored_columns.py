@@ -62,7 +62,7 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
 
 
 def query_names(systems: int, costs: bool = False) -> list[str]:
-    """Return the names of the columns in which queries are stored, of systems and maybe costs."""
+    """Return the names of the columns in which queries are stored, ranked by some systems."""
     names = list(query_columns(Outputs.none(systems, 1)))
     return [*names, *([COST] if costs else []), *list_names(systems)]
 
@@ -70,14 +70,20 @@ def query_names(systems: int, costs: bool = False) -> list[str]:
 def output_names(
     systems: int, classes: int, costs: bool, named: Named, tagged: bool = False
 ) -> list[str]:
-    """Return the names of the columns that `output_columns` makes, of classes or of many labels."""
+    """Return the names of the columns that `output_columns` makes.
+
+    Tagged classes are labels, of which a row may have many.
+    """
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
     return [*names, *([COST] if costs else []), *_slice_names(named)]
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
-    """Return the systems' outputs stored in a table by `output_columns`, of classes or labels."""
+    """Return the systems' outputs stored in a table by `output_columns`.
+
+    Where a row may have many labels, their number is that of the classes.
+    """
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
     tags = None

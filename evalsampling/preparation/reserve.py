@@ -152,7 +152,7 @@ def _sorted(table: pa.Table, cell: IntArray, key: UInt64Array) -> IntArray:
 
 
 def check_unique(rows: pa.Table, column: IdColumns) -> None:
-    """Check that no two rows of columns hash, id, file and row have the same id.
+    """Check that no two rows, with columns hash, id, file and row, have the same id.
 
     Raises:
         InputError: naming both places of an id that is there twice.
@@ -178,7 +178,12 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
 
 
 def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
-    """Check that a reserve holds ``capacity`` rows of each cell, or all that it counts in the pool.
+    """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
+
+    Args:
+        rows: column cell.
+        count: shape (cells,): rows of each cell of the pool.
+        capacity: most rows kept of a cell.
 
     Raises:
         InputError: if rows of a cell are missing.
@@ -195,7 +200,7 @@ def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
 
 
 def check_payload(path: str, size: float, rows: int) -> None:
-    """Check that a worker may keep the payload of its part of the reserve: bytes, of some rows.
+    """Check that a worker may keep the payload, of a size in bytes, of its part of the reserve.
 
     Raises:
         InputError: if it is too large.

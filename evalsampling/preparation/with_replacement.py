@@ -91,7 +91,7 @@ class Drawn:
 
 
 def _only_met(row: IntArray, rows: pa.Table) -> tuple[IntArray, pa.Table]:
-    """Return the rows that draws have met, after the place of each draw among them."""
+    """Return the place of each draw's row among those that draws have met, and these."""
     met = row >= 0
     kept, compact = np.unique(row[met], return_inverse=True)
     place = np.full(len(row), -1, dtype=np.int64)

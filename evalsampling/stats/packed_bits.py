@@ -14,6 +14,6 @@ def packed(rows: BoolArray) -> npt.NDArray[np.uint8]:
 
 
 def unpacked(rows: Iterable[bytes], values: int) -> BoolArray:
-    """Return the rows that `packed` made bytes of, shape (n, values), values being at least 1."""
+    """Return the rows, of a value or more, that `packed` made bytes of: shape (n, values)."""
     data = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, (values + 7) // 8)
     return np.unpackbits(data, axis=1, count=values).astype(np.bool_)

@@ -68,7 +68,7 @@ def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArr
 
 
 def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
-    """Return edges of leaves of about equal counts, no leaf empty: arguments as of `csf_edges`.
+    """Return edges of leaves of about equal counts, as `csf_edges` does; no leaf is empty.
 
     A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share the
     other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j is the
@@ -211,7 +211,7 @@ LOG_RANK: CutMethod = _Method(
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Return the edges of at most some leaves that a method cuts, shape (at most leaves - 1,).
+    """Return the edges of the leaves that a method cuts, shape (at most leaves - 1,).
 
     They are strictly increasing, fewer if the scores do not allow as many leaves. The counts have
     at least as many bins as the method wants; more make no difference.

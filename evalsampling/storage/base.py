@@ -417,7 +417,11 @@ class Store(abc.ABC):
     def write_table(
         self, name: str, table: pa.Table, row_group_size: int | None = None
     ) -> Checksum:
-        """Create a Parquet file, unless it is there; return the checksum of the one that is."""
+        """Create a Parquet file, and return its checksum; an existing file stays as it is.
+
+        Returns:
+            The checksum of the file that has the name now.
+        """
         with self.new_file(name) as path:
             write_parquet(table, path, row_group_size=row_group_size)
         return self.checksum(name)

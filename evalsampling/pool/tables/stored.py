@@ -111,7 +111,10 @@ class PartedTable(StoredTable, abc.ABC):
 
 
 def stored_name(number: int, attempt: str = "") -> str:
-    """Return the name of the file with the rows of a part; of an attempt, if those may differ."""
+    """Return the name of the file with the rows of a part.
+
+    An attempt is in it where rows of another one may differ.
+    """
     return f"{number:0{_DIGITS}d}{attempt and '-'}{attempt}.parquet"
 
 
