@@ -44,7 +44,11 @@ from evalsampling.spec.pool import PoolSpec
 
 def fetch_rows(name: str, columns: Sequence[str] | None, payload: Sequence[str] = ()) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", read_batches, (columns, payload), PoolBatch))
+    return Reading(name, Step("ReadBatches", _read_rows, (columns, payload), PoolBatch))
+
+
+def _read_rows(item: WorkItem, *columns: Any) -> Iterator[PoolBatch]:
+    return read_batches(item, *columns)
 
 
 def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
