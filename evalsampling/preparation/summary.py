@@ -142,11 +142,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 
 
 def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
-    """Check that a partition has no more leaves than are possible.
-
-    Raises:
-        InputError: if it has.
-    """
+    """Check that a partition has no more leaves than are possible, which is an `InputError`."""
     if paths.are_too_many:
         columns = ", ".join(spec.strata.columns)
         raise InputError(
@@ -259,11 +255,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
-    """Check that a pool has rows, which a condition of its spec may have left out.
-
-    Raises:
-        InputError: if there are none.
-    """
+    """Check that a pool has rows, which a condition of its spec may have left out."""
     if not rows and pool is not None and pool.where is not None:
         raise keeps_nothing(pool)
     if not rows:

@@ -41,11 +41,7 @@ class Delta:
     is_path = True
 
     def check(self, section: Section) -> None:
-        """Check that the version is a whole number.
-
-        Raises:
-            InputError: if it is not.
-        """
+        """Check that the version is a whole number."""
         if section.get("version") is not None:
             section.integer("version", 0, least=0)
 

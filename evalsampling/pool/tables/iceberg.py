@@ -39,11 +39,7 @@ class Iceberg:
     is_path = False
 
     def check(self, section: Section) -> None:
-        """Check that there is a catalog without secrets, and that the snapshot is a whole number.
-
-        Raises:
-            InputError: if it is not so.
-        """
+        """Check that there is a catalog without secrets, and that a snapshot is a whole number."""
         catalog = section.get("catalog")
         if not isinstance(catalog, str | Mapping) or not catalog:
             raise InputError(
