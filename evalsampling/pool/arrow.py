@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether a type is that of text."""
@@ -14,6 +16,19 @@ def is_text(kind: pa.DataType) -> bool:
 def is_list(kind: pa.DataType) -> bool:
     """Tell whether a type is that of lists of any length."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def without_views(column: pa.Array) -> pa.Array:
+    """Return a column that is no view, nor a list of views: few functions of Arrow's know them."""
+    kind = column.type
+    if is_list(kind) and kind.value_type in _VIEWS:
+        kind = pa.large_list(_VIEWS[kind.value_type])
+    return column.cast(_VIEWS.get(kind, kind))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column that may be encoded by a dictionary."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def plain(column: pa.Array) -> pa.Array:

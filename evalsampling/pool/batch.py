@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable, is_text, plain
+from evalsampling.pool.arrow import first_unreadable, is_text, plain, without_views
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.rendering import rendered
@@ -109,9 +109,7 @@ class PoolBatch:
             schema = self.rows.schema
             names = there_are(name, schema.names, nested_fields(schema).names)
             raise self._error(f"column {name!r} is missing; {names}")
-        # Views know few functions of Arrow's.
-        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-        return column.cast(views.get(column.type, column.type))
+        return without_views(column)
 
     def payload(self, name: str, rows: IntArray) -> pa.Array:
         """Return some values of a column as annotators are shown them: see `rendering.rendered`.
@@ -176,13 +174,7 @@ class PoolBatch:
             raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error
 
     def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-        """Return what text stands for.
-
-        Args:
-            name: of the column.
-            text: its values.
-            kind: type to return.
-            what: its values are, for messages.
+        """Return what texts of a column stand for, as a type; messages call such a value ``what``.
 
         Raises:
             InputError: naming the first that is none.
@@ -220,12 +212,9 @@ class PoolBatch:
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:
-    """Return texts, those of whole floats and truth values as those of whole numbers.
+    """Return texts of a file without types, whole floats and truth values as whole numbers.
 
     A typed column of them counts so: ``1`` for ``1.0``, ``True`` and ``true``.
-
-    Args:
-        column: texts of a file without types.
     """
     texts = pc.replace_substring_regex(column, pattern=r"^(-?[0-9]+)\.0+$", replacement=r"\1")
     lower = pc.utf8_lower(texts)

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.files import StoredFile, changed_while_read
+from evalsampling.pool.files import StoredFile, at_once, changed_while_read
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of, inspect
 from evalsampling.pool.layout import Layout, PlannedFile
@@ -20,10 +19,7 @@ from evalsampling.pool.source import check_same, keeps_nothing, planned_files
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.where import columns_of, read_where
-
-_READERS = 8
-"""Files whose blocks are read at once."""
+from evalsampling.spec.where import columns_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,9 +101,8 @@ class Catalog:
         # Without rows a format that infers its columns knows of none.
         if not any(split.rows for file in ordered for split in file.contents.splits):
             raise keeps_nothing(spec.pool)
-        condition = None if spec.pool.where is None else read_where(spec.pool.where)
-        looked_at = () if condition is None else columns_of(condition)
-        schema = _common_schema(ordered, spec, looked_at)
+        condition = spec.pool.condition
+        schema = _common_schema(ordered, spec, columns_of(condition))
         if condition is None:
             return cls(ordered, schema)
         untyped = format_of(ordered[0].stored.path).untyped
@@ -167,12 +162,9 @@ class Catalog:
         return [fingerprint_of(file.stored, file.blocks) for file in self.files]
 
     def check_unchanged(self, pool: PoolSpec) -> None:
-        """Check that the files are still as they were found, and that there are no others.
+        """Check that the files are still as they were found, and that the pool has no others.
 
         By their sizes and when they were written; those without a generation by their blocks too.
-
-        Args:
-            pool: that they are of.
 
         Raises:
             InputError: naming the first that is not, or that has come.
@@ -180,12 +172,11 @@ class Catalog:
         if not self.files:
             return
         check_same([file.stored for file in self.files], pool)
-        with ThreadPoolExecutor(_READERS) as readers:
-            doubtful = [file for file in self.files if file.stored.generation is None]
-            hashes = readers.map(hash_of_blocks, [file.stored for file in doubtful])
-            for file, blocks in zip(doubtful, hashes, strict=True):
-                if blocks != file.blocks:
-                    raise changed_while_read(file.stored.path)
+        doubtful = [file for file in self.files if file.stored.generation is None]
+        hashes = at_once(hash_of_blocks, [file.stored for file in doubtful])
+        for file, blocks in zip(doubtful, hashes, strict=True):
+            if blocks != file.blocks:
+                raise changed_while_read(file.stored.path)
 
     @property
     def warnings(self) -> list[str]:
@@ -196,13 +187,7 @@ class Catalog:
 def _common_schema(
     files: Sequence[PoolFile], spec: EvaluationSpec, looked_at: Sequence[str]
 ) -> pa.Schema:
-    """Return the columns that are read, with types that hold in every file.
-
-    Args:
-        files: of the pool.
-        spec: names columns.
-        looked_at: further columns, that a condition names.
-    """
+    """Return the columns that a spec or a condition names, with types that hold in every file."""
     first = files[0]
     kind = format_of(first.stored.path)
     for file in files:
@@ -211,22 +196,18 @@ def _common_schema(
                 f"{file.stored.path}: another format than {first.stored.path}; "
                 "a pool has files of one format"
             )
-    names = list(dict.fromkeys([*required_columns(spec), *looked_at]))
+    names = [*required_columns(spec), *looked_at]
     if spec.pool.scorer:
         wide = files if kind.inferred else files[:1]
-        names = list(
-            dict.fromkeys(
-                name for file in wide for name in (*file.contents.schema.names, *file.unread)
-            )
-        )
-    return pa.schema([_common_field(name, files, spec) for name in names])
-
-
-def _common_field(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Field:
-    """Return a column with its type, or what column it is a field of."""
-    nested = (file.contents.with_field(name) for file in files if "." in name)
-    own = next((schema.field(name) for schema in nested if name in schema.names), None)
-    return pa.field(name, _common_type(name, files, spec), metadata=own and own.metadata)
+        names = [name for file in wide for name in (*file.contents.schema.names, *file.unread)]
+    fields = []
+    for name in dict.fromkeys(names):
+        nested = (file.contents.with_field(name) for file in files if "." in name)
+        # What column it is a field of, if it is one.
+        own = next((schema.field(name) for schema in nested if name in schema.names), None)
+        kind = _common_type(name, files, spec)
+        fields.append(pa.field(name, kind, metadata=own and own.metadata))
+    return pa.schema(fields)
 
 
 def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.DataType:

@@ -37,6 +37,16 @@ _COMPARE: Mapping[str, Callable[..., pa.Array]] = {
     ">=": pc.greater_equal,
 }  # fmt: skip
 
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (pa.types.is_null, "anything"), (pa.types.is_integer, "number"),
+    (pa.types.is_floating, "number"), (pa.types.is_decimal, "number"), (is_text, "text"),
+    (pa.types.is_boolean, "truth"), (pa.types.is_date, "date"), (pa.types.is_timestamp, "time"),
+)  # fmt: skip
+
+_KINDS_OF_VALUES: Mapping[type, str] = {
+    bool: "truth", int: "number", float: "number", str: "text", datetime.date: "date"
+}  # fmt: skip
+
 _WHOLE = pa.decimal128(20, 0)
 """A type that holds all whole numbers, with and without sign."""
 
@@ -57,10 +67,7 @@ class Filter:
     def of(cls, condition: Condition, schema: pa.Schema, untyped: bool = False) -> "Filter":
         """Return a condition on the columns of a schema, checked to compare like with like.
 
-        Args:
-            condition: as `spec.where.read_where` returns it.
-            schema: of the pool.
-            untyped: whether the pool's files have text alone, from which other types are parsed.
+        Files that are untyped have text alone, from which other types are parsed.
 
         Raises:
             InputError: naming a column that is missing, or has another type than what it is
@@ -102,9 +109,8 @@ class Filter:
                 return pc.invert(self._mask(part, batch))
             case IsNull(column):
                 return pc.is_null(batch.any_column(column))
-            case OneOf(column, values):
-                masks = [_compared(batch, column, "=", value) for value in values]
-                return functools.reduce(pc.or_kleene, masks)
+            case OneOf():
+                return self._mask(condition.spelt_out, batch)
             case Comparison(column, operator, Column(other)):
                 return _of_columns(batch, column, operator, other)
             case Comparison(column, operator, value) if not isinstance(value, Column):
@@ -123,15 +129,15 @@ def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Ar
         kind = column.type
     if pa.types.is_integer(kind):
         return _whole_compared(column, operator, value)
-    if pa.types.is_floating(kind):
-        return _COMPARE[operator](column.cast(pa.float64()), pa.scalar(value, pa.float64()))
     if pa.types.is_decimal(kind):
         return _decimals_compared(column, operator, value)
     if pa.types.is_timestamp(kind):
         return _times_compared(column, operator, value)
-    if pa.types.is_date(kind):
-        return _COMPARE[operator](column.cast(pa.date32()), pa.scalar(value, pa.date32()))
-    return _COMPARE[operator](column, pa.scalar(value, kind))
+    if pa.types.is_floating(kind):
+        kind = pa.float64()
+    elif pa.types.is_date(kind):
+        kind = pa.date32()
+    return _COMPARE[operator](column.cast(kind), pa.scalar(value, kind))
 
 
 def _whole_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
@@ -205,12 +211,7 @@ def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.A
 
 @dataclasses.dataclass(frozen=True)
 class _Types:
-    """What literals become, so that they are of the types of their columns.
-
-    Attributes:
-        of: type of each column.
-        untyped: whether text may stand for anything.
-    """
+    """What literals become, so that they are of the types of their columns, unless untyped."""
 
     of: Mapping[str, pa.DataType]
     untyped: bool
@@ -240,7 +241,7 @@ class _Types:
         if wanted in ("date", "time") and isinstance(value, str):
             value = moment(value)
             value = value.date() if wanted == "date" else value
-        given = _kind_of_value(value)
+        given = _KINDS_OF_VALUES.get(type(value), "time")
         if wanted == "time" and given == "date":
             value, given = datetime.datetime(value.year, value.month, value.day), "time"
         if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
@@ -278,22 +279,7 @@ def _in_zone(name: str, kind: pa.DataType, value: datetime.datetime) -> datetime
 
 def _kind(kind: pa.DataType) -> str:
     """Return what the values of a type are compared as."""
-    if pa.types.is_null(kind):
-        return "anything"
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "number"
-    for name, belongs in (
-        ("text", is_text), ("truth", pa.types.is_boolean), ("date", pa.types.is_date),
-        ("time", pa.types.is_timestamp),
-    ):  # fmt: skip
-        if belongs(kind):
-            return name
-    return "other"
-
-
-def _kind_of_value(value: Value) -> str:
-    kinds = {bool: "truth", int: "number", float: "number", str: "text", datetime.date: "date"}
-    return kinds.get(type(value), "time")
+    return next((name for belongs, name in _KINDS if belongs(kind)), "other")
 
 
 def _shown(value: Value) -> str:

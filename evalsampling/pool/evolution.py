@@ -1,7 +1,8 @@
 """How a column of a file becomes that of its table, whose schema may have changed since."""
 
 import dataclasses
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -15,8 +16,7 @@ FIELD_ID = b"PARQUET:field_id"
 SHORTER = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 """Types that are the same to a table, and differ by who wrote a file."""
 
-WIDENED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
-"""Kinds of types that a table may widen after files were written."""
+_WIDENED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_temporal)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +60,11 @@ class Field:
     change: Change | None = None
 
 
+def may_be_widened(kind: pa.DataType) -> bool:
+    """Tell whether a type is one that a table may widen after files were written."""
+    return any(belongs(kind) for belongs in _WIDENED)
+
+
 def plain(kind: pa.DataType) -> pa.DataType:
     """Return a type as no writer changes it: short text, and fields that may be null."""
     if pa.types.is_struct(kind):
@@ -101,7 +106,7 @@ def fields_of(
         own: its name in the file.
     """
     for field, place in _partners(stored, wanted) if pa.types.is_struct(wanted) else ():
-        inner, part = f"{name}.{field.name}", None
+        inner = f"{name}.{field.name}"
         if stored is None or place is None:
             yield inner, Field(field.type)
             yield from fields_of(None, field.type, inner, "")
@@ -114,7 +119,9 @@ def fields_of(
 
 def _partners(stored: pa.DataType | None, wanted: pa.DataType) -> list[tuple[pa.Field, int | None]]:
     """Return the fields of a table's struct, each with its place in that of a file."""
-    key = _number if any(map(_number, wanted)) else _name
+    key: Callable[[pa.Field], Any] = _number
+    if not any(map(_number, wanted)):
+        key = operator.attrgetter("name")
     places = {key(field): place for place, field in enumerate(stored or ())}
     return [(field, places.get(key(field))) for field in wanted]
 
@@ -123,16 +130,8 @@ def _number(field: pa.Field) -> bytes | None:
     return (field.metadata or {}).get(FIELD_ID)
 
 
-def _name(field: pa.Field) -> str:
-    return str(field.name)
-
-
 def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
-    """Tell whether values of a file are those of its table as they are.
-
-    Raises:
-        InputError: if they have another type, which they are not made to.
-    """
+    """Tell whether values of a file are those of its table as they are."""
     if pa.types.is_struct(stored) and pa.types.is_struct(wanted):
         partners = _partners(stored, wanted)
         kept = [
@@ -151,8 +150,8 @@ def _is_kept(stored: pa.DataType, wanted: pa.DataType, what: str) -> bool:
         return False
     if plain(stored) == wanted:
         return True
-    is_number = [any(kind(each) for kind in WIDENED) for each in (wanted, stored)]
-    if is_number == [True, False] or not _can_be_made(stored, wanted):
+    is_number = may_be_widened(wanted) and not may_be_widened(stored)
+    if is_number or not _can_be_made(stored, wanted):
         raise InputError(f"{what} has type {stored}, but {wanted} in the table")
     return False
 

@@ -4,18 +4,24 @@ import dataclasses
 import datetime
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store
-from evalsampling.storage.filesystems import locate, one_line, unreadable
+from evalsampling.storage.filesystems import locate, one_line, readable
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
+
+_REQUESTS = 8
+
+_File = TypeVar("_File")
+_Seen = TypeVar("_Seen")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,16 +47,13 @@ class StoredFile:
 
 
 def find_files(pattern: str) -> list[StoredFile]:
-    """Return the files that a path or a pattern names.
+    """Return the files that a path or a pattern names, ordered by path.
 
     Args:
         pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
             ``**`` for any folders. None of them stands for a name that begins with a dot, nor for
             a folder that begins with ``_``, in which programs keep what are no rows yet, or no
             longer: ``_temporary``, ``_delta_log``. A partition's, ``_day=3``, is as any other.
-
-    Returns:
-        The files, ordered by path.
 
     Raises:
         InputError: if there is none, or the listing fails.
@@ -71,22 +74,21 @@ def find_file(path: str) -> StoredFile:
         files = [file for file in _below(path) if file.path == path]
     else:
         filesystem, inner, prefix = locate(path)
-        try:
+        with readable(path):
             files = _stored([filesystem.get_file_info(inner)], prefix)
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(path, error) from error
     if not files:
         raise InputError(f"{path}: no such file")
     return files[0]
 
 
-def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
-    """Return the error of reading a file: that it has changed, if it has, else a given one.
+def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_Seen]:
+    """Return what a function sees of each file, several at a time: stores answer slowly."""
+    with ThreadPoolExecutor(_REQUESTS) as requests:
+        return list(requests.map(look, files))
 
-    Args:
-        file: as it was when it was found, None if nobody looked.
-        error: what is wrong, if it has not changed.
-    """
+
+def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
+    """Return the error of reading a file: that it has changed since it was found, else another."""
     try:
         changed = file is not None and find_file(file.path) != file
     except InputError:  # It is gone, which the error says, or cannot be looked at.
@@ -136,12 +138,13 @@ def _stored(entries: Iterable[Any], prefix: str) -> list[StoredFile]:
         entries: its entries.
         prefix: of their paths, which is empty on this machine.
     """
+    files = [info for info in entries if info.type == pyarrow.fs.FileType.File]
+    if not prefix:
+        return [StoredFile(info.path, info.size, written=info.mtime_ns) for info in files]
+    times = [info.mtime and info.mtime.astimezone(datetime.UTC).isoformat() for info in files]
     return [
-        StoredFile(prefix + info.path, info.size, modified=_modified(info))
-        if prefix
-        else StoredFile(info.path, info.size, written=info.mtime_ns)
-        for info in entries
-        if info.type == pyarrow.fs.FileType.File
+        StoredFile(prefix + info.path, info.size, modified=modified)
+        for info, modified in zip(files, times, strict=True)
     ]
 
 
@@ -168,10 +171,6 @@ def _expand(filesystem: Any, base: str, patterns: Sequence[str], flat: bool) -> 
             [*names, ""], [*patterns[:1], "*"]
         ):
             yield from _expand(filesystem, info.path, patterns[1:], flat)
-
-
-def _modified(info: Any) -> str | None:
-    return None if info.mtime is None else info.mtime.astimezone(datetime.UTC).isoformat()
 
 
 def _is_pattern(name: str) -> bool:

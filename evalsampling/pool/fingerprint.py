@@ -5,11 +5,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile, find_file
-from evalsampling.storage.filesystems import open_file, unreadable
+from evalsampling.storage.filesystems import open_file, readable
 
 BLOCKS = "blocks"
 """Key of a file's hash in a fingerprint."""
@@ -33,31 +31,20 @@ def hash_of_blocks(file: StoredFile) -> str:
         InputError: if it cannot be read.
     """
     digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
-    try:
-        with open_file(file.path) as source:
-            for place in range(_BLOCKS):
-                source.seek(last * place // (_BLOCKS - 1))
-                digest.update(source.read(_BLOCK_BYTES))
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(file.path, error) from error
+    with readable(file.path), open_file(file.path) as source:
+        for place in range(_BLOCKS):
+            source.seek(last * place // (_BLOCKS - 1))
+            digest.update(source.read(_BLOCK_BYTES))
     return digest.hexdigest()
 
 
 def is_changed(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Tell whether a file has another fingerprint than before.
-
-    Args:
-        now: its `fingerprint_of` now.
-        then: its fingerprint then; of a workspace from before there were hashes, without.
-    """
+    """Tell whether a file has another fingerprint than before; older ones have no hash."""
     return {key: value for key, value in now.items() if key != BLOCKS or BLOCKS in then} != then
 
 
 def what_became_of(then: Mapping[str, Any]) -> str | None:
-    """Return how a file of a pool differs from its fingerprint, None if it does not.
-
-    Args:
-        then: its `fingerprint_of` when the pool was prepared.
+    """Return how a file of a pool differs from its `fingerprint_of` then, None if it does not.
 
     Raises:
         InputError: if it is not there or cannot be read.

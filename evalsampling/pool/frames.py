@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import is_list
-from evalsampling.pool.nested import column_of, nested_fields, there_are
+from evalsampling.pool.arrow import without_views
+from evalsampling.pool.nested import beginnings, column_of, nested_fields, there_are
+from evalsampling.storage.filesystems import one_line
 
 
 class Column(Protocol):
@@ -39,9 +40,6 @@ class Frame(Protocol):
 Ids = npt.NDArray[Any]
 """Ids of rows in an array: whole numbers, or texts as objects."""
 
-_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-"""Few functions of Arrow's know views."""
-
 
 def has_index(values: Any) -> bool:
     """Tell whether rows have names, by which they may stand in another order: as in pandas."""
@@ -63,10 +61,6 @@ def to_array(values: Any, name: str) -> pa.Array:
 
     What a Series of pandas calls missing (NaN, NaT, None, NA) is null.
 
-    Args:
-        values: one value a row.
-        name: of the column, for messages.
-
     Raises:
         InputError: if it has not one dimension, or values of kinds that no column has together.
     """
@@ -77,18 +71,10 @@ def to_array(values: Any, name: str) -> pa.Array:
         column = _as_arrow(values)
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if pa.types.is_dictionary(column.type):
-            return _plain(column.dictionary).take(column.indices)
-        return _plain(column)
+            return without_views(column.dictionary).take(column.indices)
+        return without_views(column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        problem = " ".join(str(error).split())
-        raise InputError(f"{name}: cannot be read as a column: {problem}") from error
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    kind = column.type
-    if is_list(kind) and kind.value_type in _VIEWS:
-        kind = pa.large_list(_VIEWS[kind.value_type])
-    return column.cast(_VIEWS.get(kind, kind))
+        raise InputError(f"{name}: cannot be read as a column: {one_line(error)}") from error
 
 
 def _dimensions(values: Any) -> int:
@@ -132,11 +118,7 @@ class Table:
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":
-        """Return a table of any kind.
-
-        Args:
-            frame: see `Frame`.
-            name: what it is called in messages.
+        """Return a table of any kind that `Frame` describes; messages call it by a name.
 
         Raises:
             InputError: if it is no table, or a column is there twice.
@@ -164,7 +146,7 @@ class Table:
         """
         if name in self.names:
             return self.source[name]
-        head = next((h for h in _beginnings(name) if h in self.names), None)
+        head = self._column_with(name)
         column = None if head is None else to_array(self.source[head], head)
         if column is not None and pa.types.is_struct(column.type):
             table = pa.table({head: column})
@@ -178,18 +160,16 @@ class Table:
 
     def has(self, name: str) -> bool:
         """Tell whether there is a column of a name, or one that a field of that name may be of."""
-        return name in self.names or any(head in self.names for head in _beginnings(name))
+        return name in self.names or self._column_with(name) is not None
+
+    def _column_with(self, name: str) -> str | None:
+        """Return the column that a field of a name may be of; pandas names some by numbers."""
+        return next((head for head in beginnings(str(name)) if head in self.names), None)
 
     @property
     def index(self) -> list[Any] | None:
         """Names of the rows, None if they have none."""
         return index_of(self.source)
-
-
-def _beginnings(name: str) -> list[str]:
-    """Return what columns a field may be of: what stands before each of its dots."""
-    text = str(name)  # Columns of pandas may be named by numbers.
-    return [text[:place] for place, letter in enumerate(text) if letter == "."]
 
 
 def _as_table(frame: Any, name: str) -> pa.Table:
@@ -201,8 +181,7 @@ def _as_table(frame: Any, name: str) -> pa.Table:
         if hasattr(frame, "__dataframe__"):
             return pa.interchange.from_dataframe(frame)
     except Exception as error:  # Each library has errors of its own.
-        problem = " ".join(str(error).split())
-        raise InputError(f"{name}: cannot be read as a table: {problem}") from error
+        raise InputError(f"{name}: cannot be read as a table: {one_line(error)}") from error
     raise InputError(
         f"{name}: must be a DataFrame, an Arrow table or a mapping of columns, "
         f"got {type(frame).__name__}"

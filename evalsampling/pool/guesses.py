@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.files import find_files
-from evalsampling.pool.formats.registry import format_of, read_batches
+from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec.sink import is_taken
 
@@ -172,16 +171,9 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     """
     files = partitioned(find_files(pattern), None)
     first = PoolFile.inspect(files[0])
-    path, contents = first.stored.path, first.contents
-    splits = [split for split in contents.splits if split.rows] or list(contents.splits)
-    if not splits:
-        return len(files), []
-    item = WorkItem(
-        path=path, begin=splits[0].begin, end=splits[0].end, rows=splits[0].rows,
-        schema=contents.schema, untyped=format_of(path).untyped, file=0, origin=path, first_row=0,
-        layout=first.layout,
-    )  # fmt: skip
-    batch = next(iter(read_batches(item, None)), None)
+    items = list(Catalog((first,), first.contents.schema).items)
+    some = [item for item in items if item.rows] or items
+    batch = next(read_batches(some[0], None), None) if some else None
     if batch is None:
         return len(files), []
     rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))

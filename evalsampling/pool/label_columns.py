@@ -66,11 +66,12 @@ class LabelColumns(PoolBatch):
             column = column.cast(pa.int8() if whole else pa.string())
         elif pa.types.is_floating(column.type):
             column = whole_numbers(column)
-        untyped = self.holds_text(column)
+        untyped, codes = self.holds_text(column), None
         numeric = whole and not untyped
         if numeric and pa.types.is_integer(column.type):
             values = column.to_numpy()
-            if classes == tuple(range(len(classes))) and _all_below(values, len(classes)):
+            low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
+            if classes == tuple(range(len(classes))) and low >= 0 and high < len(classes):
                 return values
             beyond = values > np.iinfo(np.int64).max
             self.refuse(name, beyond, lambda row: f"{values[row]} is none of {[*classes]}")
@@ -85,20 +86,13 @@ class LabelColumns(PoolBatch):
                 if is_text(column.type):
                     words += ": labels.classes names others, labels.positive the positive one"
                 raise self.error(name, 0, words)
-            return self._whole_codes(name, column, codes, classes)
-        listed = pa.array([value if numeric else str(value) for value in classes], type=column.type)
-        codes = pc.index_in(column, value_set=listed)
-        if codes.null_count and whole and untyped:
-            codes = pc.index_in(whole_number_texts(column), value_set=listed)
-        if codes.null_count:
-            said = _said_in_words(column, classes)
+        if codes is None:
+            listed = pa.array([v if numeric else str(v) for v in classes], type=column.type)
+            codes = pc.index_in(column, value_set=listed)
+            if codes.null_count and whole and untyped:
+                codes = pc.index_in(whole_number_texts(column), value_set=listed)
+            said = _said_in_words(column, classes) if codes.null_count else None
             codes = codes if said is None else pc.coalesce(codes, said)
-        return self._whole_codes(name, column, codes, classes)
-
-    def _whole_codes(
-        self, name: str, column: pa.Array, codes: pa.Array, classes: Sequence[int | str]
-    ) -> IntArray:
-        """Return class codes; a null among them is an error that names its row."""
         if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()
             shown = reprlib.repr(column[row].as_py())
@@ -106,11 +100,9 @@ class LabelColumns(PoolBatch):
         return np.asarray(codes.to_numpy().astype(np.int64))
 
     def tags(self, name: str, among: Sequence[str]) -> BoolArray:
-        """Return which labels each row has, shape (n, labels).
+        """Return which of some labels each row has, shape (n, labels).
 
-        Args:
-            name: column of lists of labels, or of text as `sets.set_text` makes it.
-            among: the labels.
+        The column has lists of labels, or text as `sets.set_text` makes it.
 
         Raises:
             InputError: naming file, column and row of the first bad value.
@@ -180,8 +172,3 @@ def first_fraction(column: pa.Array) -> int:
     with np.errstate(invalid="ignore"):
         whole = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)
     return int(np.argmax(~whole & column.is_valid().to_numpy(zero_copy_only=False)))
-
-
-def _all_below(values: npt.NDArray[np.integer], end: int) -> bool:
-    """Tell whether whole numbers lie in [0, end)."""
-    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < end)

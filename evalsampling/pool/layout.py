@@ -9,11 +9,11 @@ from evalsampling.errors import InputError
 from evalsampling.pool.evolution import (
     FIELD_ID,
     SHORTER,
-    WIDENED,
     Change,
     Field,
     change_of,
     fields_of,
+    may_be_widened,
     plain,
 )
 from evalsampling.pool.files import StoredFile
@@ -90,12 +90,9 @@ class Layout:
             return cls._of_table(file, file.columns, schema)
         if file.constants is None:
             return None
-        names = file.constants.schema.names
-        read = [name for name in names if name in schema.names]
-        return cls(
-            _row({name: file.constants[name] for name in names if name not in read}),
-            _row({name: file.constants[name] for name in read}),
-        )
+        constants = _columns(file.constants)
+        read = {name: constants.pop(name) for name in [*constants] if name in schema.names}
+        return cls(row_of(constants), row_of(read))
 
     @classmethod
     def _of_table(
@@ -111,32 +108,31 @@ class Layout:
         names, changes, unread = {}, {}, {}
         fields: dict[str, Field] = {}
         for column in columns:
-            own = column.name
-            if column.field_id is not None:
-                own = ids.get(str(column.field_id).encode(), "")
             if column.name in constants:
                 continue
-            wanted = plain(column.type)
+            own, wanted, change = column.name, plain(column.type), None
+            if column.field_id is not None:
+                own = ids.get(str(column.field_id).encode(), "")
             if own not in schema.names or pa.types.is_null(schema.field(own).type):
                 constants[column.name] = pa.nulls(1, wanted)
                 fields |= fields_of(None, wanted, column.name, "")
                 continue
-            stored = schema.field(own).type
-            if not pa.types.is_nested(wanted):
-                names[column.name] = own
-                if _is_widened(file, column, stored):
-                    changes[column.name] = Change(stored, column.type)
-                continue
+            stored, is_nested = schema.field(own).type, pa.types.is_nested(wanted)
             try:
-                change = change_of(stored, wanted, f"{file.stored.path}: column '{column.name}'")
+                # Others, as text, stay as the file has them.
+                if is_nested or may_be_widened(wanted):
+                    what = f"{file.stored.path}: column {column.name!r}"
+                    change = change_of(stored, wanted, what)
             except InputError as error:
+                if not is_nested:
+                    raise
                 unread[column.name] = str(error)
                 continue
             names[column.name] = own
             fields |= fields_of(stored, wanted, column.name, own)
             if change is not None:
                 changes[column.name] = change
-        return cls(_row(constants), None, names, changes, fields, unread)
+        return cls(row_of(constants), None, names, changes, fields, unread)
 
     @property
     def _fixed(self) -> Mapping[str, pa.Array]:
@@ -169,7 +165,9 @@ class Layout:
         made = {}
         for field, column in zip(rows.schema, rows.columns, strict=True):
             name = own.get(field.name, field.name)
-            change = self._change(name)
+            change = self.changes.get(name)
+            if name in self.fields and name not in (self.names or {}):
+                change = self.fields[name].change
             made[name] = column if change is None else change.of(column)
         for name in columns or ():
             if name not in made and name in self.fields:  # The file lacks it.
@@ -179,21 +177,14 @@ class Layout:
                 made[name] = pa.repeat(value[0], len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows
 
-    def _is_made_time(self, name: str) -> bool:
-        return name in self.changes and bool(pa.types.is_temporal(self.changes[name].wanted))
-
-    def _change(self, name: str) -> Change | None:
-        if name in (self.names or {}) or name not in self.fields:
-            return self.changes.get(name)
-        return self.fields[name].change
-
     def ranges(self, stored: Mapping[str, Range]) -> dict[str, Range]:
         """Return the ranges of the pool's columns in a part of a file, by those of the file's."""
         names = {name: name for name in stored} if self.names is None else self.names
+        made = {name: change.wanted for name, change in self.changes.items()}
         ranges = {
             name: stored[own]
             for name, own in names.items()
-            if own in stored and not self._is_made_time(name)
+            if own in stored and not (name in made and pa.types.is_temporal(made[name]))
         }
         return ranges | ranges_of(self.constants) | ranges_of(self.expected)
 
@@ -209,21 +200,6 @@ def _columns(row: pa.RecordBatch) -> dict[str, pa.Array]:
     return dict(zip(row.schema.names, row.columns, strict=True))
 
 
-def _row(columns: Mapping[str, pa.Array]) -> pa.RecordBatch | None:
+def row_of(columns: Mapping[str, pa.Array]) -> pa.RecordBatch | None:
+    """Return one row of columns that have one value each; None if there are none."""
     return pa.RecordBatch.from_pydict(dict(columns)) if columns else None
-
-
-def _is_widened(file: PlannedFile, column: TableColumn, stored: pa.DataType) -> bool:
-    """Tell whether a table has a column with a wider type than a file.
-
-    Raises:
-        InputError: if it has another type, which the file's is not made to.
-    """
-    if stored == column.type or not any(kind(column.type) for kind in WIDENED):
-        return False
-    if not any(kind(stored) for kind in WIDENED):
-        raise InputError(
-            f"{file.stored.path}: column {column.name!r} has type {stored}, but {column.type} in "
-            "the table"
-        )
-    return True

@@ -15,6 +15,7 @@ from evalsampling.pool.arrow import first_unreadable, is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.distinct import within_runs
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
 from evalsampling.storage.filesystems import one_line
 
@@ -54,8 +55,7 @@ class QueryBatch:
         ends = np.append(0, np.cumsum(self.length))
         sizes = self.length[queries]
         offsets = np.append(0, np.cumsum(sizes))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-        chosen = np.repeat(ends[queries], sizes) + within
+        chosen = np.repeat(ends[queries], sizes) + within_runs(sizes)
         starts = pa.array(offsets, pa.int32())
         columns = [
             self.item.take(pa.array(chosen)),
@@ -72,27 +72,22 @@ def list_names(systems: int) -> list[str]:
     return ["list.items", "list.places", *(f"list.ranks.{system}" for system in range(systems))]
 
 
-def list_columns(spec: EvaluationSpec) -> list[str]:
+def list_columns(spec: EvaluationSpec) -> list[Any]:
     """Return the columns of the pool that lists of queries are made from, each once."""
     pool = spec.pool
     assert pool.lists is not None
-    named = [pool.lists.items]
+    named: list[Any] = [pool.lists.items]
     for system in pool.systems:
-        named += [system.score, system.probability]  # type: ignore[list-item]  # columns of lists
+        named += [system.score, system.probability]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBatch:
-    """Return the queries of a batch, ranked by each system.
+    """Return the queries of a batch, with the first ranks of each system's list, up to a depth.
 
     A system ranks items by falling score, of equal scores in the order of the pool; one whose score
     is null or not a number is not in its list. What is expected of a grade is the mean of what the
     systems say (eq. 5.11); if none says anything, all grades are alike.
-
-    Args:
-        batch: the rows.
-        spec: names the columns.
-        depth: ranks of each list that count.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -103,7 +98,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     _check_items(batch, name, query, items)
     rows, grades = len(batch.rows), len(spec.labels.classes)
     counts = np.bincount(query, minlength=rows)
-    place = np.arange(len(items)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = within_runs(counts)
     scores = [_numbers(batch, str(ranker.score), name, counts) for ranker in spec.pool.systems]
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
     with_models = [ranker for ranker in spec.pool.systems if ranker.probability is not None]
@@ -114,7 +109,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     kept = np.flatnonzero(rank.any(axis=1))
     query, rank = query[kept], rank[kept]
     length = np.bincount(query, minlength=rows)
-    number = np.arange(len(kept)) - np.repeat(np.cumsum(length) - length, length)
+    number = within_runs(length)
     most = max(int(length.max(initial=0)), 1)
     padded = np.zeros((rows, most, grades))
     padded[query, number] = probability[kept]
@@ -132,11 +127,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
 
 
 def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
-    """Check that every payload column of items lists one value for each item.
-
-    Args:
-        batch: the rows, with the columns or without them.
-        spec: names the columns.
+    """Check that every payload column of items that a batch has lists one value for each item.
 
     Raises:
         InputError: naming file, column and row of the first list that is none, or too short.
@@ -150,11 +141,7 @@ def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
 
 
 def _list_lengths(batch: PoolBatch, name: str) -> IntArray:
-    """Return the length of each list of a column, of values of any type.
-
-    Raises:
-        InputError: if it is no column of lists, or has a null.
-    """
+    """Return the length of each list of a column, of values of any type."""
     column = batch.column(name)
     if is_text(column.type):
         return np.array([len(values) for values in _spelt(batch, name, column)], dtype=np.int64)
@@ -176,7 +163,6 @@ def list_column(batch: PoolBatch, name: str) -> pa.Array:
 
 
 def _spelt(batch: PoolBatch, name: str, texts: pa.Array) -> list[list[Any]]:
-    """Return the lists that texts spell as JSON."""
     values = []
     for row, text in enumerate(texts.to_pylist()):
         try:
@@ -200,11 +186,7 @@ def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
 
 
 def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
-    """Return the row, and the value, of each element of a column of lists.
-
-    Raises:
-        InputError: if it is no such column, or has a null.
-    """
+    """Return the row, and the value, of each element of a column of lists."""
     column = list_column(batch, name)
     lengths = pc.list_value_length(column).to_numpy()
     return np.repeat(np.arange(len(column)), lengths), plain(pc.list_flatten(column))
@@ -242,11 +224,11 @@ def _floats(batch: PoolBatch, name: str, query: IntArray, values: pa.Array) -> F
 def _check_lengths(
     batch: PoolBatch, name: str, items: str, lengths: IntArray, counts: IntArray
 ) -> None:
-    wrong = np.flatnonzero(lengths != counts)
-    if len(wrong):
-        row = int(wrong[0])
-        problem = f"{lengths[row]} values for the {counts[row]} items of column {items!r}"
-        raise batch.error(name, row, problem)
+    batch.refuse(
+        name,
+        lengths != counts,
+        lambda row: f"{lengths[row]} values for the {counts[row]} items of column {items!r}",
+    )
 
 
 def _ranks(
@@ -256,7 +238,7 @@ def _ranks(
     absent = np.isnan(score)
     order = np.lexsort((place, -np.where(absent, -np.inf, score), absent, query))
     rank = np.empty(len(query), dtype=np.int64)
-    rank[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    rank[order] = within_runs(counts) + 1
     rank[absent | (rank > depth)] = 0
     return rank
 

@@ -4,11 +4,13 @@ Formats that read nested values as text say by `path_field` of what a field is p
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from evalsampling.pool.arrow import plain_type
 
 _PATH = b"evalsampling.path"
 """Key of the metadata of a field that is part of a column."""
@@ -42,14 +44,15 @@ def value_in(record: Mapping[str, Any], field: pa.Field) -> Any:
     return value
 
 
+def schema_of(paths: Iterable[tuple[Sequence[str], pa.DataType]]) -> pa.Schema:
+    """Return fields by the names that lead to them, of equal names with dots the last."""
+    named = {".".join(path): path_field(path, kind) for path, kind in paths}
+    return pa.schema(named.values())
+
+
 def nested_fields(columns: pa.Schema) -> pa.Schema:
     """Return all fields of struct columns, by their names with dots."""
-    paths = {
-        ".".join(path): (path, kind)
-        for field in columns
-        for path, kind in _inside((field.name,), field.type)
-    }
-    return pa.schema([path_field(path, kind) for path, kind in paths.values()])
+    return schema_of(inner for field in columns for inner in _inside((field.name,), field.type))
 
 
 def with_fields(columns: pa.Schema) -> pa.Schema:
@@ -63,7 +66,7 @@ def _inside(
 ) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
     for field in kind if pa.types.is_struct(kind) else ():
         inner = (*path, field.name)
-        yield inner, field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        yield inner, plain_type(field.type)
         yield from _inside(inner, field.type)
 
 
@@ -85,23 +88,21 @@ def _path_in(columns: Any, name: str) -> tuple[str, ...] | None:
     """Return the names by which a field is reached in a schema or a struct type."""
     if columns.get_field_index(name) >= 0:
         return (name,)
-    for dot in (place for place, letter in enumerate(name) if letter == "."):
-        head, tail = name[:dot], name[dot + 1 :]
+    for head in beginnings(name):
         if columns.get_field_index(head) >= 0 and pa.types.is_struct(columns.field(head).type):
-            inner = _path_in(columns.field(head).type, tail)
+            inner = _path_in(columns.field(head).type, name[len(head) + 1 :])
             if inner is not None:
                 return (head, *inner)
     return None
 
 
-def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
-    """Return what there is where a column or a field is missing, for a message.
+def beginnings(name: str) -> list[str]:
+    """Return what columns a field may be of: what stands before each of its dots."""
+    return [name[:place] for place, letter in enumerate(name) if letter == "."]
 
-    Args:
-        name: what is missing.
-        columns: names of the columns.
-        fields: names of fields of these.
-    """
+
+def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
+    """Return for a message what there is where a name is missing: columns, or fields beside it."""
     parent = str(name).rpartition(".")[0]
     own = [field for field in fields if field.rpartition(".")[0] == parent] if parent else []
     return f"there are: {', '.join(map(str, own or columns))}"

@@ -27,9 +27,8 @@ def _outcomes(condition: Condition, ranges: Mapping[str, Range]) -> tuple[bool, 
         case IsNull(column):
             null = ranges.get(column, Range()).null
             return null is not False, null is not True
-        case OneOf(column, values):
-            outcomes = [_compared(ranges.get(column), "=", value) for value in values]
-            return any(true for true, _ in outcomes), all(false for _, false in outcomes)
+        case OneOf():
+            return _outcomes(condition.spelt_out, ranges)
         case Comparison(column, operator, value):
             return _compared(ranges.get(column), operator, value)
 

@@ -35,6 +35,13 @@ class Range:
         return cls(value, value, null=False)
 
 
+def nulls_among(nulls: int | None, rows: int | None) -> bool | None:
+    """Return `Range.null` of some rows, where numbers that are not known are None."""
+    if nulls is None:
+        return None
+    return True if nulls == rows else False if nulls == 0 else None
+
+
 def comparable(value: Any) -> Any:
     """Return a point of time in nanoseconds since 1970, and any other value as it is."""
     if not isinstance(value, datetime.datetime):

@@ -7,6 +7,7 @@ same: ``2024-05-01 12:00:00.500000+02:00``.
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -85,16 +86,10 @@ def _far(instants: npt.NDArray[np.datetime64], usual: BoolArray, zoned: bool) ->
     """Return the text of instants that are not usual, in UTC."""
     days = np.datetime_as_string(instants[~usual])
     text = np.full(len(instants), None, dtype=object)
-    text[~usual] = [_padded(day).replace("T", " ") + "Z" * zoned for day in days.tolist()]
+    # A year has four digits or more: numpy's -7 is -0007.
+    padded = [re.sub(r"^-\d+", lambda year: f"{int(year[0]):05d}", day) for day in days.tolist()]
+    text[~usual] = [day.replace("T", " ") + "Z" * zoned for day in padded]
     return _tidied(pa.array(text, pa.string()))
-
-
-def _padded(date: str) -> str:
-    """Return a date whose year has four digits or more: numpy's -7 is -0007."""
-    if not date.startswith("-"):
-        return date
-    year, mark, rest = date[1:].partition("-")
-    return f"-{year:0>4}{mark}{rest}"
 
 
 def _is_known(zone: str) -> bool:

@@ -16,10 +16,7 @@ BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
 
 
 def mapping_of(row: Any) -> Mapping[str, Any]:
-    """Return a row as a mapping from names of columns to values.
-
-    Args:
-        row: a mapping, a named tuple, or a row of Beam.
+    """Return a row, a mapping, a named tuple or one of Beam, as a mapping from names of columns.
 
     Raises:
         InputError: for anything else.
@@ -68,26 +65,15 @@ def _record_batch(
 ) -> pa.RecordBatch:
     arrays = {}
     for name in columns:
+        field, head = path_field(name.split("."), pa.null()), name.partition(".")[0]
         for place, row in enumerate(rows):
-            if not _has(row, name):
+            if name not in row and head not in row:
                 raise InputError(
                     f"{source}: column {name!r} is missing in row {place}; there are: "
                     f"{', '.join(map(str, row)) or 'none'}"
                 )
-        arrays[name] = _column([_value(row, name) for row in rows], f"{source}: column {name!r}")
+        arrays[name] = _column([value_in(row, field) for row in rows], f"{source}: column {name!r}")
     return pa.record_batch(arrays)
-
-
-def _has(row: Mapping[str, Any], name: str) -> bool:
-    """Tell whether a row has a value of a name, or an object of which that may be a field."""
-    return name in row or ("." in name and name.partition(".")[0] in row)
-
-
-def _value(row: Mapping[str, Any], name: str) -> Any:
-    """Return a value of a row, or of an object in it by a name with dots; null if it has none."""
-    if name in row or "." not in name:
-        return row[name]
-    return value_in(row, path_field(name.split("."), pa.null()))
 
 
 def _column(values: Sequence[Any], name: str) -> pa.Array:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.nested import column_of
 from evalsampling.pool.splits import PLACE, WorkItem
-from evalsampling.pool.stored_rows import rows_of, store_batches
+from evalsampling.pool.stored_rows import store_batches
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
@@ -71,23 +72,15 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
 ) -> Iterator[PoolBatch]:
-    """Yield the scored rows of a work item, and keep them in a file.
+    """Yield the scored rows of a work item, and keep their columns that a spec names in a file.
 
-    Args:
-        item: what to score.
-        scorer: with what.
-        spec: names the columns to keep.
-        directory: or URL, where the scored rows are written: a file for each split, which is
-            there when the last batch has been taken.
-
-    Yields:
-        The scored rows, of those columns.
+    Each split has one below a directory or URL, which is there when the last batch has been taken.
 
     Raises:
         InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
             says.
     """
-    written = rows_of if item.where is None else _with_places
+    written = operator.attrgetter("rows") if item.where is None else _with_places
     scored = _scored(item, scorer, spec)
     return store_batches(scored, directory, _scored_name(item), written, pa.schema([]))
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.splits import PLACE, WorkItem
-from evalsampling.storage.filesystems import unreadable
+from evalsampling.storage.filesystems import readable
 
 
 def read_beside(item: WorkItem) -> list[str]:
@@ -19,11 +19,9 @@ def read_beside(item: WorkItem) -> list[str]:
 
 
 def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
-    """Return the rows of the pool among those of a batch, with some columns of the pool or all.
+    """Return the rows of the pool among those of a file, with some columns of the pool or all.
 
-    Args:
-        batch: rows as the file has them.
-        columns: of the pool, with those of `read_beside`.
+    Columns that are named have those of `read_beside` among them.
 
     Raises:
         InputError: naming a row whose value is not that in the path of its file, or the file if a
@@ -32,25 +30,19 @@ def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
     item = batch.item
     assert item is not None
     if item.layout is not None:
-        try:
+        with readable(item.origin):  # A value may have no place in the wider type of the table.
             rows = item.layout.applied(batch.rows, columns)
-        except pa.ArrowInvalid as error:  # A value has no place in the wider type of the table.
-            raise unreadable(item.origin, error) from error
         batch = dataclasses.replace(batch, rows=rows)
-        _check_expected(batch)
+        if item.layout.expected is not None:
+            _check_expected(batch, item.layout.expected)
     if item.has_places:
         places = batch.rows[PLACE].to_numpy()
         batch = dataclasses.replace(batch, rows=batch.rows.drop_columns([PLACE]), kept=places)
     return batch if item.where is None else item.where.kept(batch)
 
 
-def _check_expected(batch: PoolBatch) -> None:
+def _check_expected(batch: PoolBatch, expected: pa.RecordBatch) -> None:
     """Check the columns that are in the path of the file too."""
-    assert batch.item is not None
-    assert batch.item.layout is not None
-    expected = batch.item.layout.expected
-    if expected is None:
-        return
     for name in expected.schema.names:
         if name not in batch.rows.schema.names:
             continue

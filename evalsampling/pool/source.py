@@ -3,18 +3,20 @@
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from evalsampling.errors import InputError
-from evalsampling.pool.files import StoredFile, changed_while_read, find_file, find_files
+from evalsampling.pool.files import (
+    StoredFile,
+    at_once,
+    changed_while_read,
+    find_file,
+    find_files,
+)
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.where import KEY, read_where
-
-_REQUESTS = 8
-"""Files that are looked at, at once."""
+from evalsampling.spec.where import KEY
 
 
 def pinned(spec: EvaluationSpec) -> EvaluationSpec:
@@ -35,14 +37,13 @@ def planned_files(pool: PoolSpec) -> list[PlannedFile]:
     Raises:
         InputError: if there is none, or the listing fails.
     """
-    where = None if pool.where is None else read_where(pool.where)
     if pool.table is None:
-        files = partitioned(find_files(pool.path), where)
+        files = partitioned(find_files(pool.path), pool.condition)
     else:
         table, kind = pool.table, pool.table.find_kind()
         if table.pinned is None:
             table = dataclasses.replace(table, pinned=kind.pin(table))
-        files = sorted(kind.plan(table, where), key=lambda file: file.stored.path)
+        files = sorted(kind.plan(table, pool.condition), key=lambda file: file.stored.path)
     if not files:
         raise keeps_nothing(pool)
     return files
@@ -62,11 +63,9 @@ def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
         InputError: naming the first that has changed or gone, or one that has come.
     """
     if pool.table is not None:
-        with ThreadPoolExecutor(_REQUESTS) as requests:
-            now = dict(zip(before, requests.map(_as_it_is, before), strict=True))
-        changed = next((file.path for file, same in now.items() if same != file), None)
-        if changed is not None:
-            raise changed_while_read(changed)
+        for file, now in zip(before, at_once(_as_it_is, before), strict=True):
+            if now != file:
+                raise changed_while_read(file.path)
         return
     files = {file.stored.path: file.stored for file in planned_files(pool)}
     for file in before:

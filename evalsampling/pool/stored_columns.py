@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.pool.lists import list_names
-from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.packed_bits import packed, unpacked
@@ -18,10 +17,8 @@ COST = "cost"
 TAGS = "tags."
 """Columns of the labels that each system predicts begin with this."""
 
-
 PAYLOAD_PREFIX = "payload."
 """Payload columns keep their name behind this, so that none can be taken for another."""
-
 
 SLICE_PREFIX = "slice."
 """Slice columns keep their name behind this."""
@@ -42,7 +39,10 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
             column = pa.array(outputs.probability[:, system, y])
             columns[f"probability.{system}.{y}"] = column
         if outputs.tags is not None:
-            columns[f"{TAGS}{system}"] = _packed(outputs.tags[:, system])
+            bits = packed(outputs.tags[:, system])
+            columns[f"{TAGS}{system}"] = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(bits.shape[1]), len(bits), [None, pa.py_buffer(bits.tobytes())]
+            )
     if outputs.cost is not None:
         columns[COST] = pa.array(outputs.cost)
     if outputs.slices is not None:
@@ -62,22 +62,9 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
 
 
 def query_names(systems: int, costs: bool = False) -> list[str]:
-    """Return the names of the columns in which queries are stored.
-
-    Args:
-        systems: number of systems.
-        costs: whether queries differ in cost.
-    """
+    """Return the names of the columns in which queries are stored, ranked by some systems."""
     names = list(query_columns(Outputs.none(systems, 1)))
     return [*names, *([COST] if costs else []), *list_names(systems)]
-
-
-def _packed(held: BoolArray) -> pa.Array:
-    """Return a column of bytes: a bit for each label, the first highest, shape (n, labels)."""
-    rows = packed(held)
-    return pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(rows.shape[1]), len(rows), [None, pa.py_buffer(rows.tobytes())]
-    )
 
 
 def output_names(
@@ -85,12 +72,7 @@ def output_names(
 ) -> list[str]:
     """Return the names of the columns that `output_columns` makes.
 
-    Args:
-        systems: number of systems.
-        classes: number of classes.
-        costs: whether labels differ in cost.
-        named: slices that the spec names.
-        tagged: whether classes are labels of which a row may have many.
+    Tagged classes are labels, of which a row may have many.
     """
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
@@ -100,11 +82,7 @@ def output_names(
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
     """Return the systems' outputs stored in a table by `output_columns`.
 
-    Args:
-        rows: the table.
-        systems: number of systems.
-        classes: number of classes, or of the labels of which a row may have many.
-        named: slices that the spec names.
+    Where a row may have many labels, their number is that of the classes.
     """
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
@@ -119,16 +97,12 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
             for s in range(systems)
         ]
         probability = np.stack([np.stack(own, axis=1) for own in of_system], axis=1)
+    codes = [rows[name].to_numpy() for name in _slice_names(named)]
     return Outputs(
         np.stack(prediction, axis=1),
         np.stack(score, axis=1),
         probability,
         cost=rows[COST].to_numpy() if COST in rows.column_names else None,
         tags=tags,
-        slices=_slice_codes(rows, named) if named else None,
+        slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
     )
-
-
-def _slice_codes(rows: pa.Table, named: Named) -> SliceCodes:
-    codes = [rows[name].to_numpy() for name in _slice_names(named)]
-    return SliceCodes(named, np.stack(codes, axis=1))

@@ -2,6 +2,7 @@
 
 import contextlib
 import glob
+import operator
 from collections.abc import Callable, Generator, Iterable, Iterator
 
 import pyarrow as pa
@@ -17,16 +18,11 @@ def stored_pattern(directory: str) -> str:
     return f"{glob.escape(directory)}/*.parquet"
 
 
-def rows_of(batch: PoolBatch) -> pa.RecordBatch:
-    """Return the rows of a batch as they are."""
-    return batch.rows
-
-
 def store_batches(
     batches: Iterable[PoolBatch],
     directory: str,
     name: str,
-    written: Callable[[PoolBatch], pa.RecordBatch] = rows_of,
+    written: Callable[[PoolBatch], pa.RecordBatch] = operator.attrgetter("rows"),
     empty: pa.Schema | None = None,
 ) -> Generator[PoolBatch, None, None]:
     """Yield batches as they come, and write their rows to a Parquet file.

@@ -9,7 +9,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import hash_ids
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,28 +24,24 @@ class HeldRows:
         count: shape (cells,): number of rows that the pool had when it was prepared.
     """
 
-    short: npt.NDArray[np.bool_]
+    short: BoolArray
     last_hash: UInt64Array
     last_id: npt.NDArray[np.object_]
-    rows: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
+    rows: IntArray
+    count: IntArray
 
-    def later(
-        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
-    ) -> npt.NDArray[np.bool_]:
+    def later(self, cell: IntArray, keys: UInt64Array, ids: pa.Array) -> BoolArray:
         """Return which rows are of a short cell and behind the last row held of it."""
         return self.short[cell] & self._behind(cell, keys, ids)
 
-    def _behind(
-        self, cell: npt.NDArray[np.int64], keys: UInt64Array, ids: pa.Array
-    ) -> npt.NDArray[np.bool_]:
+    def _behind(self, cell: IntArray, keys: UInt64Array, ids: pa.Array) -> BoolArray:
         """Return which rows are behind the last row held of their cell."""
         behind = keys > self.last_hash[cell]
         for row in np.flatnonzero((self.rows[cell] > 0) & (keys == self.last_hash[cell])):
             behind[row] = ids[int(row)].as_py() > self.last_id[cell[row]]
         return behind
 
-    def recount(self, cells: CellBatch, seed: int) -> npt.NDArray[np.int64]:
+    def recount(self, cells: CellBatch, seed: int) -> IntArray:
         """Count the rows of a batch by cell; counts of batches add up.
 
         Args:
@@ -62,12 +58,8 @@ class HeldRows:
         held = np.bincount(cells.cell[within], minlength=most)
         return np.stack([np.bincount(cells.cell, minlength=most), held])
 
-    def check_recount(self, counts: npt.NDArray[np.int64], path: str) -> None:
-        """Check that the pool is the one that the rows held are of.
-
-        Args:
-            counts: sum of `recount` over the pool.
-            path: of the pool, for the message.
+    def check_recount(self, counts: IntArray, path: str) -> None:
+        """Check by the sum of `recount` over a pool that it is the one that the rows held are of.
 
         Raises:
             InputError: if a cell has other rows than it had.

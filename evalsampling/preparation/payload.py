@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,6 +11,7 @@ from evalsampling.pool.formats.registry import read_batches, stored_bytes
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import FILE, PAYLOAD_PREFIX, ROW
 from evalsampling.preparation.reserve import Reserve, check_payload
+from evalsampling.stats.arrays import IntArray
 
 CHUNK_BYTES = 1 << 26
 """Of payload that is held while more is read."""
@@ -20,15 +20,10 @@ CHUNK_BYTES = 1 << 26
 def with_payload(
     reserve: Reserve, items: Iterable[WorkItem], payload: Sequence[str]
 ) -> Iterator[Reserve]:
-    """Yield the rows of a reserve with the payload columns that it does not have yet.
+    """Yield parts of a reserve, which add up to it, with the payload that it does not have yet.
 
-    Args:
-        reserve: rows of the items.
-        items: all that the rows were read from. Those that hold none of the rows are not read.
-        payload: names of the pool's columns.
-
-    Yields:
-        Parts of the reserve, which add up to it, each of a bounded size.
+    Each is of a bounded size. Of the items that rows were read from, those that hold none of these
+    rows are not read again.
 
     Raises:
         InputError: if a file cannot be read, or the payload is more than a worker may keep.
@@ -64,7 +59,7 @@ def with_payload(
         yield _joined(reserve, order[begin:end], parts)
 
 
-def _joined(reserve: Reserve, places: npt.NDArray[np.int64], parts: list[pa.Table]) -> Reserve:
+def _joined(reserve: Reserve, places: IntArray, parts: list[pa.Table]) -> Reserve:
     """Return some rows of a reserve, in its order, with their payload."""
     assert reserve.rows is not None
     order = np.argsort(places)
@@ -75,7 +70,7 @@ def _joined(reserve: Reserve, places: npt.NDArray[np.int64], parts: list[pa.Tabl
     return Reserve(reserve.capacity, rows.combine_chunks())
 
 
-def _item_of_row(rows: pa.Table, ordered: Sequence[WorkItem]) -> npt.NDArray[np.int64]:
+def _item_of_row(rows: pa.Table, ordered: Sequence[WorkItem]) -> IntArray:
     """Return the place of the item that holds each row, shape (rows,)."""
     paths = sorted({item.origin for item in ordered})
     number = {path: place for place, path in enumerate(paths)}
@@ -87,9 +82,7 @@ def _item_of_row(rows: pa.Table, ordered: Sequence[WorkItem]) -> npt.NDArray[np.
     return np.searchsorted(starts, key, side="right") - 1
 
 
-def _take(
-    item: WorkItem, columns: Sequence[str], wanted: npt.NDArray[np.int64]
-) -> Iterator[pa.Table]:
+def _take(item: WorkItem, columns: Sequence[str], wanted: IntArray) -> Iterator[pa.Table]:
     """Read some columns of some rows of an item, given by their places in it, ascending."""
     done = 0
     for batch in read_batches(dataclasses.replace(item, where=None), columns):

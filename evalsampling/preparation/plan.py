@@ -4,11 +4,10 @@ The first pass sums up scores, from which strata are cut. The second finds the c
 sums up the cells, and keeps the first rows of each.
 """
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
@@ -17,7 +16,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer, score_item, scored_item
 from evalsampling.pool.splits import WorkItem
-from evalsampling.pool.tables.stored import TablePart, store_part
+from evalsampling.pool.tables.stored import store_part
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.ids import (
@@ -39,8 +38,6 @@ from evalsampling.preparation.summary import (
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.stats.cells import CellSums
-from evalsampling.stats.slices import SliceCounts
 
 # --- what is read
 
@@ -50,10 +47,8 @@ def fetch_rows(name: str, columns: Sequence[str] | None, payload: Sequence[str] 
     return Reading(name, Step("ReadBatches", _read_rows, (columns, payload), PoolBatch))
 
 
-def _read_rows(
-    item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str]
-) -> Iterator[PoolBatch]:
-    return read_batches(item, columns, payload)
+def _read_rows(item: WorkItem, *columns: Any) -> Iterator[PoolBatch]:
+    return read_batches(item, *columns)
 
 
 def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
@@ -83,14 +78,8 @@ def score_pool(spec: EvaluationSpec, directory: str) -> Reading:
 
 def store_table(spec: EvaluationSpec) -> Reading:
     """Return how parts of a table are read and stored, and the numbers of those that are."""
-    table = spec.pool.table
-    return Reading(
-        "StoreTable", Step("StorePart", store_part, (table,), PoolBatch), Step("Number", _number)
-    )
-
-
-def _number(part: TablePart) -> int:
-    return part.number
+    store = Step("StorePart", store_part, (spec.pool.table,), PoolBatch)
+    return Reading("StoreTable", store, Step("Number", operator.attrgetter("number")))
 
 
 # --- the first pass
@@ -131,18 +120,10 @@ def assign(spec: EvaluationSpec, stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
 
 
-def _sums(cells: CellBatch) -> CellSums:
-    return cells.sums()
-
-
-def _slice_counts(cells: CellBatch) -> SliceCounts:
-    return cells.slice_counts()
-
-
-SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
+SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
-COUNT_SLICES = Total("CountSlices", Step("CountValues", _slice_counts), "AddCounts")
+COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")
 """The stage that makes the `SliceCounts` of rows with cells."""
 
 
@@ -168,7 +149,7 @@ def draw_reserve(
         gather=Step("KeepFirst", _keep_first, (spec, capacity, held)),
         steps=(
             Step("ReadPayload", _read_payload, (spec.pool.payload,)),
-            Step("SplitParts", _split),
+            Step("SplitParts", split_reserve),
         ),
         group="GroupParts",
         merge=Step("MergeParts", _merge_parts),
@@ -187,11 +168,6 @@ def _read_payload(
     kept: tuple[Reserve, tuple[WorkItem, ...]], payload: Sequence[str]
 ) -> Iterator[Reserve]:
     return with_payload(*kept, payload)
-
-
-def _split(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
-    pa.default_memory_pool().release_unused()
-    return split_reserve(reserve)
 
 
 def _merge_parts(part: int, reserves: Iterable[Reserve]) -> tuple[int, Reserve]:

@@ -18,13 +18,14 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.measures.build import build_driver
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids, required_columns
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
-from evalsampling.preparation.row_sizes import RowSizes, sizes_of_rows
+from evalsampling.preparation.row_laws import RowLaw, given_shares
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.threads import LOCAL
@@ -43,8 +44,8 @@ class PoissonFilter:
     """What decides whether a row is in the sample.
 
     Attributes:
-        deviation: h of a row.
-        factor: kappa (1 - delta) / sum h: what h, over the root of the cost, is multiplied with.
+        law: h of a row, over the root of its cost.
+        factor: kappa (1 - delta) / sum h: what that is multiplied with.
         least: kappa delta / M: what is added to it.
         seed: of the permanent random numbers.
         code: shape (cells,), ascending: codes of the cells.
@@ -52,7 +53,7 @@ class PoissonFilter:
         by_cell: whether that is what decides: then the rows are those of a workspace.
     """
 
-    deviation: Deviation
+    law: RowLaw
     factor: float
     least: float
     seed: int
@@ -63,17 +64,17 @@ class PoissonFilter:
     @classmethod
     def from_cells(
         cls,
-        deviation: Deviation,
+        law: RowLaw,
         table: CellTable,
         expected: float,
         delta: float = 0.1,
         seed: int = 0,
         by_cell: bool = False,
     ) -> "PoissonFilter":
-        """Return the filter that keeps the expected number of rows, by the cells' own deviations.
+        """Return the filter that keeps the expected number of rows, by the cells' own sizes.
 
         Args:
-            deviation: h of a row.
+            law: see the attribute.
             table: the cells.
             expected: number of rows wanted, above 0. The expected number differs from it by what
                 h varies within cells, and is the sum of the probabilities over the pool.
@@ -81,7 +82,7 @@ class PoissonFilter:
             seed: of the permanent random numbers.
             by_cell: see the attribute; the expected number is then the one wanted.
         """
-        h = RowSizes(table, deviation, delta).of_cells()
+        h = law.of_cells(table)
         size = mix_evenly(h, table.count, delta)
         total = float(h @ table.count)
         if total == 0:  # All rows are alike: then the even share is all there is.
@@ -92,7 +93,7 @@ class PoissonFilter:
         if expected >= table.count[drawn].sum():  # All are certain, whatever their own h.
             kappa = np.inf
         return cls(
-            deviation=deviation,
+            law=law,
             factor=kappa * (1 - delta) / total if delta < 1 else 0.0,
             least=kappa * delta / table.rows if delta else 0.0,
             seed=seed,
@@ -101,99 +102,72 @@ class PoissonFilter:
             by_cell=by_cell,
         )
 
-    @classmethod
-    def from_spec(
-        cls,
-        spec: EvaluationSpec,
-        stratification: Stratification,
-        sums: CellSums | None,
-        by_cell: bool = False,
-    ) -> "PoissonFilter":
-        """Return the filter that a spec asks for: with its measure, its budget and its seed.
-
-        ``delta`` and ``smoothing`` are those of the spec's sampler, if that is ``poisson``.
-
-        Args:
-            spec: of the evaluation.
-            stratification: of its pool.
-            sums: over the cells of the pool.
-            by_cell: see the attribute.
-
-        Raises:
-            InputError: if a parameter is wrong, or the measure undefined on the pool.
-        """
-        given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
-        for key in ("cap", "online"):
-            if given.get(key):
-                raise InputError(
-                    f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
-                    "draw rounds in a workspace"
-                )
-        rows = RowSizes.from_spec(spec, stratification, sums, given)
-        table, expected = rows.table, float(spec.budget)
-        if spec.money is not None:
-            assert table.cost is not None
-            size = mix_evenly(rows.of_cells(), table.count, rows.delta)
-            expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
-        return cls.from_cells(rows.deviation, table, expected, rows.delta, spec.seed, by_cell)
-
     def inclusion(self, cells: CellBatch) -> FloatArray:
         """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
         if self.by_cell:
             return self.chance[np.searchsorted(self.code, cells.cell)]
-        h = sizes_of_rows(self.deviation, cells)
+        h = self.law.of_rows(cells)
         # A kappa beyond all numbers makes every row certain that has a chance at all.
         size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
         return np.minimum(size + self.least, 1.0)
 
-    def keep(self, cells: CellBatch) -> pa.Table:
-        """Return the rows of a batch that are in the sample.
 
-        Returns:
-            The columns that were read, and `INCLUSION`.
-        """
-        chance = self.inclusion(cells)
-        kept = np.flatnonzero(permanent_numbers(hash_ids(cells.ids, self.seed)) < chance)
-        rows = pa.table(cells.batch.rows).take(pa.array(kept))
-        return rows.append_column(INCLUSION, pa.array(chance[kept]))
+def fill_water(
+    sums: CellSums | None,
+    spec: EvaluationSpec,
+    stratification: Stratification,
+    by_cell: bool = False,
+) -> PoissonFilter:
+    """Return the filter that a spec asks for: with its measure, its budget and its seed.
+
+    ``delta`` and ``smoothing`` are those of the spec's sampler, if that is ``poisson``.
+
+    Raises:
+        InputError: if a parameter is wrong, the pool empty, or the measure undefined on it.
+    """
+    given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
+    for key in ("cap", "online"):
+        if given.get(key):
+            raise InputError(
+                f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
+                "draw rounds in a workspace"
+            )
+    shares = {"delta": 0.1, "smoothing": 1.0, **given_shares(spec.sampler.name, given)}
+    table, delta = stratification.table(sums), shares["delta"]
+    measure = build_driver(spec, stratification.ranges)
+    law = RowLaw(Deviation.from_cells(measure, table, table.prior, shares["smoothing"]))
+    expected = float(spec.budget)
+    if spec.money is not None:
+        assert table.cost is not None
+        size = mix_evenly(law.of_cells(table), table.count, delta)
+        expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
+    return PoissonFilter.from_cells(law, table, expected, delta, spec.seed, by_cell)
+
+
+def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
+    """Return the rows of a batch that are in a sample: columns that were read, and `INCLUSION`."""
+    chance = chosen.inclusion(cells)
+    kept = np.flatnonzero(permanent_numbers(hash_ids(cells.ids, chosen.seed)) < chance)
+    rows = pa.table(cells.batch.rows).take(pa.array(kept))
+    return rows.append_column(INCLUSION, pa.array(chance[kept]))
 
 
 def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
-    """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
+    """Return the rows of a Poisson sample, on any engine: tables as `keep` has them.
 
-    Args:
-        engine: to run on.
-        rows: of the pool, which is gone over three times: for the strata, for the cells, and to
-            filter it.
-        spec: of the evaluation.
-        by_cell: see `PoissonFilter`.
+    The pool is gone over three times: for the strata, for the cells, and to filter it.
     """
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))
     (sums,) = engine.run(cells, SUM_CELLS, columns=required_columns(spec, payload=False))
-    chosen = engine.call(Step("FillWater", _filter, (spec, stratification, by_cell)), sums)
-    return engine.map(cells, Step("KeepRows", _keep, (chosen,), pa.Table))
-
-
-def _filter(
-    sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification, by_cell: bool
-) -> PoissonFilter:
-    return PoissonFilter.from_spec(spec, stratification, sums, by_cell)
-
-
-def _keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
-    return chosen.keep(cells)
+    chosen = engine.call(Step("FillWater", fill_water, (spec, stratification, by_cell)), sums)
+    return engine.map(cells, Step("KeepRows", keep, (chosen,), pa.Table))
 
 
 def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     """Return the Poisson sample of the pool of a spec, read in this process.
 
-    Args:
-        spec: of the evaluation.
-        by_cell: see `PoissonFilter`.
-
-    Returns:
-        The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
+    It has the pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
 
     Raises:
         InputError: for anything wrong with the pool or the spec.

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -22,7 +21,8 @@ from evalsampling.pool.stored_columns import (
     ROW,
 )
 from evalsampling.spec.id_columns import IdColumns, in_words
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import IntArray, UInt64Array
+from evalsampling.stats.distinct import within_runs
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""
@@ -72,7 +72,7 @@ class Reserve:
         order = _sorted(table, cell, key)
         ordered = cell[order]
         first = np.flatnonzero(np.diff(ordered, prepend=-1))
-        rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+        rank = within_runs(np.diff(first, append=len(order)))
         return cls(capacity, table.take(order[rank < capacity]))
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class Reserve:
         return int(self.rows.select(names).nbytes)
 
     @property
-    def ranks(self) -> npt.NDArray[np.int64]:
+    def ranks(self) -> IntArray:
         """Place of each row in its cell, from 0, shape (rows,)."""
         if self.rows is None:
             return np.zeros(0, dtype=np.int64)
@@ -124,6 +124,7 @@ class Reserve:
 
 def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
     """Yield the numbered parts of a reserve, each of whole cells."""
+    pa.default_memory_pool().release_unused()
     if reserve.rows is None:
         return
     # Neighbouring cells go to different parts, whatever the signatures of the large ones.
@@ -132,9 +133,7 @@ def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
         yield number, Reserve(reserve.capacity, reserve.rows.filter(pa.array(part == number)))
 
 
-def _sorted(
-    table: pa.Table, cell: npt.NDArray[np.int64], key: UInt64Array
-) -> npt.NDArray[np.int64]:
+def _sorted(table: pa.Table, cell: IntArray, key: UInt64Array) -> IntArray:
     """Return the order of rows by cell, hash and id, shape (rows,)."""
     # Hashes first, then cells, which are so small that numpy sorts them in linear time: a fourth of
     # the time of a `lexsort`.
@@ -153,11 +152,7 @@ def _sorted(
 
 
 def check_unique(rows: pa.Table, column: IdColumns) -> None:
-    """Check that no two rows have the same id.
-
-    Args:
-        rows: columns hash, id, file, row.
-        column: what the pool calls its ids.
+    """Check that no two rows, with columns hash, id, file and row, have the same id.
 
     Raises:
         InputError: naming both places of an id that is there twice.
@@ -182,7 +177,7 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) -> None:
+def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
     """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
 
     Args:
@@ -205,12 +200,7 @@ def check_complete(rows: pa.Table, count: npt.NDArray[np.int64], capacity: int) 
 
 
 def check_payload(path: str, size: float, rows: int) -> None:
-    """Check that a worker may keep the payload of its part of the reserve.
-
-    Args:
-        path: of the pool's file, for the message.
-        size: of the payload, bytes, as far as is known.
-        rows: that have it.
+    """Check that a worker may keep the payload, of a size in bytes, of its part of the reserve.
 
     Raises:
         InputError: if it is too large.

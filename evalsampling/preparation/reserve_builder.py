@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.pool.columns import hash_ids
@@ -14,7 +13,7 @@ from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import COMPACT_ABOVE, Reserve, check_payload
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 _ROWS_AT_A_TIME = 1 << 15
 """Rows compared at a time with the thresholds of their cells: these stay in the cache."""
@@ -38,38 +37,22 @@ def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
     return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
 
 
-def hash_limits(min_rows: npt.NDArray[np.int64], capacity: int) -> UInt64Array:
-    """Return hashes above which no row of a cell can be among the first ``capacity``.
+def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
+    """Return hashes above which no row of a cell can be among the first ``capacity``: (cells,).
 
-    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
-    pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
-    bound; `check_complete` would find it out.
+    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let pass,
+    so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's bound;
+    `check_complete` would find it out.
 
     Args:
         min_rows: shape (cells,): rows that a cell has at least.
         capacity: most rows kept of a cell.
-
-    Returns:
-        Shape (cells,), uint64.
     """
     passing = capacity + 10 * math.sqrt(capacity) + 100
     share = passing / np.maximum(min_rows, 1)
     limits = np.full(len(share), np.iinfo(np.uint64).max, dtype=np.uint64)
     limits[share < 1] = (share[share < 1] * 2.0**64).astype(np.uint64)
     return limits
-
-
-def located_ids(
-    cells: CellBatch, keys: UInt64Array, taken: npt.NDArray[np.int64]
-) -> dict[str, pa.Array]:
-    """Return hash, id, file and row of some rows of a batch, as columns of a table."""
-    batch = cells.batch
-    return {
-        HASH: pa.array(keys[taken]),
-        ID: cells.ids.take(pa.array(taken)),
-        FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), dtype=np.int32), [batch.path]),
-        ROW: pa.array(batch.row_numbers(taken)),
-    }
 
 
 class ReserveBuilder:
@@ -98,12 +81,8 @@ class ReserveBuilder:
         self._held = held
         cells = stratification.grid.cells
         capacity = reserve_capacity(spec, cells) if capacity is None else capacity
-        least = (
-            np.zeros(cells, dtype=np.int64)
-            if stratification.min_rows is None
-            else stratification.min_rows
-        )
-        self._threshold = hash_limits(least, capacity)
+        least = stratification.min_rows
+        self._threshold = hash_limits(np.zeros(cells, int) if least is None else least, capacity)
         self._items: dict[tuple[str, int], WorkItem] = {}
         self._reserve = Reserve(capacity)
         self._pending: list[pa.Table] = []
@@ -119,28 +98,32 @@ class ReserveBuilder:
         taken = np.flatnonzero(wanted)
         if not len(taken):
             return 0
-        columns = {CELL: pa.array(cells.cell[taken]), **located_ids(cells, keys, taken)}
-        columns |= cells.stored(taken)
+        batch, places = cells.batch, pa.array(taken)
+        columns = {
+            CELL: pa.array(cells.cell[taken]),
+            HASH: pa.array(keys[taken]),
+            ID: cells.ids.take(places),
+            FILE: pa.DictionaryArray.from_arrays(np.zeros(len(taken), np.int32), [batch.path]),
+            ROW: pa.array(batch.row_numbers(taken)),
+            **cells.stored(taken),
+        }
         for name, values in cells.slices.items():
-            columns[SLICE_PREFIX + name] = values.take(pa.array(taken))
+            columns[SLICE_PREFIX + name] = values.take(places)
         for name in self._spec.pool.payload:
-            if cells.batch.has(name):
-                columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, taken)
+            if batch.has(name):
+                columns[PAYLOAD_PREFIX + name] = batch.payload(name, taken)
         self._pending.append(pa.table(columns))
         self._pending_rows += len(taken)
         self._pending_bytes += self._pending[-1].nbytes
-        item = cells.batch.item
-        if item is not None:
-            self._items[item.origin, item.first_row] = item
+        if batch.item is not None:
+            self._items[batch.item.origin, batch.item.first_row] = batch.item
         many = self._pending_rows > max(COMPACT_ABOVE, len(self._reserve) // 2)
         if many or self._pending_bytes > max(_COMPACT_BYTES_ABOVE, self._reserve.nbytes // 2):
             self._compact()
-            check_payload(cells.batch.path, self._reserve.payload_bytes, len(self._reserve))
+            check_payload(batch.path, self._reserve.payload_bytes, len(self._reserve))
         return len(taken)
 
-    def _may_be_first(
-        self, cell: npt.NDArray[np.int64], keys: UInt64Array
-    ) -> npt.NDArray[np.bool_]:
+    def _may_be_first(self, cell: IntArray, keys: UInt64Array) -> BoolArray:
         """Tell which rows are at or below the threshold of their cell, shape (n,)."""
         wanted = np.empty(len(keys), dtype=bool)
         for begin in range(0, len(keys), _ROWS_AT_A_TIME):

@@ -129,18 +129,28 @@ class Design:
                 raise InputError(
                     f"sampler.{key}: {name} takes none where rows are drawn one by one"
                 )
-        shares = {key: given[key] for key in ("delta", "smoothing") if key in given}
-        try:
-            for key, value in shares.items():
-                check_share(key, value)
-        except ValueError as error:
-            raise InputError(f"sampler: {name}: {error}") from error
+        shares: dict[str, Any] = given_shares(name, given)
         return dataclasses.replace(design, **shares)
 
     @property
     def covers_pool(self) -> bool:
         """Whether every row has a chance, whatever the measure."""
         return self.delta > 0 or self.size is _alike
+
+
+def given_shares(sampler: str, parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Return ``delta`` and ``smoothing`` among the parameters of a sampler, as far as given.
+
+    Raises:
+        InputError: if one is not in [0, 1].
+    """
+    shares = {key: parameters[key] for key in ("delta", "smoothing") if key in parameters}
+    try:
+        for key, value in shares.items():
+            check_share(key, value)
+    except ValueError as error:
+        raise InputError(f"sampler: {sampler}: {error}") from error
+    return shares
 
 
 def _alike(*_: Any) -> RowSize:
@@ -153,10 +163,8 @@ def _deviation(
     return Deviation.from_cells(measure, table, prior, smoothing)
 
 
-def _deviation_of_errors(
-    spec: EvaluationSpec, measure: Measure, table: CellTable, prior: FloatArray, smoothing: float
-) -> RowSize:
-    return Deviation.from_cells(Accuracy(system=measure.system), table, prior, smoothing)
+def _deviation_of_errors(spec: EvaluationSpec, measure: Measure, *cells: Any) -> RowSize:
+    return _deviation(spec, Accuracy(system=measure.system), *cells)
 
 
 def _norm(
@@ -190,19 +198,14 @@ class RowLaw:
     """
 
     size: RowSize
-    believed: Believed
-    heeds_costs: bool
+    believed: Believed = Believed()
+    heeds_costs: bool = True
 
     @classmethod
     def from_spec(
         cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
     ) -> tuple["RowLaw", CellTable]:
-        """Return the law of a spec's sampler for the measure that drives it, and the cells.
-
-        Args:
-            spec: of the evaluation.
-            stratification: of its pool.
-            sums: over the cells of the pool.
+        """Return the law of a spec's sampler for the measure that drives it, and its pool's cells.
 
         Raises:
             InputError: if the sampler draws nothing row by row, a parameter is wrong, the pool is
@@ -228,11 +231,7 @@ class RowLaw:
 
 
 def _believed(spec: EvaluationSpec, design: Design, measure: Measure, table: CellTable) -> Believed:
-    """Return what stands for p(y|x): see `samplers.ActiveRisk`.
-
-    Raises:
-        InputError: if there is no such model, or the shares are not of the classes.
-    """
+    """Return what stands for p(y|x): see `samplers.ActiveRisk`."""
     if not design.has_model:
         return Believed()
     given, classes = spec.sampler.parameters, table.classes

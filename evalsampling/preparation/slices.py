@@ -40,12 +40,7 @@ class Slices:
         )
 
     def of_rows(self, counts: SliceCounts, table: CellTable) -> "Slices":
-        """Return the same values of other rows.
-
-        Args:
-            counts: of these rows, over all cells there could be.
-            table: their cell table.
-        """
+        """Return the same values of other rows, by their counts over all cells and their table."""
         none = np.zeros(counts.cells, dtype=np.int64)
         return dataclasses.replace(
             self,
@@ -87,6 +82,3 @@ def check_named(table: CellTable) -> None:
                     f"{column}: no row of the pool has {value!r} there, and measure.where, "
                     "measure.over or strata.slices names it"
                 )
-
-
-"""The slices of a pool without slice columns."""

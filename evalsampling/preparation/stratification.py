@@ -120,8 +120,11 @@ class Stratification:
     @classmethod
     def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Stratification":
         *ranges, driving = (r if r[0] <= r[1] else None for r in summary.ranges)
-        leaves = _Leaves.of(spec, summary)
-        edges, grouped = leaves.edges, leaves.tree or leaves.partition
+        grouped, edges, parting = _grouped_leaves(spec, summary), np.zeros(0), None
+        if grouped is None:
+            edges, parting = _intervals(spec, summary)
+        elif spec.strata.has_own_hierarchy:
+            parting = grouped.parting
         thresholds = driving_thresholds(spec, ranges)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
         bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
@@ -144,11 +147,14 @@ class Stratification:
         )
         prior = rule(spec.pool.probability, spec.pool.score, driving)
         prior = EVEN if prior == NO_PROBABILITY else prior
-        first = spec.pool.systems[0]
+        first, costs = spec.pool.systems[0], None
+        if spec.pool.cost is not None:
+            room = max(MAX_CELLS // (bins * signatures.slots), 1)
+            costs = CostClasses.spanning(*summary.costs, classes=min(room, MOST_CLASSES))
         return cls(
             edges=edges,
             bin_edges=bin_edges,
-            tree=leaves.tree,
+            tree=grouped if isinstance(grouped, KdTree) else None,
             prior=prior,
             rules=rules,
             ranges=tuple(ranges),
@@ -156,9 +162,9 @@ class Stratification:
             binned_by_score=grouped is None and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
-            costs=None if spec.pool.cost is None else _cost_classes(summary, bins, signatures),
-            partition=leaves.partition,
-            parting=leaves.parting,
+            costs=costs,
+            partition=grouped if isinstance(grouped, Partition) else None,
+            parting=parting,
             **_by_spec(spec),
         )
 
@@ -301,13 +307,7 @@ class Stratification:
         return LeafTable(self.bin_edges)
 
     def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
-        """Return the bin of each row, shape (n,).
-
-        Args:
-            batch: the rows.
-            spec: names the score, the features or the columns of a partition.
-            outputs: of the systems, whose first one's score may be it.
-        """
+        """Return the bin of each row, shape (n,), by a score, features or a partition."""
         if self.tree is not None:
             return self.tree.find(read_features(batch, spec))
         if self.partition is not None:
@@ -320,13 +320,11 @@ class Stratification:
         return self._bins.find(batch.numbers(spec.pool.score))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
-        """Return how many rows each cell has at least, as far as a first pass tells.
+        """Return how many rows each cell has at least, by what a first pass tells: shape (cells,).
 
-        Rows of one signature are counted by score. A histogram's bin without an edge inside lies
-        in one cell; what is in other bins may be in either of two.
-
-        Returns:
-            Shape (cells,): 0 for cells of which nothing is known, as where costs divide them.
+        Rows of one signature are counted by score. A histogram's bin without an edge inside lies in
+        one cell; what is in other bins may be in either of two. It is 0 for cells of which nothing
+        is known, as where costs divide them.
         """
         if self.costs is not None and self.costs.classes > 1:
             return np.zeros(self.grid.cells, dtype=np.int64)
@@ -404,54 +402,30 @@ def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
     }
 
 
-@dataclasses.dataclass(frozen=True)
-class _Leaves:
-    """Leaves as a spec asks for them: intervals of a score, of a tree, or of columns.
-
-    Attributes:
-        edges: of a score, shape (leaves - 1,); none for others.
-        tree: leaves of features.
-        partition: leaves that columns name.
-        parting: their own hierarchy, if it is asked for.
-    """
-
-    edges: FloatArray = dataclasses.field(default_factory=lambda: np.zeros(0))
-    tree: KdTree | None = None
-    partition: Partition | None = None
-    parting: IntArray | None = None
-
-    @classmethod
-    def of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "_Leaves":
-        """Return the leaves.
-
-        Raises:
-            InputError: if the scores allow no such leaves, or columns name too many.
-        """
-        strata = spec.strata
-        if strata.edges is not None:
-            return cls(np.array(strata.edges))
-        if summary.paths is not None:
-            check_paths(summary.paths, spec)
-            partition = Partition(summary.paths.first)
-            parting = partition.parting if strata.has_own_hierarchy else None
-            return cls(partition=partition, parting=parting)
-        if summary.features is not None:
-            tree = KdTree.fit(summary.features.features, strata.leaves)
-            return cls(tree=tree, parting=tree.parting if strata.has_own_hierarchy else None)
-        assert summary.histogram is not None
-        cut, parting = (cut_method(spec), summary.histogram, strata.leaves), None
-        try:
-            edges = cut_edges(*cut)
-            parting = cut_parting(*cut, edges) if strata.has_own_hierarchy else None
-        except ValueError as error:
-            raise InputError(f"strata.method: {strata.method}: {error}") from error
-        return cls(edges, parting=parting)
+def _grouped_leaves(spec: EvaluationSpec, summary: PoolSummary) -> KdTree | Partition | None:
+    """Return leaves that are no intervals of a score, None if they are."""
+    if spec.strata.edges is not None:
+        return None
+    if summary.paths is not None:
+        check_paths(summary.paths, spec)
+        return Partition(summary.paths.first)
+    if summary.features is not None:
+        return KdTree.fit(summary.features.features, spec.strata.leaves)
+    return None
 
 
-def _cost_classes(summary: PoolSummary, bins: int, signatures: Signatures) -> CostClasses:
-    """Return as many classes of costs as there is room for beside bins and signatures."""
-    room = MAX_CELLS // (bins * signatures.slots)
-    return CostClasses.spanning(*summary.costs, classes=min(max(room, 1), MOST_CLASSES))
+def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, IntArray | None]:
+    """Return the edges of leaves of a score, and their own hierarchy if one is asked for."""
+    strata = spec.strata
+    if strata.edges is not None:
+        return np.array(strata.edges), None
+    assert summary.histogram is not None
+    cut = cut_method(spec), summary.histogram, strata.leaves
+    try:
+        edges = cut_edges(*cut)
+        return edges, cut_parting(*cut, edges) if strata.has_own_hierarchy else None
+    except ValueError as error:
+        raise InputError(f"strata.method: {strata.method}: {error}") from error
 
 
 def scores_of_classes(spec: EvaluationSpec, table: CellTable) -> ScoreSummary | None:

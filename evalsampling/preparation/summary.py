@@ -142,11 +142,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 
 
 def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
-    """Check that a partition has no more leaves than are possible.
-
-    Raises:
-        InputError: if it has.
-    """
+    """Check that a partition has no more leaves than are possible, which is an `InputError`."""
     if paths.are_too_many:
         columns = ", ".join(spec.strata.columns)
         raise InputError(
@@ -181,8 +177,7 @@ class Wanted:
         by_signature: whether the histogram is made for each signature.
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
-        costs: whether labels differ in cost, so that costs must be classed.
-        paths: whether leaves are named by columns.
+        of_all: whether all rows are looked at: labels differ in cost, or columns name leaves.
     """
 
     histogram_bins: int
@@ -190,8 +185,7 @@ class Wanted:
     by_signature: bool
     signatures: bool
     features: bool
-    costs: bool = False
-    paths: bool = False
+    of_all: bool
 
     @classmethod
     def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
@@ -208,8 +202,7 @@ class Wanted:
             by_signature=by_signature,
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
-            costs=spec.pool.cost is not None,
-            paths=bool(strata.columns),
+            of_all=spec.pool.cost is not None or bool(strata.columns),
         )
 
     @property
@@ -225,8 +218,7 @@ class Wanted:
     @property
     def anything(self) -> bool:
         """Whether a first pass is needed at all."""
-        wanted = self.ranges, self.signatures, self.features, self.costs, self.paths
-        return bool(self.histogram_bins or any(wanted))
+        return bool(self.histogram_bins or self.ranges or self.hashes or self.of_all)
 
 
 def cut_method(spec: EvaluationSpec) -> CutMethod:
@@ -263,15 +255,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
-    """Check that a pool has rows.
-
-    Args:
-        rows: how many it has.
-        pool: what the spec says of it, to name the condition that may have left all out.
-
-    Raises:
-        InputError: if there are none.
-    """
+    """Check that a pool has rows, which a condition of its spec may have left out."""
     if not rows and pool is not None and pool.where is not None:
         raise keeps_nothing(pool)
     if not rows:

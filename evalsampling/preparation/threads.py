@@ -6,7 +6,7 @@ threads.
 
 import collections
 import concurrent.futures
-import dataclasses
+import contextlib
 import functools
 import os
 import threading
@@ -34,15 +34,10 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
 
     A thread takes the next item when it is done with one. Pieces are merged in the order of the
     items, and of several errors the one is raised that a single thread would have come upon.
-
-    Args:
-        threads: how many.
-        rows: their source is a list.
-        work: yields the pieces of a share.
-        merge: merges those of one kind and part.
     """
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
-    with concurrent.futures.ThreadPoolExecutor(threads) as pool, _Queue(rows.source) as queue:
+    queue = _Queue(rows.source)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.closing(queue):
         shares = pool.map(functools.partial(_placed_pieces, work), [queue] * threads)
         placed = [piece for share in shares for piece in share]
         queue.raise_first_error()
@@ -62,10 +57,7 @@ class _Queue:
         self._closed = False
         self._errors: list[tuple[int, Exception]] = []
 
-    def __enter__(self) -> "_Queue":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """Let no thread take one more item: whoever waits for them was interrupted, or is done."""
         self._closed = True
 
@@ -96,35 +88,22 @@ class _ClosedError(Exception):
     """Ends a share before its end."""
 
 
-@dataclasses.dataclass
-class _Share(Iterator[Any]):
-    """The items that one thread takes.
-
-    Attributes:
-        queue: of the items.
-        place: of the last one taken.
-    """
-
-    queue: _Queue
-    place: int = 0
-
-    def __next__(self) -> Any:
-        taken = self.queue.take()
-        if taken is None:
-            raise StopIteration
-        self.place, item = taken
-        return item
-
-
 def _placed_pieces(work: Work, queue: _Queue) -> list[tuple[int, Piece]]:
     """Return the pieces of the share of one thread, each with the place of the item behind it."""
-    share = _Share(queue)
+    place = 0
+
+    def share() -> Iterator[Any]:
+        nonlocal place
+        while (taken := queue.take()) is not None:
+            place, item = taken
+            yield item
+
     try:
-        return [(share.place, piece) for piece in work(share, 0)]
+        return [(place, piece) for piece in work(share(), 0)]
     except _ClosedError:
         return []
     except Exception as error:  # raised again by who waits for all threads
-        queue.fail(share.place, error)
+        queue.fail(place, error)
         return []
 
 

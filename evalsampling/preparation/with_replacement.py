@@ -53,20 +53,20 @@ class Drawn:
 
     Attributes:
         row: shape (draws,): place in `rows`, -1 of a draw that has met none.
+        rows: their columns.
         time: shape (draws,): when the row arrived, infinite if there is none.
         key: shape (draws,): hash of the row's id, 0 if there is none.
         weight: shape (draws,): g of the row, 0 if there is none.
-        rows: their columns.
         count: rows of the part.
         total: sum of the weights of its rows (`stats.exact_sum`).
         money: sum of weights times costs likewise.
     """
 
     row: IntArray
+    rows: pa.Table
     time: FloatArray
     key: UInt64Array
     weight: FloatArray
-    rows: pa.Table
     count: int
     total: int
     money: int
@@ -79,21 +79,24 @@ class Drawn:
         later |= (other.time == self.time) & (other.key < self.key)
         # Places in the rows of both; a draw that has no row in either keeps none.
         place = np.where(later, other.row + len(self.rows), self.row)
-        met = place >= 0
-        kept, compact = np.unique(place[met], return_inverse=True)
-        row = np.full(len(place), -1, dtype=np.int64)
-        row[met] = compact
-        rows = pa.concat_tables([self.rows, other.rows]).take(pa.array(kept)).combine_chunks()
         return Drawn(
-            row,
+            *_only_met(place, pa.concat_tables([self.rows, other.rows])),
             np.where(later, other.time, self.time),
             np.where(later, other.key, self.key),
             np.where(later, other.weight, self.weight),
-            rows,
             self.count + other.count,
             self.total + other.total,
             self.money + other.money,
         )
+
+
+def _only_met(row: IntArray, rows: pa.Table) -> tuple[IntArray, pa.Table]:
+    """Return the place of each draw's row among those that draws have met, and these."""
+    met = row >= 0
+    kept, compact = np.unique(row[met], return_inverse=True)
+    place = np.full(len(row), -1, dtype=np.int64)
+    place[met] = compact
+    return place, rows.take(pa.array(kept)).combine_chunks()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,66 +119,22 @@ class RowDraws:
     money: float | None
     seed: int
 
-    @classmethod
-    def from_spec(
-        cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
-    ) -> "RowDraws":
-        """Return the draws that a spec asks for: with its measure, its budget and its seed.
-
-        A budget of labels is one of draws, a row that is drawn again counting again.
-
-        Args:
-            spec: of the evaluation.
-            stratification: of its pool.
-            sums: over the cells of the pool.
-
-        Raises:
-            InputError: if its sampler draws nothing row by row, a parameter is wrong, the measure
-                undefined on the pool, or the money too little for a draw.
-        """
-        law, table = RowLaw.from_spec(spec, stratification, sums)
-        delta, size = Design.of(spec).delta, law.of_cells(table)
-        mean = float(size @ table.count) / table.rows
-        if mean == 0:  # All rows are alike: then the even share is all there is.
-            delta, mean = 1.0, 1.0
-        draws = spec.budget
-        if spec.money is not None:
-            assert table.cost is not None
-            weight = size * (1 - delta) / mean + delta
-            chance = weight / float(weight @ table.count)
-            bought = draws_within(spec.money, chance, table.count, table.cost)
-            draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
-        return cls(law, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
-
-    def weigh(self, cells: CellBatch) -> FloatArray:
-        """Return g of each row, shape (n,), at least 0, about 1 on average."""
-        return self.law.of_rows(cells) * self.scale + self.least
-
     def draw(self, cells: CellBatch) -> Drawn:
         """Return the draws of a batch."""
-        weight, keys = self.weigh(cells), hash_ids(cells.ids, self.seed)
+        # g of each row, at least 0, about 1 on average.
+        weight = self.law.of_rows(cells) * self.scale + self.least
+        keys = hash_ids(cells.ids, self.seed)
         row, time = first_arrivals(keys, weight, self.draws)
         cost = cells.outputs.cost
         money = weight if cost is None else weight * cost
         totals = len(weight), exact_sum(weight), exact_sum(money)
         met = row >= 0
-        kept, compact = np.unique(row[met], return_inverse=True)
-        place = np.full(self.draws, -1, dtype=np.int64)
-        place[met] = compact
-        rows = pa.table(cells.batch.rows).take(pa.array(kept)).combine_chunks()
-        none = np.zeros(self.draws)
-        key, own = none.astype(np.uint64), none.copy()
+        key, own = np.zeros(self.draws, dtype=np.uint64), np.zeros(self.draws)
         key[met], own[met] = keys[row[met]], weight[row[met]]
-        return Drawn(place, time, key, own, rows, *totals)
+        return Drawn(*_only_met(row, pa.table(cells.batch.rows)), time, key, own, *totals)
 
     def sample(self, drawn: Drawn) -> pa.Table:
-        """Return the draws of a pool, one row each, as often as it was drawn.
-
-        Args:
-            drawn: of the whole pool.
-
-        Returns:
-            The columns of the pool that were read, and `WEIGHT`.
+        """Return the draws of a whole pool, one row each, as often as it was drawn, and `WEIGHT`.
 
         Raises:
             InputError: if no row has a weight, or the money does not buy a draw.
@@ -222,21 +181,15 @@ def next_round(
         money -= float(np.sum(asked[spec.pool.cost].to_numpy()))
     if left < 1 or (money is not None and money <= 0):
         raise InputError("budget: it is spent by the rounds before; raise it to draw another")
-    return dataclasses.replace(
-        spec,
-        budget=left if draws is None else min(left, draws),
-        money=money,
-        seed=_seed_of_round(spec.seed, len(before)),
-    )
+    seed = spec.seed
+    if before:
+        seed = int(np.random.SeedSequence([seed, len(before)]).generate_state(1, np.uint64)[0])
+    budget = left if draws is None else min(left, draws)
+    return dataclasses.replace(spec, budget=budget, money=money, seed=seed)
 
 
 def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
-    """Return the rows of rounds that need a label: each once, or each draw of a stochastic oracle.
-
-    Args:
-        spec: of the evaluation.
-        rounds: what they drew, in order.
-    """
+    """Return rows of rounds that need a label: each once, or each draw of a stochastic oracle."""
     if not rounds:
         return pa.table({})
     drawn = pa.concat_tables(rounds, promote_options="permissive")
@@ -245,13 +198,6 @@ def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
     ids = ids_of(drawn, spec.pool.id)
     first = np.unique(ids.to_numpy(zero_copy_only=False), return_index=True)[1]
     return drawn.take(pa.array(np.sort(first)))
-
-
-def _seed_of_round(seed: int, earlier: int) -> int:
-    """Return the seed of the hashes of a round: that of the spec, unless there are earlier ones."""
-    if not earlier:
-        return seed
-    return int(np.random.SeedSequence([seed, earlier]).generate_state(1, np.uint64)[0])
 
 
 def draw_rows(
@@ -263,13 +209,8 @@ def draw_rows(
 ) -> Any:
     """Return draws with replacement, as a value of any engine: see `RowDraws.sample`.
 
-    Args:
-        engine: to run on.
-        rows: of the pool, which is gone over three times: for the strata, for the expected measure,
-            and to draw.
-        spec: of the evaluation.
-        before: what earlier rounds drew, in order.
-        draws: see `next_round`.
+    The pool is gone over three times: for the strata, for the expected measure, and to draw. What
+    earlier rounds drew comes in order; of the number of draws see `next_round`.
 
     Raises:
         InputError: as `next_round` and `row_laws.Design.of` say.
@@ -279,15 +220,35 @@ def draw_rows(
     cells = engine.map(rows, assign(spec, stratification))
     (sums,) = engine.run(cells, SUM_CELLS)
     asked = next_round(spec, before, draws)
-    weights = engine.call(Step("WeighRows", _weights, (asked, stratification)), sums)
+    weights = engine.call(Step("WeighRows", weigh_rows, (asked, stratification)), sums)
     (drawn,) = engine.run(cells, Total("", Step("DrawRows", _draw, (weights,)), "FirstArrivals"))
     return engine.call(Step("WeighDraws", RowDraws.sample, (drawn,)), weights)
 
 
-def _weights(
+def weigh_rows(
     sums: CellSums | None, spec: EvaluationSpec, stratification: Stratification
 ) -> RowDraws:
-    return RowDraws.from_spec(spec, stratification, sums)
+    """Return the draws that a spec asks for: with its measure, its budget and its seed.
+
+    A budget of labels is one of draws, a row that is drawn again counting again.
+
+    Raises:
+        InputError: if its sampler draws nothing row by row, a parameter is wrong, the measure
+            undefined on the pool, or the money too little for a draw.
+    """
+    law, table = RowLaw.from_spec(spec, stratification, sums)
+    delta, size = Design.of(spec).delta, law.of_cells(table)
+    mean = float(size @ table.count) / table.rows
+    if mean == 0:  # All rows are alike: then the even share is all there is.
+        delta, mean = 1.0, 1.0
+    draws = spec.budget
+    if spec.money is not None:
+        assert table.cost is not None
+        weight = size * (1 - delta) / mean + delta
+        chance = weight / float(weight @ table.count)
+        bought = draws_within(spec.money, chance, table.count, table.cost)
+        draws = min(draws, NO_BUDGET, math.ceil(SPARE * bought) + 10)
+    return RowDraws(law, (1 - delta) / mean, float(delta), draws, spec.money, spec.seed)
 
 
 def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
@@ -297,15 +258,9 @@ def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
 def sample_with_replacement(
     spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
 ) -> pa.Table:
-    """Return draws with replacement from the pool of a spec, read in this process.
+    """Return draws with replacement from the pool of a spec, read in this process: see `draw_rows`.
 
-    Args:
-        spec: of the evaluation: its first measure, its sampler, its budget and its seed count.
-        before: what earlier rounds drew, in order.
-        draws: see `next_round`.
-
-    Returns:
-        One row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
+    A row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
 
     Raises:
         InputError: for anything wrong with the pool or the spec, or if the budget is spent.

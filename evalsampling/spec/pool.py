@@ -24,7 +24,7 @@ from evalsampling.spec.systems import (
     system_mapping,
 )
 from evalsampling.spec.tables import TableSpec, read_table
-from evalsampling.spec.where import read_where
+from evalsampling.spec.where import Condition, read_where
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
@@ -76,6 +76,11 @@ class PoolSpec:
     cost: str | None = None
     table: TableSpec | None = None
     where: str | None = None
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition that rows must satisfy, None for all."""
+        return None if self.where is None else read_where(self.where)
 
     @property
     def selection(self) -> dict[str, Any]:

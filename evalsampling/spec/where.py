@@ -49,6 +49,11 @@ class OneOf:
     column: str
     values: tuple[Value, ...]
 
+    @property
+    def spelt_out(self) -> "Any":
+        """The same as comparisons, of which one holds."""
+        return Any(tuple(Comparison(self.column, "=", value) for value in self.values))
+
 
 @dataclasses.dataclass(frozen=True)
 class IsNull:
@@ -81,9 +86,11 @@ class Any:
 Condition = Comparison | OneOf | IsNull | Not | All | Any
 
 
-def columns_of(condition: Condition) -> tuple[str, ...]:
-    """Return the columns that a condition looks at, each once."""
+def columns_of(condition: Condition | None) -> tuple[str, ...]:
+    """Return the columns that a condition looks at, each once; none of no condition."""
     match condition:
+        case None:
+            return ()
         case All(parts) | Any(parts):
             names = [name for part in parts for name in columns_of(part)]
         case Not(part):

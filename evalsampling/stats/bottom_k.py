@@ -10,10 +10,10 @@ References:
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.arrays import IntArray, UInt64Array
 
-def bottom_k(
-    hashes: npt.NDArray[np.uint64], values: npt.NDArray[np.generic], capacity: int
-) -> npt.NDArray[np.int64]:
+
+def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int) -> IntArray:
     """Return the places of the rows of least hash.
 
     Args:

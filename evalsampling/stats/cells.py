@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.disagreement import CellDisagreement
+from evalsampling.stats.distinct import within_runs
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
@@ -135,7 +136,7 @@ class CellTable:
         return dataclasses.replace(self.outputs, score=self.upper)
 
     @functools.cached_property
-    def is_mixed(self) -> npt.NDArray[np.bool_]:
+    def is_mixed(self) -> BoolArray:
         """Which cells are of several kinds, shape (cells,)."""
         return np.bincount(self.kind_cell, minlength=len(self)) > 1
 
@@ -160,12 +161,6 @@ class CellSums:
     count: IntArray
     high: IntArray
     low: IntArray
-
-    @classmethod
-    def zero(cls, cells: int, columns: int) -> "CellSums":
-        """Return the sums over no rows."""
-        zeros = np.zeros((cells, columns), dtype=np.int64)
-        return cls(np.zeros(cells, dtype=np.int64), zeros, zeros)
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
@@ -296,10 +291,7 @@ class CellGrid:
         sizes = np.array([len(share) for _, share in members])
         starts = np.cumsum(sizes) - sizes
         kind_cell = np.repeat(np.arange(len(code)), sizes[slot])
-        within = np.arange(len(kind_cell)) - np.repeat(
-            np.cumsum(sizes[slot]) - sizes[slot], sizes[slot]
-        )
-        member = starts[slot[kind_cell]] + within
+        member = starts[slot[kind_cell]] + within_runs(sizes[slot])
         systems = len(self.signatures.shape) - len(self.named)
         signature = np.concatenate([codes for codes, _ in members])[member]
         # The scores of the other systems are not known, so they have no bounds.

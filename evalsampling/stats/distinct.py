@@ -1,4 +1,4 @@
-"""The distinct rows of a matrix."""
+"""The distinct rows of a matrix, and numbers within groups and runs."""
 
 from typing import Any
 
@@ -9,16 +9,18 @@ from evalsampling.stats.arrays import IntArray
 
 
 def numbered_within(group: IntArray) -> IntArray:
-    """Return the number of each element within its group, from 0, in their order: shape (n,).
-
-    Args:
-        group: shape (n,).
-    """
+    """Return the number of each element within its group, from 0, in their order: shape (n,)."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     number = np.empty(len(group), dtype=np.int64)
     number[order] = np.arange(len(group)) - np.searchsorted(ordered, ordered)
     return number
+
+
+def within_runs(length: IntArray) -> IntArray:
+    """Return 0, 1, 2, ... of each of some runs, one after the other: shape (sum of lengths,)."""
+    ends = np.cumsum(length)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length)
 
 
 def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:

@@ -11,9 +11,8 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 _ROUNDING = 1e-9
 """Rounding error allowed in a number of positives."""
@@ -32,6 +31,8 @@ class Envelope:
     The paper's bound after a point assumes that m items follow it. After a point nearer to the end
     of the list, only the bound of one positive for each item is used.
 
+    Methods take the ranks ``at`` which they look, shape (n,).
+
     Attributes:
         rank: shape (k,), from 1, ascending: y.
         precision: shape (k,): p(y), or an estimate of it.
@@ -42,17 +43,12 @@ class Envelope:
 
     rank: IntArray
     precision: FloatArray
-    exact: npt.NDArray[np.bool_]
+    exact: BoolArray
     m: int
     rows: int
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the greatest possible precision, shape (n,).
-
-        Args:
-            at: shape (n,): ranks.
-            factor: by which the precisions of points may be too small.
-        """
+        """Return the greatest possible precision, (n,), if points may be too small by a factor."""
         v = at[:, None].astype(np.float64)
         hits = self._hits
         gain = np.where(self.rank + self.m <= self.rows, self._gain, self.m)
@@ -63,12 +59,7 @@ class Envelope:
         return np.minimum(1.0, factor * np.min(most / v, axis=1))
 
     def lower(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the least possible precision, shape (n,).
-
-        Args:
-            at: shape (n,): ranks.
-            factor: by which the precisions of points may be too large.
-        """
+        """Return the least possible precision, (n,), if points may be too large by a factor."""
         v = at[:, None].astype(np.float64)
         hits, gain = self._hits, self._gain
         near = np.where(self.exact, hits - np.minimum(self.rank - v, gain), hits - gain)
@@ -79,11 +70,7 @@ class Envelope:
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest possible precision, each of shape (n,).
 
-        Where bounds from estimates cross, they are swapped.
-
-        Args:
-            at: shape (n,): ranks.
-            factor: by which the precisions of points may be too small or too large.
+        Points may be off by a factor. Where bounds from estimates cross, they are swapped.
         """
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
@@ -104,12 +91,9 @@ class Envelope:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the precision interpolated between points, and its bounds, each of shape (n,).
 
-        They hold without weak monotonicity: up to a rank there are at least the positives up to
-        the point before it, and at most these and all rows since; likewise for the point after it.
-
-        Args:
-            at: shape (n,): ranks, none beyond the last point.
-            factor: by which estimates may be off.
+        They hold without weak monotonicity: up to a rank there are at least the positives up to the
+        point before it, and at most these and all rows since; likewise for the point after it. No
+        rank is beyond the last point; estimates may be off by a factor.
         """
         off = np.where(self.exact, 1.0, factor)
         rank = np.append(0, self.rank)

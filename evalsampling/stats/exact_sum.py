@@ -1,7 +1,8 @@
 """Sums of floating-point numbers without rounding: the same in any order and grouping."""
 
 import numpy as np
-import numpy.typing as npt
+
+from evalsampling.stats.arrays import FloatArray
 
 _UNIT = 1200
 """Sums are whole multiples of 2^-1200, below the last bit of the least float64."""
@@ -10,7 +11,7 @@ _HALF = 27
 """Bits of a mantissa that are summed apart from the others, so that int64 holds both sums."""
 
 
-def exact_sum(values: npt.NDArray[np.float64]) -> int:
+def exact_sum(values: FloatArray) -> int:
     """Return the exact sum of finite numbers, in units of 2^-1200: such sums add as integers.
 
     Args:

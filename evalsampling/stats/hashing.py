@@ -15,7 +15,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import UInt64Array
+from evalsampling.stats.arrays import IntArray, UInt64Array
 
 _P1 = np.uint64(0x9E3779B185EBCA87)
 _P2 = np.uint64(0xC2B2AE3D27D4EB4F)
@@ -34,14 +34,11 @@ _BYTES_AT_A_TIME = 1 << 22
 
 
 def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
-    """Return the keyed hash of integer ids.
+    """Return the keyed hash of integer ids, shape (n,): XXH64 of eight little-endian bytes each.
 
     Args:
         ids: shape (n,), any integer type; equal integers hash equally whatever their type.
         seed: the key, in [0, 2^64).
-
-    Returns:
-        Shape (n,), uint64: XXH64 of the ids as eight little-endian bytes.
     """
     hashes = np.empty(len(ids), dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -59,17 +56,15 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
 def hash_strings(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.integer], seed: int
 ) -> UInt64Array:
-    """Return the keyed hash of string ids, laid out as in an Arrow string column.
+    """Return the keyed hash of string ids, shape (n,), laid out as in an Arrow string column.
 
-    Strings of equal length are hashed together. A single one of 10 MB takes about a second.
+    It is XXH64 of their bytes. Strings of equal length are hashed together. A single one of 10 MB
+    takes about a second.
 
     Args:
         data: all strings' UTF-8 bytes, one after the other, contiguous.
         offsets: shape (n + 1,), ascending; string i is ``data[offsets[i]:offsets[i + 1]]``.
         seed: the key, in [0, 2^64).
-
-    Returns:
-        Shape (n,), uint64: XXH64 of each string's bytes.
     """
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts
@@ -88,7 +83,7 @@ def hash_strings(
 
 
 def _hash_equal_lengths(
-    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], length: int, seed: int
+    data: npt.NDArray[np.uint8], starts: IntArray, length: int, seed: int
 ) -> UInt64Array:
     """Return XXH64 of strings of one length, given where they start."""
     rows, key = len(starts), np.uint64(seed)
@@ -135,7 +130,7 @@ def _hash_equal_lengths(
 
 def _read(
     data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
+    starts: IntArray,
     length: int,
     first: int,
     last: int,

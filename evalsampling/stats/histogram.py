@@ -6,6 +6,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.stats.arrays import FloatArray, IntArray
+
 _FINEST = -1000
 """Exponent of the finest bins, for a pool whose scores are all zero."""
 
@@ -37,19 +39,12 @@ class ScoreHistogram:
     maximum: float = -math.inf
     exponent: int = _FINEST
     first: int = 0
-    counts: npt.NDArray[np.int64] = dataclasses.field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )
+    counts: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         """Check the limit."""
         if self.limit < 2:
             raise ValueError(f"ScoreHistogram.limit must be at least 2, got {self.limit}")
-
-    @classmethod
-    def zero(cls, limit: int) -> "ScoreHistogram":
-        """Return the histogram of no scores."""
-        return cls(limit)
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
@@ -60,33 +55,25 @@ class ScoreHistogram:
             limit: most bins between the extreme scores.
         """
         if not len(scores) or limit < 2:
-            return cls.zero(limit)
+            return cls(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.
-        minimum, maximum = float(scores.min()) + 0.0, float(scores.max()) + 0.0
-        exponent = dyadic_exponent(minimum, maximum, limit)
-        first = _bin(minimum, exponent)
-        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
+        made = _spanning(float(scores.min()) + 0.0, float(scores.max()) + 0.0, limit)
+        counts = made.counts
         rows = max(_ROWS_AT_A_TIME, len(counts))
         for begin in range(0, len(scores), rows):
-            bins = dyadic_bins(scores[begin : begin + rows], exponent)
-            bins -= first
+            bins = dyadic_bins(scores[begin : begin + rows], made.exponent)
+            bins -= made.first
             counts += np.bincount(bins, minlength=len(counts))
-        return cls(limit, minimum, maximum, exponent, first, counts)
+        return made
 
     @classmethod
-    def from_counts(
-        cls, values: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], limit: int
-    ) -> "ScoreHistogram":
+    def from_counts(cls, values: FloatArray, rows: IntArray, limit: int) -> "ScoreHistogram":
         """Return the histogram of ascending scores, shape (n,), each with its rows, at least 1."""
         if not len(values):
-            return cls.zero(limit)
-        minimum, maximum = float(values[0]) + 0.0, float(values[-1]) + 0.0
-        exponent = dyadic_exponent(minimum, maximum, limit)
-        first = _bin(minimum, exponent)
-        bins = dyadic_bins(values, exponent) - first
-        counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
-        np.add.at(counts, bins, rows)
-        return cls(limit, minimum, maximum, exponent, first, counts)
+            return cls(limit)
+        made = _spanning(float(values[0]) + 0.0, float(values[-1]) + 0.0, limit)
+        np.add.at(made.counts, dyadic_bins(values, made.exponent) - made.first, rows)
+        return made
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
@@ -102,7 +89,7 @@ class ScoreHistogram:
         """Return the histogram of the same scores with a limit no greater than its own."""
         if limit > self.limit:
             raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
-        return _merged(limit, self) if self.rows else ScoreHistogram.zero(limit)
+        return _merged(limit, self) if self.rows else ScoreHistogram(limit)
 
     def widened(self, exponent: int) -> "ScoreHistogram":
         """Return the histogram with bins of width 2^exponent, no narrower than its own."""
@@ -120,34 +107,39 @@ class ScoreHistogram:
         return int(self.counts.sum())
 
     @property
-    def lower_ends(self) -> npt.NDArray[np.float64]:
+    def lower_ends(self) -> FloatArray:
         """Lower ends of the bins, shape (bins,)."""
         return self._ends(self.first)
 
     @property
-    def upper_ends(self) -> npt.NDArray[np.float64]:
+    def upper_ends(self) -> FloatArray:
         """Upper ends of the bins, which they exclude, shape (bins,)."""
         return self._ends(self.first + 1)
 
-    def _ends(self, first: int) -> npt.NDArray[np.float64]:
+    def _ends(self, first: int) -> FloatArray:
         with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
 
 
 def _merged(limit: int, *parts: ScoreHistogram) -> ScoreHistogram:
     """Return the histogram of all scores of parts, each of which has some."""
-    minimum = min(part.minimum for part in parts)
-    maximum = max(part.maximum for part in parts)
+    minimum, maximum = min(p.minimum for p in parts), max(p.maximum for p in parts)
+    made = _spanning(minimum, maximum, limit)
+    for part in parts:
+        bins = (part.first + np.arange(len(part.counts))) >> (made.exponent - part.exponent)
+        np.add.at(made.counts, bins - made.first, part.counts)
+    return made
+
+
+def _spanning(minimum: float, maximum: float, limit: int) -> ScoreHistogram:
+    """Return a histogram with the bins between two scores, in which nothing is counted yet."""
     exponent = dyadic_exponent(minimum, maximum, limit)
     first = _bin(minimum, exponent)
     counts = np.zeros(_bin(maximum, exponent) - first + 1, dtype=np.int64)
-    for part in parts:
-        bins = (part.first + np.arange(len(part.counts))) >> (exponent - part.exponent)
-        np.add.at(counts, bins - first, part.counts)
     return ScoreHistogram(limit, minimum, maximum, exponent, first, counts)
 
 
-def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> npt.NDArray[np.int64]:
+def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> IntArray:
     """Return the bin of width 2^exponent of each score: floor(score / 2^exponent), exactly.
 
     Args:
@@ -163,7 +155,7 @@ def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> npt.NDArray[
     return bins
 
 
-def dyadic_floor(scores: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
+def dyadic_floor(scores: FloatArray, exponent: int) -> FloatArray:
     """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly.
 
     Scores whose neighbours are further apart than that are multiples of it themselves.
@@ -177,14 +169,9 @@ def dyadic_floor(scores: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[
 
 
 def dyadic_exponent(minimum: float, maximum: float, limit: int) -> int:
-    """Return the smallest exponent with at most ``limit`` bins over [minimum, maximum].
+    """Return the smallest exponent with at most ``limit`` bins, 2 or more, over [minimum, maximum].
 
     Quotients score / 2^exponent stay below 2^52, so that bin numbers are exact.
-
-    Args:
-        minimum: least score.
-        maximum: greatest score.
-        limit: at least 2.
     """
     magnitude = math.frexp(max(abs(minimum), abs(maximum)))[1]
     exponent = max(_FINEST, magnitude - 52)

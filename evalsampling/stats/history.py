@@ -6,13 +6,13 @@ order of the cell. Ids are in the reserve alone: no statistic needs them.
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.votes import Votes
 
@@ -38,7 +38,7 @@ class Round:
 
     question: IntArray
     probability: FloatArray
-    new: npt.NDArray[np.bool_]
+    new: BoolArray
     posterior: FloatArray | None = None
     cell_probability: FloatArray | None = None
     wanted: int | None = None
@@ -121,13 +121,7 @@ class History:
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
-        """Return an empty history.
-
-        Args:
-            systems: number of systems.
-            classes: number of classes.
-            slices: number of slice columns.
-        """
+        """Return an empty history, for numbers of systems, classes and slice columns."""
         empty = np.zeros(0, dtype=np.int64)
         outputs = Outputs.none(systems, classes)
         return cls(empty, empty, empty, outputs, np.zeros((0, slices), dtype=np.int64))
@@ -168,12 +162,8 @@ class History:
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question counts once, divided among the classes of its answers.
-
-        Args:
-            cells: number of cells.
-            classes: number of classes.
-            question: the labelled questions that count; all by default.
+        A labelled question counts once, divided among the classes of its answers. All labelled ones
+        count unless some are named.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
@@ -209,26 +199,27 @@ class History:
         return ordered
 
     def permuted(self, order: IntArray) -> "History":
-        """Return the same history, its questions in another order.
-
-        Args:
-            order: shape (questions,): the present number of each question, round by round.
-        """
+        """Return the same history, its questions in an order given by their present numbers."""
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
-        return dataclasses.replace(
-            self,
-            cell=self.cell[order],
-            rank=self.rank[order],
-            label=self.label[order],
-            outputs=self.outputs.take(order),
-            slice=self.slice[order],
+        return History(
+            **self._of_questions(order),
             rounds=tuple(past.renumbered(place) for past in self.rounds),
             corrected={int(place[key]): at for key, at in self.corrected.items()},
-            shares=None if self.shares is None else self.shares[order],
-            answers=None if self.answers is None else self.answers[order],
             taken=tuple(arrival.renumbered(place) for arrival in self.taken),
         )
+
+    def _of_questions(self, index: IntArray) -> dict[str, Any]:
+        """Return what is known of some questions, by the names of the fields."""
+        return {
+            "cell": self.cell[index],
+            "rank": self.rank[index],
+            "label": self.label[index],
+            "outputs": self.outputs.take(index),
+            "slice": self.slice[index],
+            "shares": None if self.shares is None else self.shares[index],
+            "answers": None if self.answers is None else self.answers[index],
+        }
 
     def _facts(self) -> list[npt.NDArray[Any]]:
         """Return what is known of each question, columns of shape (questions,), its round first."""
@@ -266,26 +257,24 @@ class History:
     def first(self, rounds: int) -> "History":
         """Return the history of the first rounds, with all their labels so far.
 
-        Args:
-            rounds: number of rounds; if it is all of them, this very object is returned, by which
-                a model that was fitted to it is recognised.
+        If that is all of them it is this very object, by which a model that was fitted to it is
+        recognised.
         """
         if rounds >= len(self.rounds):
             return self
         kept_rounds = self.rounds[:rounds]
         questions = sum(int(past.new.sum()) for past in kept_rounds)
-        kept = slice(questions)
+        corrected = {key: min(at, rounds) for key, at in self.corrected.items() if key < questions}
+        taken = []
+        for arrival in self.taken:
+            codes = {key: code for key, code in arrival.codes.items() if key < questions}
+            if codes:
+                taken.append(Taken(min(arrival.rounds, rounds), codes, arrival.replace))
         return History(
-            self.cell[kept],
-            self.rank[kept],
-            self.label[kept],
-            self.outputs.take(np.arange(questions)),
-            self.slice[kept],
-            kept_rounds,
-            {key: min(at, rounds) for key, at in self.corrected.items() if key < questions},
-            None if self.shares is None else self.shares[kept],
-            None if self.answers is None else self.answers[kept],
-            tuple(_first_taken(self.taken, questions, rounds)),
+            **self._of_questions(np.arange(questions)),
+            rounds=kept_rounds,
+            corrected=corrected,
+            taken=tuple(taken),
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
@@ -355,11 +344,3 @@ class History:
     def with_rows(self, outputs: Outputs, slice: IntArray) -> "History":
         """Return the history with the outputs and slices of all questions replaced."""
         return dataclasses.replace(self, outputs=outputs, slice=slice)
-
-
-def _first_taken(taken: Sequence[Taken], questions: int, rounds: int) -> Iterator[Taken]:
-    """Yield the arrivals of labels of the first questions, as in a history of the first rounds."""
-    for arrival in taken:
-        codes = {key: code for key, code in arrival.codes.items() if key < questions}
-        if codes:
-            yield Taken(min(arrival.rounds, rounds), codes, arrival.replace)

@@ -46,11 +46,6 @@ class FeatureSample:
             raise ValueError(f"FeatureSample.capacity must be at least 1, got {self.capacity}")
 
     @classmethod
-    def zero(cls, capacity: int, features: int) -> "FeatureSample":
-        """Return the sample of no rows, of rows with ``features`` features."""
-        return cls(capacity, np.zeros(0, dtype=np.uint64), np.zeros((0, features)))
-
-    @classmethod
     def from_rows(
         cls, hashes: UInt64Array, features: npt.NDArray[np.floating], capacity: int
     ) -> "FeatureSample":

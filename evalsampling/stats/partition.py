@@ -6,7 +6,7 @@ do not depend on how a pool was cut.
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,7 @@ class Paths:
 
     @classmethod
     def from_rows(cls, columns: Sequence[Coded], most: int) -> "Paths":
-        """Return the paths of rows.
-
-        Args:
-            columns: coarse to fine.
-            most: leaves that are possible.
-        """
+        """Return the paths of rows, by columns from coarse to fine."""
         paths, _ = _distinct(columns)
         return cls(most, tuple(sorted(paths, key=_order)[: most + 1]))
 
@@ -82,10 +77,7 @@ class Partition:
         return np.array(levels, dtype=np.int64)
 
     def find(self, columns: Sequence[Coded]) -> IntArray:
-        """Return the leaf of each row, shape (n,).
-
-        Args:
-            columns: coarse to fine.
+        """Return the leaf of each row, shape (n,), by columns from coarse to fine.
 
         Raises:
             ValueError: if a row is in none.
@@ -117,14 +109,9 @@ def _distinct(columns: Sequence[Coded]) -> tuple[list[Path], IntArray]:
     place = np.zeros(len(columns[0][1]), dtype=np.int64)
     for values, code in columns:
         pairs, place = np.unique(place * len(values) + code, return_inverse=True)
-        paths = list(_longer(paths, values, pairs.tolist()))
+        split = (divmod(pair, len(values)) for pair in pairs.tolist())
+        paths = [(*paths[above], values[value]) for above, value in split]
     return paths, place
-
-
-def _longer(paths: list[Path], values: list[str], pairs: list[int]) -> Iterator[Path]:
-    for pair in pairs:
-        above, value = divmod(pair, len(values))
-        yield (*paths[above], values[value])
 
 
 def _order(path: Path) -> list[tuple[bool, int, str]]:

@@ -8,9 +8,8 @@ References:
 import dataclasses
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 
 
 def permanent_numbers(hashes: UInt64Array) -> FloatArray:
@@ -22,6 +21,18 @@ def permanent_numbers(hashes: UInt64Array) -> FloatArray:
         hashes: shape (n,): of the ids, keyed by the seed.
     """
     return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
+
+
+def share_beyond(number: FloatArray, bound: FloatArray) -> FloatArray:
+    """Return where numbers lie between bounds and 1, as shares: 0 at a bound, or if it is 1.
+
+    Args:
+        number: shape (n,), at most 1; below its bound it counts as the bound.
+        bound: shape (n,), in [0, 1].
+    """
+    left = 1 - bound
+    beyond = np.maximum(number - bound, 0.0)
+    return np.divide(beyond, left, out=np.zeros(len(left)), where=left > 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,9 +101,8 @@ class PermanentNumbers:
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         rank = np.arange(len(self.cell)) - first[self.cell]
         kept = rank >= drawn[self.cell]
-        cell, low = self.cell[kept], before[self.cell[kept]]
-        beyond = np.maximum(self.number[kept] - low, 0.0)
-        share = np.divide(beyond, 1 - low, out=np.zeros(len(cell)), where=low < 1)
+        cell = self.cell[kept]
+        share = share_beyond(self.number[kept], before[cell])
         held = np.bincount(self.cell, minlength=len(self.count))
         return FreshNumbers(cell, share, held < self.count)
 
@@ -107,9 +117,9 @@ class FreshNumbers(RowNumbers):
         goes_on: shape (cells,), bool: whether the cell has later rows, whose numbers are unknown.
     """
 
-    goes_on: npt.NDArray[np.bool_]
+    goes_on: BoolArray
 
-    def sizes(self, kept: npt.NDArray[np.bool_], chance: FloatArray) -> IntArray:
+    def sizes(self, kept: BoolArray, chance: FloatArray) -> IntArray:
         """Return how many rows a round draws of each cell, shape (cells,).
 
         If a round draws all rows of a cell with known numbers, and the cell has more, one more row

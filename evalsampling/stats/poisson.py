@@ -12,12 +12,11 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.permanent import FreshNumbers, RowNumbers
+from evalsampling.stats.permanent import FreshNumbers, RowNumbers, share_beyond
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,18 +94,12 @@ def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
 
 
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
-    """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
+    """Return the chance that takes inclusion probabilities from ``before`` to ``until``: (cells,).
 
     That of before <= u < until given u >= before, u being the row's permanent random number, so
     that all rounds together are one Poisson sample.
-
-    Args:
-        until: shape (cells,), in [0, 1].
-        before: shape (cells,), in [0, 1].
     """
-    left = 1 - before
-    gain = np.maximum(until - before, 0.0)
-    return np.minimum(np.divide(gain, left, out=np.zeros(len(left)), where=left > 0), 1.0)
+    return np.minimum(share_beyond(until, before), 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +164,7 @@ class Threshold:
         capped = self._capped(cap, fresh, again)
         return capped, fresh.sizes(self.takes(fresh, capped.kappa), capped.chance)
 
-    def takes(self, rows: RowNumbers, kappa: float = np.inf) -> npt.NDArray[np.bool_]:
+    def takes(self, rows: RowNumbers, kappa: float = np.inf) -> BoolArray:
         """Return which rows the round draws, shape (n,), if kappa is lowered to ``kappa``."""
         below = rows.share < self.chance[rows.cell]
         return np.asarray(below & (self._entry(rows) < kappa))

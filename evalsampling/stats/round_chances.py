@@ -17,6 +17,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.inclusion import water_fill
+from evalsampling.stats.permanent import share_beyond
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,23 +54,13 @@ class RoundChances:
     ) -> "RoundChances":
         """Return the chances of a round of a pool; rows of other cells get the mean chance.
 
-        Args:
-            code: shape (cells,), ascending: codes of the cells.
-            count: shape (cells,): rows of each.
-            chance: see the attribute.
-            wanted: see the attribute.
-            posterior: see the attribute.
-            begin: see the attribute.
+        The arguments are the attributes, and ``count``, shape (cells,): rows of each cell.
         """
         mean = float(count @ chance) / max(int(count.sum()), 1)
         return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
     def of_cells(self, code: IntArray) -> FloatArray:
-        """Return the chance of a row of each of some cells, shape (n,).
-
-        Args:
-            code: shape (n,): codes of the cells.
-        """
+        """Return the chance of a row of each of some cells, shape (n,), by their codes."""
         return self._of_cells(code, self.chance, self.elsewhere)
 
     def beginnings(self, code: IntArray) -> FloatArray | None:
@@ -164,6 +155,4 @@ def taken_by_last(
         begin = past.beginnings(code)
         below = below + (1 - below) * chance if begin is None else begin
         chance = past.of_cells(code)
-    beyond, left = np.maximum(number - below, 0.0), 1 - below
-    share = np.divide(beyond, left, out=np.zeros(len(code)), where=left > 0)
-    return (number >= below) & (share < chance), chance
+    return (number >= below) & (share_beyond(number, below) < chance), chance

@@ -56,7 +56,7 @@ class ScoreCounts:
     @classmethod
     def zero(cls, limit: int) -> "ScoreCounts":
         """Return the counts of no scores, to be binned in at most ``limit`` bins."""
-        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram.zero(limit))
+        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram(limit))
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
@@ -103,10 +103,7 @@ class ScoreCounts:
 
         Where extreme scores stretch that range to more than eight times that of the others, the
         width follows from the others. If there are few distinct scores and some would share a bin,
-        each is a bin of its own.
-
-        Args:
-            limit: most bins, at most the limit of the counts, which is the default.
+        each is a bin of its own. The limit is at most that of the counts, which is the default.
         """
         limit = self.limit if limit is None else limit
         if not self.rows:

@@ -48,12 +48,6 @@ class SignatureCounts:
     sample_code: IntArray
 
     @classmethod
-    def zero(cls, limit: int = MOST_COUNTED) -> "SignatureCounts":
-        """Return the counts of no rows."""
-        empty = np.zeros(0, dtype=np.int64)
-        return cls(limit, False, empty, empty, empty.astype(np.uint64), empty)
-
-    @classmethod
     def from_codes(
         cls, codes: IntArray, hashes: UInt64Array, limit: int = MOST_COUNTED
     ) -> "SignatureCounts":
@@ -119,14 +113,13 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
 def signature_codes(
     shape: tuple[int, ...], prediction: npt.NDArray[np.integer]
 ) -> npt.NDArray[np.integer]:
-    """Return the number of each row's signature.
+    """Return the number of each row's signature, shape (n,), in [0, product of shape).
+
+    Of a single system they are as they are given.
 
     Args:
         shape: classes of each system; their product is below 2^62.
         prediction: shape (n, systems): class codes.
-
-    Returns:
-        Shape (n,): codes in [0, product of shape); of a single system as they are given.
     """
     if len(shape) == 1:
         return prediction[:, 0]

@@ -22,11 +22,6 @@ class SliceCounts:
     columns: tuple[Mapping[str, IntArray], ...]
 
     @classmethod
-    def zero(cls, cells: int, columns: int) -> "SliceCounts":
-        """Return the counts of no rows."""
-        return cls(cells, tuple({} for _ in range(columns)))
-
-    @classmethod
     def from_codes(
         cls,
         cells: int,

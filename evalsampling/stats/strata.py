@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
-from evalsampling.stats.rank_edges import log_rank_edges
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 from evalsampling.stats.tree import parting_of_cuts
 
@@ -35,7 +34,7 @@ _FINE_BINS_PER_LEAF = 64
 _MOST_FINE_BINS = 1 << 16
 
 
-def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int) -> FloatArray:
+def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
     """Return edges at equal steps of the cumulated square root of the frequency.
 
     Walking up the bins, an edge is put at a bin's lower end once the cumulated sqrt(count) has
@@ -68,28 +67,18 @@ def csf_edges(lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
     return np.array(edges[1:], dtype=np.float64)
 
 
-def equal_count_edges(
-    lower_ends: FloatArray, counts: npt.NDArray[np.int64], leaves: int
-) -> FloatArray:
-    """Return edges of leaves of about equal counts.
+def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
+    """Return edges of leaves of about equal counts, as `csf_edges` does; no leaf is empty.
 
-    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share
-    the other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j
-    is the lower end of a bin with rows where the capped counts below come nearest to j t, the
-    lower of two as near. As no capped count exceeds t, no two edges coincide: there are as many
-    leaves as wanted, or as bins with rows if these are fewer.
+    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share the
+    other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j is the
+    lower end of a bin with rows where the capped counts below come nearest to j t, the lower of two
+    as near. As no capped count exceeds t, no two edges coincide: there are as many leaves as
+    wanted, or as bins with rows if these are fewer. sum(counts) x leaves is below 2^63.
 
     An edge is off by at most half the rows of the bin it should have cut. A histogram's bins are
     equally wide, so scores crowded into a small part of the range share few of them, and their
     leaves are as uneven as those bins (its method wants finer ones than the others).
-
-    Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
-        counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges as of `csf_edges`, shape (at most leaves - 1,); no leaf is empty.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     if len(rows) <= leaves:
@@ -107,18 +96,30 @@ def equal_count_edges(
     return ends[above - nearer_below]
 
 
-def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
-    """Return edges that cut the range of the scores into equal widths.
+def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
+    """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
 
-    Leaves within the range may be empty.
+    K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
+    the bin in which its rank is reached; no edge lies within a bin. Edges are as of
+    `csf_edges`.
 
     Args:
-        minimum: least score.
-        maximum: greatest score.
+        lower_ends: shape (bins,), ascending.
+        counts: shape (bins,), rows in each bin.
         leaves: most leaves wanted, at least 1.
+    """
+    ends, rows = lower_ends[counts > 0], counts[counts > 0]
+    rank = np.cumsum(rows[::-1])
+    wanted = np.geomspace(min(leaves, rank[-1]), rank[-1], leaves)[:-1]
+    reached = np.unique(np.searchsorted(rank, wanted * (1 - 1e-12)))
+    edges = ends[::-1][reached]
+    return edges[edges > ends[0]][::-1]
 
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
+
+def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
+    """Return edges that cut the range of the scores into equal widths, in (minimum, maximum].
+
+    They are strictly increasing, shape (at most leaves - 1,). Leaves within the range may be empty.
     """
     share = np.arange(1, leaves) / leaves
     return _distinct(minimum * (1 - share) + maximum * share, minimum, maximum)
@@ -128,15 +129,7 @@ def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
     """Return edges a r^j of positive scores, with a the minimum and a r^leaves the maximum.
 
     The rule gives leaves of about equal coefficients of variation where scores are skewed and
-    spread evenly within each leaf. Leaves within the range may be empty.
-
-    Args:
-        minimum: least score, positive.
-        maximum: greatest score.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
+    spread evenly within each leaf. The edges are as of `equal_width_edges`.
 
     Raises:
         ValueError: if the minimum is not positive; the rule is not defined then, and moving the
@@ -218,17 +211,10 @@ LOG_RANK: CutMethod = _Method(
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Return the edges of the leaves that a method cuts.
+    """Return the edges of the leaves that a method cuts, shape (at most leaves - 1,).
 
-    Args:
-        method: the method.
-        counts: scores of the pool, with at least as many bins as the method wants; more make no
-            difference.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing; fewer if the scores
-        do not allow as many leaves.
+    They are strictly increasing, fewer if the scores do not allow as many leaves. The counts have
+    at least as many bins as the method wants; more make no difference.
 
     Raises:
         ValueError: if there are no scores, the method is not defined for these, or it returns
@@ -245,16 +231,9 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
 
 
 def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: FloatArray) -> IntArray:
-    """Return the level at which each two neighbouring leaves of `cut_edges` part.
+    """Return the level at which each two neighbouring leaves of `cut_edges` part, (leaves - 1,).
 
-    Args:
-        method: the method.
-        counts: scores of the pool.
-        leaves: most leaves wanted.
-        edges: what `cut_edges` returned.
-
-    Returns:
-        Shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
+    As `stats.tree.LeafTree.parted` takes it.
 
     Raises:
         ValueError: if the method makes no hierarchy, or one of other edges.

@@ -33,7 +33,7 @@ from evalsampling.storage.checksums import (
     unsealed,
     write_parquet,
 )
-from evalsampling.storage.filesystems import locate, one_line, open_file, unreadable
+from evalsampling.storage.filesystems import locate, open_file, readable, unreadable
 
 FORGOTTEN = "forgotten"
 """Folder of records of erased payload: the checksums of the files it was erased from."""
@@ -186,10 +186,8 @@ class Store(abc.ABC):
             InputError: if it cannot be read, is not as it was written, is of a version that this
                 package does not know, or lacks a key.
         """
-        try:
+        with readable(self.url(name)):
             content = self._read_object(name)
-        except OSError as error:
-            raise unreadable(self.url(name), error) from error
         missing = [key for key in keys if key not in content]
         if missing:
             raise InputError(f"{self.url(name)}: damaged, {missing[0]!r} is missing")
@@ -214,11 +212,7 @@ class Store(abc.ABC):
         return content
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
-        """Check that a file is of a version that can be read; a file without one has version 1.
-
-        Args:
-            name: of the file.
-            content: of the file, or its metadata.
+        """Check that a file's content is of a version that can be read; without one it is 1.
 
         Raises:
             InputError: if it is not.
@@ -244,14 +238,12 @@ class Store(abc.ABC):
         Raises:
             InputError: if it cannot be read, or is not as it was written.
         """
-        try:
+        with readable(self.url(name)):
             try:
                 content = self.read(name)
             except FileNotFoundError:
                 # Its marker exists, so it is being put in place, or its writer was killed.
                 content = self.read(self._whereabouts([name])[0])
-        except OSError as error:
-            raise unreadable(self.url(name), error) from error
         if checksum is not None:
             self.check_written(name, checksum, Checksum.from_content(content))
         return content
@@ -259,10 +251,7 @@ class Store(abc.ABC):
     def is_as_written(self, name: str, checksum: Checksum, current: Checksum) -> bool:
         """Return whether a file is as it was written, or as it was left when payload was erased.
 
-        Args:
-            name: of the file.
-            checksum: with which it was written.
-            current: of its present content.
+        By the checksum with which it was written and that of its present content.
         """
         if current == checksum:
             return True
@@ -303,16 +292,12 @@ class Store(abc.ABC):
         Raises:
             InputError: if one cannot be read, or a page is not as it was written.
         """
-        listed = list(names)
         options = {"page_checksum_verification": True, **options}
-        try:
+        with readable(self.url(names[0] if len(names) == 1 else names[0].rpartition("/")[0])):
             try:
-                return self._read_table(listed, options)
+                return self._read_table(names, options)
             except FileNotFoundError:
-                return self._read_table(self._whereabouts(listed), options)
-        except (OSError, pa.ArrowException) as error:
-            common = self.url(listed[0] if len(listed) == 1 else listed[0].rpartition("/")[0])
-            raise InputError(f"{common}: cannot be read: {one_line(error)}") from error
+                return self._read_table(self._whereabouts(names), options)
 
     def parse_table(self, name: str, content: bytes) -> pa.Table:
         """Return the table in the content of a Parquet file.
@@ -320,10 +305,8 @@ class Store(abc.ABC):
         Raises:
             InputError: naming the file, if its content is damaged.
         """
-        try:
+        with readable(self.url(name)):
             return parse_parquet(content)
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise unreadable(self.url(name), error) from error
 
     def _read_table(self, names: Sequence[str], options: dict[str, Any]) -> pa.Table:
         filesystem, _, _ = locate(self.root)
@@ -345,13 +328,10 @@ class Store(abc.ABC):
             InputError: naming the file, if it cannot be read.
         """
         url = self.url(name)
-        try:
-            with open_file(url) as source:
-                parquet = pq.ParquetFile(source, page_checksum_verification=True)
-                for number in range(parquet.num_row_groups):
-                    parquet.read_row_group(number)
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(url, error) from error
+        with readable(url), open_file(url) as source:
+            parquet = pq.ParquetFile(source, page_checksum_verification=True)
+            for number in range(parquet.num_row_groups):
+                parquet.read_row_group(number)
 
     def _whereabouts(self, names: Sequence[str]) -> list[str]:
         """Return the names at which to read files that were not in place.
@@ -550,10 +530,7 @@ class Store(abc.ABC):
         """
 
     def check_free(self, products: Collection[str]) -> None:
-        """Check that the store holds only files that a failed prepare may have left.
-
-        Args:
-            products: files and folders that are written before the marker.
+        """Check that the store holds only files and folders that a failed prepare may have left.
 
         Raises:
             InputError: naming the first of all others.

@@ -34,14 +34,11 @@ def sync_folder(path: Path) -> None:
     Raises:
         OSError: if they cannot be flushed.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(handle)
+        sync_file(path)
     except OSError as error:
         if error.errno not in _CANNOT:
             raise
-    finally:
-        os.close(handle)
 
 
 def sync_tree(folder: Path) -> None:
@@ -53,12 +50,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_parents(root: Path, names: Iterable[str]) -> None:
-    """Flush the folders of files and their parents, up to and including a root.
-
-    Args:
-        root: directory that the names are relative to.
-        names: of files.
-    """
+    """Flush the folders of files, named below a root, and their parents, the root included."""
     folders = {parent for name in names for parent in Path(name).parents}
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
         sync_folder(root / folder)
@@ -83,20 +75,6 @@ def make_folders(path: Path) -> None:
         raise
 
 
-def replace_file(path: Path, content: bytes, drafts: Path | None = None) -> None:
-    """Write a file as a whole or not at all; an existing file is replaced.
-
-    Args:
-        path: of the file.
-        content: of the file.
-        drafts: folder of the same file system for unfinished files, by default the file's own.
-
-    Raises:
-        OSError: if it cannot be written; an existing file stays.
-    """
-    replace_files({path: content}, drafts)
-
-
 def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) -> None:
     """Write files, replacing existing ones, once there is room for all of them.
 
@@ -106,7 +84,7 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
 
     Args:
         contents: by path.
-        drafts: see `replace_file`.
+        drafts: folder of the same file system for unfinished files, by default the file's own.
 
     Raises:
         OSError: naming the file, if one cannot be written. Existing files stay, unless a file
@@ -128,7 +106,9 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
                 file.write(contents[at])
             sync_file(draft)
         if others:
-            _take_away(at, aside)
+            with contextlib.suppress(FileNotFoundError):
+                last.rename(aside)
+                sync_folder(last.parent)
         for at in others:
             unfinished[at].replace(at)
         _sync_folders_of(others)
@@ -145,14 +125,6 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
     _sync_folders_of(contents)
 
 
-def _take_away(path: Path, aside: Path) -> None:
-    """Rename a file, if it exists, and flush that."""
-    with contextlib.suppress(FileNotFoundError):
-        path.rename(aside)
-        sync_folder(path.parent)
-
-
 def _sync_folders_of(paths: Iterable[Path]) -> None:
-    """Flush the names of files in their folders."""
     for folder in {path.parent for path in paths}:
         sync_folder(folder)

@@ -1,11 +1,13 @@
 """Arrow's file systems for local paths and URLs of stores, and reading files by them."""
 
+import contextlib
 import datetime
 import errno
 import functools
 import os
 import stat
 import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +70,8 @@ def open_file(path: str) -> pa.NativeFile:
         InputError: if it cannot be opened.
     """
     filesystem, inner, _ = locate(path)
-    try:
+    with readable(path):
         return filesystem.open_input_file(inner)
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(path, error) from error
 
 
 def read_file(path: str) -> bytes:
@@ -80,11 +80,8 @@ def read_file(path: str) -> bytes:
     Raises:
         InputError: if it cannot be read.
     """
-    try:
-        with open_file(path) as file:
-            content: bytes = file.read()
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise unreadable(path, error) from error
+    with readable(path), open_file(path) as file:
+        content: bytes = file.read()
     return content
 
 
@@ -103,14 +100,10 @@ def read_regular_file(path: str, most: int, follow: bool = True) -> bytes:
         InputError: if it cannot be read, is no regular file, has more bytes, or was overwritten
             meanwhile.
     """
-    try:
+    with readable(path):
         size, content = (
             _of_store(path, most) if is_url(path) else _of_this_machine(path, most, follow)
         )
-    except InputError:
-        raise
-    except (OSError, ValueError, pa.ArrowException) as error:  # a name with a NUL, say
-        raise unreadable(path, error) from error
     if size > most:
         raise InputError(f"{path}: has {size:,} bytes, at most {most:,} are read: divide it")
     return content
@@ -118,8 +111,8 @@ def read_regular_file(path: str, most: int, follow: bool = True) -> bytes:
 
 def _of_this_machine(path: str, most: int, follow: bool) -> tuple[int, bytes]:
     """Return size and content of a local file; of a file above `most`, only a beginning."""
-    opener = _without_waiting if follow else _without_waiting_or_links
-    with open(path, "rb", opener=opener) as file:
+    further = os.O_NONBLOCK if follow else os.O_NONBLOCK | os.O_NOFOLLOW
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | further)) as file:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
             raise InputError(f"{path}: cannot be read: not a regular file")
@@ -160,12 +153,19 @@ def _overwritten(path: str) -> InputError:
     return InputError(f"{path}: was overwritten or removed while it was read; run this one again")
 
 
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[None]:
+    """Read a file in a block; what is wrong with it is one line that names it.
 
-
-def _without_waiting_or_links(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+    Raises:
+        InputError: for an error of the system or of Arrow, or a damaged content.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:  # a name with a NUL, say
+        raise unreadable(path, error) from error
 
 
 def unreadable(path: str, error: Exception) -> InputError:
@@ -188,24 +188,16 @@ def one_line(error: Exception) -> str:
 
 @functools.cache
 def _store(scheme: str, authority: str) -> Any:
-    """Return the file system of a store.
-
-    Raises:
-        InputError: as `locate` says.
-    """
+    """Return the file system of a store."""
     try:
         if scheme == "gs":
             emulator = os.environ.get(EMULATOR)
             limit = datetime.timedelta(seconds=_RETRY_SECONDS)
-            if emulator is None:
-                return pyarrow.fs.GcsFileSystem(retry_time_limit=limit)
-            address = urllib.parse.urlsplit(emulator if "//" in emulator else f"http://{emulator}")
-            return pyarrow.fs.GcsFileSystem(
-                anonymous=True,
-                scheme=address.scheme,
-                endpoint_override=address.netloc,
-                retry_time_limit=limit,
-            )
+            options: dict[str, Any] = {}
+            if emulator is not None:
+                url = urllib.parse.urlsplit(emulator if "//" in emulator else f"http://{emulator}")
+                options = {"anonymous": True, "scheme": url.scheme, "endpoint_override": url.netloc}
+            return pyarrow.fs.GcsFileSystem(retry_time_limit=limit, **options)
         return pyarrow.fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{scheme}://{authority}: {one_line(error)}") from error

@@ -15,7 +15,6 @@ from evalsampling.storage.base import DRAFTS, MARKER, AccessError, Store
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.durability import (
     make_folders,
-    replace_file,
     replace_files,
     sync_file,
     sync_parents,
@@ -122,7 +121,7 @@ class LocalStore(Store):
         # If it is killed half-way, the next command finds its draft there and removes it.
         drafts = self.directory / DRAFTS
         drafts.mkdir(exist_ok=True)
-        replace_file(path, content, drafts)
+        replace_files({path: content}, drafts)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
@@ -153,16 +152,12 @@ class LocalStore(Store):
         sync_parents(self.directory, names)
 
     def settle(self) -> None:
-        try:
+        with self._allowed():
             # Drafts that a killed `_sweep` put aside.
             for aside in sorted(self.directory.glob(f"{_ASIDE}*")):
                 if (aside / MARKER).exists():
                     aside.rename(self.directory / DRAFTS / aside.name.removeprefix(_ASIDE))
             super().settle()
-        except OSError as error:
-            if error.errno in _NOT_ALLOWED:
-                raise self._denied(error) from error
-            raise
 
     def below(self, folder: str) -> list[str]:
         path = self.directory / folder
@@ -180,10 +175,16 @@ class LocalStore(Store):
         with contextlib.suppress(FileNotFoundError):
             self._link(self.directory / source, target)
 
-    def _denied(self, error: OSError) -> AccessError:
-        """Return the error to raise if we may not write a file or change its folder."""
-        where = error.filename2 or error.filename or self.root
-        return AccessError(f"{where}: cannot be written: {error.strerror}")
+    @contextlib.contextmanager
+    def _allowed(self) -> Iterator[None]:
+        """Raise an `AccessError` if we may not write a file or change its folder in the block."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in _NOT_ALLOWED:
+                raise
+            where = error.filename2 or error.filename or self.root
+            raise AccessError(f"{where}: cannot be written: {error.strerror}") from error
 
     # --- keeping out of each other's way
 
@@ -192,11 +193,7 @@ class LocalStore(Store):
         super().check_free(products)
 
     def _check_no_file(self) -> None:
-        """Check that neither the directory nor one of its parents is a file.
-
-        Raises:
-            InputError: naming the file.
-        """
+        """Check that neither the directory nor one of its parents is a file."""
         for path in (self.directory, *self.directory.parents):
             if path.is_file():
                 raise InputError(f"{path}: a file, where a directory is wanted; choose another")
@@ -243,7 +240,7 @@ class LocalStore(Store):
         with contextlib.ExitStack() as stack:
             try:
                 held = stack.enter_context(self._locked(_PREPARING, wait=False))
-                removed = not _is_at(held, lock)
+                removed = not os.path.samestat(os.fstat(held), lock.stat())
             except BlockingIOError as error:
                 raise InputError(f"{self.root}: another prepare is at work there") from error
             except FileNotFoundError:
@@ -297,23 +294,11 @@ class LocalStore(Store):
             BlockingIOError: if another process holds the lock and ``wait`` is false.
             AccessError: if we may not write the lock file.
         """
-        try:
+        with self._allowed():
             opened = (self.directory / name).open("a")
-        except OSError as error:
-            if error.errno in _NOT_ALLOWED:
-                raise self._denied(error) from error
-            raise
         with opened as file:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield file.fileno()
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Return whether an open file is the one at a path."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _unless_new(_: Any, path: str, error_info: Any) -> None:

@@ -20,7 +20,7 @@ class ObjectStore(Store):
 
     shared = True
 
-    # --- methods that a store of objects defines
+    # --- methods that a store of objects defines beside `read`, `exchange` and `remove`
 
     @classmethod
     @abc.abstractmethod
@@ -36,14 +36,6 @@ class ObjectStore(Store):
         """
 
     @abc.abstractmethod
-    def read(self, name: str) -> bytes:
-        """Return the content of an object.
-
-        Raises:
-            FileNotFoundError: if it does not exist.
-        """
-
-    @abc.abstractmethod
     def create(self, name: str, content: bytes | Path) -> None:
         """Create an object with a content, or with that of a local file; an existing one stays."""
 
@@ -51,32 +43,20 @@ class ObjectStore(Store):
     def overwrite(self, name: str, content: bytes) -> None:
         """Write an object; an existing one is replaced."""
 
-    @abc.abstractmethod
-    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        """Replace the content of an object that did not change since it was read."""
-
-    @abc.abstractmethod
-    def remove(self, names: Collection[str]) -> None:
-        """Remove objects; those that do not exist are skipped."""
-
     # --- methods made of those
 
     def exists(self, name: str) -> bool:
-        """Return whether there is an object of that name."""
         return name in self.sizes(name)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of the objects and folders directly in a folder, ordered."""
         names = {name.partition("/")[0] for name in self.below(folder)}
         return sorted(name for name in names if not name.startswith("."))
 
     def below(self, folder: str) -> list[str]:
-        """Return the names of all objects at any depth of a folder, relative to it, ordered."""
         base = within(folder)
         return sorted(name.removeprefix(base) for name in self.sizes(base))
 
     def checksum(self, name: str) -> Checksum:
-        """Return size and SHA-256 of an object."""
         return Checksum.from_content(self.read(name))
 
     def make(self) -> None:
@@ -84,18 +64,15 @@ class ObjectStore(Store):
 
     @contextlib.contextmanager
     def new_file(self, name: str) -> Iterator[Path]:
-        """Yield a local path to write to; its file becomes the object when the block ends well."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / name.rpartition("/")[2]
             yield path
             self.create(name, path)
 
     def write_text(self, name: str, text: str) -> None:
-        """Create an object of text; an existing one stays as it is."""
         self.create(name, text.encode())
 
     def replace(self, contents: Mapping[str, bytes]) -> None:
-        """Write objects by their names; existing ones are replaced."""
         *others, last = contents
         if others:
             with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.
@@ -104,23 +81,19 @@ class ObjectStore(Store):
             self.overwrite(name, content)
 
     def drafts(self) -> list[str]:
-        """Return the names of all drafts."""
         return sorted({name.partition("/")[0] for name in self.below(DRAFTS)})
 
     @contextlib.contextmanager
     def drafting(self, folder: str) -> Iterator[Path]:
-        """Yield a local directory for the files of a draft."""
         with tempfile.TemporaryDirectory() as directory:
             yield Path(directory)
 
     def hold(self, directory: Path, folder: str) -> None:
-        """Copy each file of a local directory to an object."""
         for path in sorted(directory.rglob("*")):
             if path.is_file():
                 self.create(f"{folder}/{path.relative_to(directory)}", path)
 
     def place(self, source: str, target: str) -> None:
-        """Copy an object to a second name; nothing is done if it has gone, or if that exists."""
         with contextlib.suppress(FileNotFoundError):
             self.create(target, self.read(source))
 

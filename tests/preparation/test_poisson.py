@@ -11,9 +11,16 @@ import yaml
 from evalsampling import Evaluation, InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
-from evalsampling.preparation.local import read_sums, stratify_pool
-from evalsampling.preparation.poisson import INCLUSION, PoissonFilter, poisson_sample
+from evalsampling.preparation.local import read_cells, read_sums, stratify_pool
+from evalsampling.preparation.poisson import (
+    INCLUSION,
+    PoissonFilter,
+    fill_water,
+    keep,
+    poisson_sample,
+)
 from evalsampling.preparation.reserve_builder import reserve_capacity
+from evalsampling.preparation.row_laws import given_shares
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import hash_integers
 from tests.jobs import call
@@ -56,7 +63,7 @@ def pool(tmp_path: Path) -> Path:
 def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
     """b of every row by [Y] eq. 12 to 14, with the filter's kappa."""
     stratification = stratify_pool(spec)
-    chosen = PoissonFilter.from_spec(spec, stratification, read_sums(spec, stratification))
+    chosen = fill_water(read_sums(spec, stratification), spec, stratification)
     p = np.maximum(table["probability"].to_numpy(), 1e-4)
     f = table["prediction"].to_numpy().astype(float)
     metric = np.sum(p * f) / np.sum((p + f) / 2)
@@ -77,6 +84,34 @@ def test_rows_are_those_whose_hash_is_below_their_own_probability(pool: Path) ->
     assert len(np.unique(found[INCLUSION])) > 24
 
 
+def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
+    """Of 60 rows whose labels cost 1, 4 or 9."""
+    cost = np.array([1.0, 4.0, 9.0])[np.arange(60) % 3]
+    path = tmp_path / "pool.parquet"
+    pq.write_table(pool_table(60).append_column("size", pa.array(cost)), path)
+    pool = {"path": str(path), "cost": "size", "probability": "probability"}
+    spec = spec_of(path, pool=pool, sampler={"name": "poisson", "delta": 0.25}, budget=5)
+    cut = stratify_pool(spec)
+    sums = read_sums(spec, cut)
+    table, chosen = cut.table(sums), fill_water(sums, spec, cut)
+    assert table.cost is not None
+    deviation = chosen.law.size.of_cells(table, table.prior)
+    sizes = chosen.law.of_cells(table)
+    assert sizes == pytest.approx(deviation / np.sqrt(table.cost))
+    even, own = chosen.least * 60, chosen.factor * float(sizes @ table.count)
+    assert even / (even + own) == pytest.approx(0.25)
+    (cells,) = read_cells(spec, cut)
+    assert cells.outputs.cost is not None
+    of_rows = chosen.law.size.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
+    assert chosen.law.of_rows(cells) == pytest.approx(of_rows)
+
+
+@pytest.mark.parametrize("name", ["delta", "smoothing"])
+def test_shares_beyond_1_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match=f"sampler: poisson: {name} must be between 0 and 1"):
+        given_shares("poisson", {name: 1.5})
+
+
 def test_sample_does_not_depend_on_batches(pool: Path) -> None:
     spec, table = spec_of(pool), pool_table()
     stratification = stratify_pool(spec)
@@ -87,7 +122,7 @@ def test_sample_does_not_depend_on_batches(pool: Path) -> None:
         if size == 1:
             batches = batches[:200]
         found = pa.concat_tables(
-            chosen.keep(assign_cells(PoolBatch(rows), spec, stratification))
+            keep(assign_cells(PoolBatch(rows), spec, stratification), chosen)
             for rows in reversed(batches)
         ).sort_by("id")
         same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted

@@ -13,10 +13,10 @@ from evalsampling.preparation.local import read_cells, read_sums, stratify_pool
 from evalsampling.preparation.with_replacement import (
     WEIGHT,
     Drawn,
-    RowDraws,
     next_round,
     rows_asked,
     sample_with_replacement,
+    weigh_rows,
 )
 from tests.contracts import assert_mergeable
 from tests.preparation.row_pools import ROWS, make_spec, write_pool
@@ -62,7 +62,7 @@ def test_draws_merge_whatever_the_parts(tmp_path: Path) -> None:
     write_pool(tmp_path)
     spec = make_spec(tmp_path)
     stratification = stratify_pool(spec)
-    draws = RowDraws.from_spec(spec, stratification, read_sums(spec, stratification))
+    draws = weigh_rows(read_sums(spec, stratification), spec, stratification)
     batches = list(read_cells(spec, stratification))
     nothing = PoolBatch(batches[0].batch.rows.slice(0, 0))
     zero = draws.draw(assign_cells(nothing, spec, stratification))

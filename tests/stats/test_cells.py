@@ -42,6 +42,10 @@ def make_rows(
 SHAPES = [((5, 2), 2), ((3, 3), 3), ((4, 2, 3), 2)]
 
 
+def no_rows(cells: int, columns: int) -> CellSums:
+    return CellSums.from_rows(cells, np.zeros(0, dtype=np.int64), np.zeros((0, columns)))
+
+
 @pytest.mark.parametrize(("shape", "classes"), SHAPES)
 def test_merge_contract(shape: tuple[int, ...], classes: int) -> None:
     leaf, predictions, probability = make_rows(shape, classes, 500)
@@ -53,7 +57,7 @@ def test_merge_contract(shape: tuple[int, ...], classes: int) -> None:
             np.array_split(cell, 5), np.array_split(probability, 5), strict=True
         )
     ]
-    zero = CellSums.zero(grid.cells, classes)
+    zero = no_rows(grid.cells, classes)
     assert_mergeable(states, zero, same)
     assert same(sum(states, start=zero), CellSums.from_rows(grid.cells, cell, probability))
 
@@ -62,7 +66,7 @@ def test_sums_without_probabilities_merge_too() -> None:
     """A pool whose truth is read needs counts alone."""
     cells = np.array_split(np.random.default_rng(0).integers(0, 6, 100), 3)
     states = [CellSums.from_rows(6, cell, np.zeros((len(cell), 0))) for cell in cells]
-    assert_mergeable(states, CellSums.zero(6, 0), same)
+    assert_mergeable(states, no_rows(6, 0), same)
 
 
 @pytest.mark.parametrize(("shape", "classes"), SHAPES)
@@ -198,16 +202,16 @@ def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
 def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
     shape = (3, 2) if columns == 2 else (3, 2, 2)
     grid = make_grid(shape)
-    table = grid.table(*CellSums.zero(grid.cells, columns).means(), 2)
+    table = grid.table(*no_rows(grid.cells, columns).means(), 2)
     assert len(table) == table.rows == len(table.outputs) == 0
     assert table.leaf_count.tolist() == [0, 0, 0]
 
 
 def test_cells_of_different_shapes_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="do not add up"):
-        CellSums.zero(6, 2) + CellSums.zero(6, 4)
+        no_rows(6, 2) + no_rows(6, 4)
     with pytest.raises(ValueError, match="do not add up"):
-        CellSums.zero(6, 2) + CellSums.zero(8, 2)
+        no_rows(6, 2) + no_rows(8, 2)
 
 
 def make_pooled(bins: int = 3, slots: int = 3) -> tuple[CellTable, np.ndarray, np.ndarray]:

@@ -54,7 +54,7 @@ def test_merge_contract(name: str) -> None:
     scores = _scores(name)
     shards = [*np.array_split(scores, min(5, len(scores))), scores[:0], scores[:1]]
     states = [ScoreHistogram.from_scores(shard, LIMIT) for shard in shards]
-    assert_mergeable(states, ScoreHistogram.zero(LIMIT), same)
+    assert_mergeable(states, ScoreHistogram(LIMIT), same)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,7 +123,7 @@ def test_sharding_does_not_matter(scores: list[float], cuts: list[int], limit: i
     whole = ScoreHistogram.from_scores(np.array(scores), limit)
     shards = np.split(np.array(scores), sorted(min(cut, len(scores)) for cut in cuts))
     states = [ScoreHistogram.from_scores(shard, limit) for shard in shards]
-    assert same(sum(states, start=ScoreHistogram.zero(limit)), whole)
+    assert same(sum(states, start=ScoreHistogram(limit)), whole)
 
 
 def test_sharding_does_not_matter_for_a_tiny_negative_score() -> None:
@@ -136,7 +136,7 @@ def test_sharding_does_not_matter_for_a_tiny_negative_score() -> None:
 
 def test_histograms_of_different_limits_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="of 8 and 16 bins"):
-        ScoreHistogram.zero(8) + ScoreHistogram.zero(16)
+        ScoreHistogram(8) + ScoreHistogram(16)
 
 
 @pytest.mark.parametrize("limit", [1, 0, -3])
@@ -145,7 +145,7 @@ def test_two_bins_are_the_least(limit: int) -> None:
     with pytest.raises(ValueError, match="at least 2"):
         ScoreHistogram.from_scores(np.array([-1.0, 1.0]), limit)
     with pytest.raises(ValueError, match="at least 2"):
-        ScoreHistogram.zero(limit)
+        ScoreHistogram(limit)
 
 
 @hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
@@ -200,6 +200,6 @@ def test_a_coarsened_histogram_is_that_of_the_scores(limit: int) -> None:
         scores = rng.normal(size=200) * scale + rng.normal() * scale
         fine = ScoreHistogram.from_scores(scores, 1000)
         assert same(fine.coarsened(limit), ScoreHistogram.from_scores(scores, limit))
-    assert ScoreHistogram.zero(1000).coarsened(limit).limit == limit
+    assert ScoreHistogram(1000).coarsened(limit).limit == limit
     with pytest.raises(ValueError, match="cannot be made"):
-        ScoreHistogram.zero(limit).coarsened(limit + 1)
+        ScoreHistogram(limit).coarsened(limit + 1)

@@ -21,13 +21,17 @@ def _rows(seed: int, rows: int, hashes: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(0, hashes, rows, dtype=np.uint64, endpoint=True), features
 
 
+def no_rows(capacity: int, features: int) -> FeatureSample:
+    return FeatureSample(capacity, np.zeros(0, dtype=np.uint64), np.zeros((0, features)))
+
+
 @pytest.mark.parametrize("hashes", [0, 5, 2**64 - 1])
 @pytest.mark.parametrize("rows", [3, 8, 9, 200])
 def test_merge_contract(rows: int, hashes: int) -> None:
     hash_, features = _rows(rows, rows, hashes)
     shards = np.array_split(np.arange(rows), 3)
     states = [FeatureSample.from_rows(hash_[i], features[i], CAPACITY) for i in shards]
-    assert_mergeable(states, FeatureSample.zero(CAPACITY, 3), same_state)
+    assert_mergeable(states, no_rows(CAPACITY, 3), same_state)
 
 
 @hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
@@ -46,7 +50,7 @@ def test_least_rows_are_kept_however_the_pool_is_cut(
     order = np.random.default_rng(seed).permutation(rows)
     shards = np.split(order, sorted(min(cut, rows) for cut in cuts))
     parts = [FeatureSample.from_rows(hash_[i], features[i], capacity) for i in shards]
-    sample = sum(parts, start=FeatureSample.zero(capacity, 3))
+    sample = sum(parts, start=no_rows(capacity, 3))
     assert sample.hashes.tolist() == [row[0] for row in least]
     assert sample.features.tolist() == [row[1] for row in least]
     assert not np.signbit(sample.features[sample.features == 0]).any()
@@ -64,15 +68,15 @@ def test_types_of_a_sample() -> None:
 
 def test_samples_of_different_kinds_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="8 x 2 and of 9 x 2"):
-        FeatureSample.zero(8, 2) + FeatureSample.zero(9, 2)
+        no_rows(8, 2) + no_rows(9, 2)
     with pytest.raises(ValueError, match="8 x 2 and of 8 x 3"):
-        FeatureSample.zero(8, 2) + FeatureSample.zero(8, 3)
+        no_rows(8, 2) + no_rows(8, 3)
 
 
 @pytest.mark.parametrize("capacity", [0, -1])
 def test_a_sample_keeps_a_row_at_least(capacity: int) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        FeatureSample.zero(capacity, 2)
+        no_rows(capacity, 2)
     with pytest.raises(ValueError, match="at least 1"):
         FeatureSample.from_rows(*_rows(0, 5, 9), capacity)
 

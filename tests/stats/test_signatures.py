@@ -33,6 +33,11 @@ def count(
     return SignatureCounts.from_codes(signature_codes(shape, prediction), hashes, limit)
 
 
+def no_rows(limit: int = MOST_COUNTED) -> SignatureCounts:
+    nothing = np.zeros(0, dtype=np.int64)
+    return SignatureCounts.from_codes(nothing, nothing.astype(np.uint64), limit)
+
+
 def make_predictions(shape: tuple[int, ...], rows: int, seed: int = 0) -> np.ndarray:
     """Low classes are common, high ones rare."""
     rng = np.random.default_rng(seed)
@@ -45,8 +50,8 @@ def test_merge_contract(shape: tuple[int, ...]) -> None:
     codes, hashes = signature_codes(shape, prediction), hash_integers(np.arange(400), 7)
     parts = np.split(np.arange(400), [1, 150, 150])
     states = [SignatureCounts.from_codes(codes[part], hashes[part]) for part in parts]
-    assert_mergeable(states, SignatureCounts.zero(), same)
-    whole = sum(states, start=SignatureCounts.zero())
+    assert_mergeable(states, no_rows(), same)
+    whole = sum(states, start=no_rows())
     assert same(whole, count(shape, prediction))
     assert not whole.sampled
     counted = collections.Counter(map(tuple, prediction.tolist()))
@@ -62,8 +67,8 @@ def test_merge_contract_of_samples(limit: int) -> None:
     hashes = np.random.default_rng(0).integers(0, 9, len(codes)).astype(np.uint64)
     parts = np.split(np.arange(len(codes)), [1, 10, 10, 40])
     states = [SignatureCounts.from_codes(codes[part], hashes[part], limit) for part in parts]
-    assert_mergeable(states, SignatureCounts.zero(limit), same)
-    whole = sum(states, start=SignatureCounts.zero(limit))
+    assert_mergeable(states, no_rows(limit), same)
+    whole = sum(states, start=no_rows(limit))
     assert whole.sampled == (limit < 18)
 
 
@@ -85,7 +90,7 @@ def test_state_depends_on_the_rows_alone(
         SignatureCounts.from_codes(part[:, 0] << 20, part[:, 1].astype(np.uint64), limit)
         for part in shards
     ]
-    found = sum(parts, start=SignatureCounts.zero(limit))
+    found = sum(parts, start=no_rows(limit))
     sample = sorted((hash, code << 20) for code, hash in rows)[:limit]
     assert [*zip(found.sample_hash.tolist(), found.sample_code.tolist(), strict=True)] == sample
     all_codes = collections.Counter(code << 20 for code, _ in rows)
@@ -99,7 +104,7 @@ def test_state_depends_on_the_rows_alone(
 
 def test_counts_of_other_limits_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="counts of 4 and 5 codes do not add up"):
-        SignatureCounts.zero(4) + SignatureCounts.zero(5)
+        no_rows(4) + no_rows(5)
 
 
 def test_state_of_many_signatures_is_bounded() -> None:

@@ -40,7 +40,7 @@ def test_merge_contract() -> None:
     states = [
         count(cell[a:b], [column[a:b] for column in columns]) for a, b in itertools.pairwise(bounds)
     ]
-    zero = SliceCounts.zero(CELLS, 2)
+    zero = SliceCounts(CELLS, ({}, {}))
     assert_mergeable(states, zero, same)
     assert same(sum(states, start=zero), zero + count(cell, columns))
 
@@ -60,11 +60,11 @@ def test_counts_equal_counting_row_by_row() -> None:
 
 def test_pool_without_slice_columns() -> None:
     counts = SliceCounts.from_codes(CELLS, np.array([0, 1]), ())
-    assert same(counts, SliceCounts.zero(CELLS, 0))
+    assert same(counts, SliceCounts(CELLS, ()))
     assert same(sent(counts), counts)
 
 
 def test_other_cells_or_columns_do_not_add_up() -> None:
-    for other in (SliceCounts.zero(CELLS + 1, 2), SliceCounts.zero(CELLS, 1)):
+    for other in (SliceCounts(CELLS + 1, ({}, {})), SliceCounts(CELLS, ({},))):
         with pytest.raises(ValueError, match="do not add up"):
-            SliceCounts.zero(CELLS, 2) + other
+            SliceCounts(CELLS, ({}, {})) + other

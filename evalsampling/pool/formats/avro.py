@@ -17,7 +17,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.json_text import as_text
-from evalsampling.pool.nested import path_field, path_of, value_in
+from evalsampling.pool.nested import path_of, schema_of, value_in
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, unreadable
 
@@ -82,8 +82,7 @@ class Avro:
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split."""
-        names = item.schema.names if columns is None else columns
-        schema = pa.schema([item.schema.field(name) for name in names])
+        schema = item.schema_of(columns)
         # Long records come in small batches.
         most = item.rows * BATCH_BYTES // (item.end - item.begin)
         row, end = item.first_row, item.first_row + item.rows
@@ -114,11 +113,7 @@ class _Source:
 
     @functools.cached_property
     def schema(self) -> pa.Schema:
-        """Columns and their types.
-
-        Raises:
-            InputError: if the file has no records.
-        """
+        """Columns and their types; a file without records has none, which is an error."""
         written = self.reader.writer_schema
         if not isinstance(written, dict) or written["type"] != "record":
             raise InputError(f"{self.path}: its values are no records")
@@ -128,16 +123,12 @@ class _Source:
     def fields(self) -> pa.Schema:
         """Fields of columns that are records."""
         written = self.reader.writer_schema["fields"]
-        inner = (pair for field in written for pair in _inside((field["name"],), field["type"]))
-        paths = {".".join(path): (path, kind) for path, kind in inner}
-        return pa.schema([path_field(path, kind) for path, kind in paths.values()])
+        return schema_of(
+            inner for field in written for inner in _inside((field["name"],), field["type"])
+        )
 
     def take(self, rows: int) -> list[dict[str, Any]]:
-        """Decode the next records.
-
-        Raises:
-            InputError: if there are fewer, or they are broken.
-        """
+        """Decode the next records; if there are fewer, or they are broken, that is an error."""
         with _readable(self.path):
             records = list(itertools.islice(self.reader, rows))
             if len(records) < rows:
@@ -228,11 +219,7 @@ def _inside(path: tuple[str, ...], written: Any) -> Iterator[tuple[tuple[str, ..
 def _array(
     path: str, field: pa.Field, records: Sequence[Mapping[str, Any]], first_row: int
 ) -> pa.Array:
-    """Return a column of records.
-
-    Raises:
-        InputError: for the first value that is not of the column's type.
-    """
+    """Return a column of records."""
     if len(path_of(field)) > 1:
         values = [value_in(record, field) for record in records]
     else:

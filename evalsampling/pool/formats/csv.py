@@ -14,6 +14,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.text import (
     BATCH_ROWS,
+    BOM,
     Block,
     IntArray,
     Lines,
@@ -100,9 +101,11 @@ class Csv:
             ragged.append(row)
             return "error"
 
+        # A parser drops a byte order mark, but not behind a line end.
+        text = b"\n" + block.text if block.text.startswith(BOM) else block.text
         try:
             table = pyarrow.csv.read_csv(
-                pa.py_buffer(_without_mark(block.text)),
+                pa.py_buffer(text),
                 pyarrow.csv.ReadOptions(
                     use_threads=False, block_size=2 * len(block.text), column_names=cells
                 ),
@@ -145,22 +148,11 @@ class Csv:
             if is_tidy:
                 ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
             else:
-                ends = ends[~self._quoted(characters, quotes, ends)]
+                begin, _, is_open = self._runs(characters, quotes)
+                ends = ends[~np.append(False, is_open)[np.searchsorted(begin, ends)]]
         ends += 1
         # An end right after another, as of "\r\n", ends an empty line.
         return Lines(ends, np.diff(ends, prepend=0) > 1, is_tidy)
-
-    def _quoted(
-        self, characters: npt.NDArray[np.uint8], quotes: IntArray, places: IntArray
-    ) -> npt.NDArray[np.bool_]:
-        """Tell which places are within quotes.
-
-        Quotes in a row count as one, or as none if they are even: each pair stands for a quote or
-        for an empty cell. One at the beginning of a cell opens it, or else, if the cell began
-        before, closes it; any other closes what is open, and is text if nothing is.
-        """
-        begin, _, is_open = self._runs(characters, quotes)
-        return np.append(False, is_open)[np.searchsorted(begin, places)]
 
     def _alternate(self, characters: npt.NDArray[np.uint8], quotes: IntArray) -> bool:
         """Tell whether quotes open and close cells in turn, each at an end of a cell.
@@ -177,7 +169,12 @@ class Csv:
     def _runs(
         self, characters: npt.NDArray[np.uint8], quotes: IntArray
     ) -> tuple[IntArray, IntArray, npt.NDArray[np.bool_]]:
-        """Return where odd runs of quotes begin and end, and whether a cell is open after them."""
+        """Return where odd runs of quotes begin and end, and whether a cell is open after them.
+
+        Quotes in a row count as one, or as none if they are even: each pair stands for a quote or
+        for an empty cell. One at the beginning of a cell opens it, or else, if the cell began
+        before, closes it; any other closes what is open, and is text if nothing is.
+        """
         first = np.flatnonzero(np.diff(quotes, prepend=-2) > 1)
         length = np.diff(first, append=len(quotes))
         odd = length % 2 == 1
@@ -210,8 +207,3 @@ class Csv:
         if not stray.any():
             return None
         return int(np.searchsorted(block.ends, behind[np.argmax(stray)], side="right"))
-
-
-def _without_mark(text: bytes) -> bytes:
-    """Return text whose first character is no byte order mark, which a parser would drop."""
-    return b"\n" + text if text.startswith(b"\xef\xbb\xbf") else text

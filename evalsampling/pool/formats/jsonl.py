@@ -67,9 +67,10 @@ class JsonLines:
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read columns of a split with the types that are settled for them."""
-        names = item.schema.names if columns is None else columns
-        schema = pa.schema([item.schema.field(name) for name in names])
-        nested = _whole_objects(schema)
+        schema = item.schema_of(columns)
+        heads = {path[:end] for path in map(path_of, schema) for end in range(1, len(path))}
+        # Columns of text that are read as a whole where fields of them are read too.
+        nested = {field.name for field in schema if path_of(field) in heads}
         for block in read_blocks(item, _split):
             try:
                 table = _parse(block, schema, nested)
@@ -113,12 +114,6 @@ def _values_in(
         yield (*path, name), value
         if isinstance(value, dict):
             yield from _values_in(value, (*path, name))
-
-
-def _whole_objects(schema: pa.Schema) -> set[str]:
-    """Return the columns of text that are read as a whole where fields of them are read too."""
-    heads = {path[:end] for path in map(path_of, schema) for end in range(1, len(path))}
-    return {field.name for field in schema if path_of(field) in heads}
 
 
 def _explicit(fields: Sequence[pa.Field]) -> pa.Schema:
@@ -182,11 +177,7 @@ def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
 
 
 def _check_lines(block: Block) -> None:
-    """Check that each line is one object or more: if rows are as many as lines, it is one.
-
-    Raises:
-        pa.ArrowInvalid: if one is not.
-    """
+    """Check that each line is one object or more: if rows are as many as lines, it is one."""
     characters = np.frombuffer(block.text, np.uint8)
     begins, last = np.append(0, block.ends)[:-1], block.ends - 2
     last = last - (characters[last] == _RETURN)
@@ -211,11 +202,7 @@ def _nested_columns(block: Block, fields: Sequence[pa.Field]) -> set[str]:
 
 
 def _texts(block: Block, fields: Collection[pa.Field]) -> dict[str, list[str | None]]:
-    """Return columns of text that have nested values.
-
-    Raises:
-        pa.ArrowInvalid: if a value is a number.
-    """
+    """Return columns of text that have nested values."""
     texts: dict[str, list[str | None]] = {field.name: [] for field in fields}
     for number in range(len(block.ends) if fields else 0):
         record = _object(block, number)
@@ -260,11 +247,7 @@ def _problem(block: Block, schema: pa.Schema) -> str | None:
 
 
 def _object(block: Block, number: int) -> dict[str, Any]:
-    """Return a record.
-
-    Raises:
-        InputError: if it is malformed.
-    """
+    """Return a record."""
     record = block.record(number).strip(_BLANK)
     try:
         value = json.loads(record.decode())
@@ -276,17 +259,10 @@ def _object(block: Block, number: int) -> dict[str, Any]:
     except ValueError as error:  # a whole number of thousands of digits
         raise block.error(number, f"is no JSON object: {error}") from error
     if not isinstance(value, dict):
-        raise block.error(number, f"is no JSON object: {_shown(record)}")
+        shown = reprlib.repr(record.decode())
+        raise block.error(number, f"is no JSON object: {shown}")
     for name in value:
-        if not _is_unicode(name):
+        # JSON can spell a half of a pair of surrogates.
+        if any("\ud800" <= character <= "\udfff" for character in name):
             raise block.error(number, f"has a name that is not Unicode: {name!r}")
     return value
-
-
-def _is_unicode(text: str) -> bool:
-    """Tell whether text has no half of a pair of surrogates, which JSON can spell."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _shown(record: bytes) -> str:
-    return reprlib.repr(record.decode())

@@ -1,13 +1,12 @@
 """Parquet files, read by row groups."""
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evalsampling.errors import InputError
+from evalsampling.pool.arrow import plain_type
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.parquet_footer import (
     Chunk,
@@ -19,7 +18,7 @@ from evalsampling.pool.formats.parquet_footer import (
 )
 from evalsampling.pool.nested import column_of, nested_fields
 from evalsampling.pool.splits import Contents, Split, WorkItem
-from evalsampling.storage.filesystems import open_file, unreadable
+from evalsampling.storage.filesystems import open_file, readable
 
 BATCH_ROWS = 1 << 20
 """Most rows of a batch."""
@@ -54,22 +53,18 @@ class Parquet:
     def inspect(
         self, file: StoredFile, looked_at: Callable[[pa.Schema], Sequence[str]] | None = None
     ) -> Contents:
-        """Read the footer of a file.
-
-        Args:
-            file: to look into.
-            looked_at: returns the columns of a schema whose ranges in row groups are wanted.
+        """Read the footer of a file, and the ranges in row groups of columns that a function names.
 
         Raises:
             InputError: if there is none.
         """
-        with open_file(file.path) as source, _readable(file.path):
+        with open_file(file.path) as source, readable(file.path):
             footer = read_footer(source)
             schema = pq.ParquetFile(
                 arrow_metadata(footer), coerce_int96_timestamp_unit=_OLD_TIMES
             ).schema_arrow
             # Names that are no text are found now.
-            types = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
+            types = pa.schema([field.with_type(plain_type(field.type)) for field in schema])
             fields = nested_fields(types)
             wanted = {*looked_at(types)} if looked_at else set()
             # Statistics do not tell a field from a column of its name.
@@ -95,15 +90,15 @@ class Parquet:
         Raises:
             InputError: if the file cannot be read.
         """
-        with open_file(item.path) as source, _readable(item.path):
+        with open_file(item.path) as source, readable(item.path):
             groups = row_groups(read_footer(source))[item.begin : item.end]
         return sum(chunk.plain for group in groups for chunk in _chunks(group, columns))
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read row groups; a large one a buffer of each column at a time."""
-        with open_file(item.path) as source, _readable(item.path):
+        with open_file(item.path) as source, readable(item.path):
             footer = read_footer(source)
-            metadata, groups = _metadata(footer), row_groups(footer)
+            metadata, groups = pq.read_metadata(arrow_metadata(footer)), row_groups(footer)
             for number in range(item.begin, min(item.end, len(groups))):
                 chunks, read = _chunks(groups[number], columns), 0
                 large = sum(chunk.stored for chunk in chunks) > LARGE_BYTES
@@ -120,7 +115,8 @@ class Parquet:
                     )
                 except KeyError as error:
                     raise ValueError(f"a row group has a column {error} of no schema") from error
-                rows = _batch_rows(groups[number], chunks)
+                size = max(sum(chunk.plain for chunk in chunks), 1)
+                rows = max(1, min(BATCH_ROWS, groups[number].rows * BATCH_BYTES // size))
                 # The workers are threads enough.
                 for stored in parquet.iter_batches(rows, [number], columns, use_threads=False):
                     batch = _flat(stored, columns)
@@ -129,20 +125,6 @@ class Parquet:
                     yield batch
                 if read != groups[number].rows:
                     raise ValueError(f"{read:,} of {groups[number].rows:,} rows of a group")
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[None]:
-    try:
-        yield
-    except InputError:
-        raise
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise unreadable(path, error) from error
-
-
-def _metadata(footer: bytes) -> pq.FileMetaData:
-    return pq.read_metadata(arrow_metadata(footer))
 
 
 def _flat(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
@@ -155,11 +137,7 @@ def _flat(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatc
 
 
 def _check_codes(batch: pa.RecordBatch) -> None:
-    """Check that codes of a dictionary are of values that it has.
-
-    Raises:
-        pyarrow.ArrowInvalid: if one is not.
-    """
+    """Check that codes of a dictionary are of values that it has."""
     for column in batch.columns:
         if pa.types.is_dictionary(column.type) and len(column):
             ends = pc.min_max(column.indices)
@@ -183,14 +161,3 @@ def _is_repetitive(chunk: Chunk) -> bool:
     """
     limit = max(_REPETITIVE_BYTES, _PLAIN_BYTES * chunk.values)
     return chunk.is_text and chunk.has_dictionary and chunk.plain < limit
-
-
-def _batch_rows(group: RowGroup, chunks: Sequence[Chunk]) -> int:
-    """Return how many rows of a row group are read at a time."""
-    size = sum(chunk.plain for chunk in chunks)
-    return max(1, min(BATCH_ROWS, group.rows * BATCH_BYTES // max(size, 1)))
-
-
-def _value_type(column: pa.DataType) -> pa.DataType:
-    """Type of the values, whether or not they are dictionary-encoded."""
-    return column.value_type if pa.types.is_dictionary(column) else column

@@ -25,8 +25,6 @@ MOST_SECONDS = 120
 
 _BATCH_ROWS = 1 << 16
 
-Reply = tuple[dict[str, Any], bytes]
-
 
 def serve() -> None:
     """Answer requests on standard input until it ends; a request over time ends the process."""
@@ -59,7 +57,7 @@ def limit_memory() -> None:
 
 def answer(
     content: bytes, columns: Sequence[str] | None, most: int, looked_at: Sequence[str] = ()
-) -> Reply:
+) -> tuple[dict[str, Any], bytes]:
     """Return what the footer of a file says, or some of its columns, or what is wrong with it.
 
     Args:

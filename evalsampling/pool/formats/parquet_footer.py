@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.pool.formats.parquet_process import read_facts
-from evalsampling.pool.ranges import Range
+from evalsampling.pool.ranges import Range, nulls_among
 
 _EPOCH, _DAY = datetime.date(1970, 1, 1), datetime.timedelta(days=1)
 
@@ -82,11 +82,7 @@ def read_footer(source: pa.NativeFile) -> bytes:
 
 @functools.lru_cache(maxsize=8)
 def row_groups(footer: bytes, looked_at: tuple[str, ...] = ()) -> tuple[RowGroup, ...]:
-    """Return the row groups of a file by its footer.
-
-    Args:
-        footer: of the file.
-        looked_at: columns whose statistics are wanted.
+    """Return the row groups of a file by its footer, with statistics of columns that are looked at.
 
     Raises:
         ValueError: if it is damaged.
@@ -109,15 +105,13 @@ def ranges_of(group: RowGroup, schema: pa.Schema) -> dict[str, Range]:
 
 
 def _range(kind: pa.DataType, low: Any, high: Any, nulls: int | None, rows: int) -> Range:
-    null = None if nulls is None else True if nulls == rows else False if nulls == 0 else None
-    floating = bool(pa.types.is_floating(kind))
     if pa.types.is_unsigned_integer(kind) and low is not None and low < 0:
         low = high = None  # Compared as if they had a sign.
     if low is not None and high is not None and low > high:
         low = high = None
     if pa.types.is_date(kind):
         low, high = (None if days is None else _EPOCH + days * _DAY for days in (low, high))
-    return Range(low, high, null, floating)
+    return Range(low, high, nulls_among(nulls, rows), bool(pa.types.is_floating(kind)))
 
 
 def arrow_metadata(footer: bytes) -> pa.BufferReader:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.splits import Split, WorkItem
-from evalsampling.storage.filesystems import open_file, unreadable
+from evalsampling.storage.filesystems import open_file, readable
 
 IntArray = npt.NDArray[np.int64]
 
@@ -48,9 +48,8 @@ class Lines(NamedTuple):
 Splitter = Callable[[bytes], Lines]
 """Finds the lines of a text."""
 
-_NOT_UTF8 = "is not UTF-8"
-
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""A byte order mark."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,44 +106,24 @@ def _place(row: int) -> str:
 
 
 def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Block | None:
-    """Return the first records of a text, as many as end within some bytes, but at least one.
+    """Return the first records of a text, as many as end within some bytes; None if there are none.
 
-    Those from one on that is not UTF-8 are left out.
-
-    Args:
-        path: of the file.
-        split: finds the lines.
-        size: the bytes.
-        first_row: number of the first record, -1 if it is a header.
-
-    Returns:
-        None if there are no records.
+    At least one, but none from one on that is not UTF-8. The number of the first is -1 if it is a
+    header.
 
     Raises:
         InputError: if the file cannot be read, or its first record is not UTF-8.
     """
     blocks = _blocks(path, split, 0, None, first_row, size)
     with contextlib.closing(blocks):
-        block = next(blocks, None)
-    bad = None if block is None else _undecodable(block)
-    if block is None or bad is None:
-        return block
-    if bad == 0:
-        raise block.error(bad, _NOT_UTF8)
-    return block.part(0, bad)
+        return next(_decodable(blocks), None)
 
 
 def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
-    """Find the splits of a file by reading it once.
+    """Return the splits of a file, found by reading it once from where the first record begins.
 
-    Args:
-        path: of the file.
-        split: finds the lines.
-        begin: where the first record begins.
-
-    Returns:
-        The splits, with places in bytes of the uncompressed text. A compressed file is one
-        split, since it can be read from its beginning only.
+    Their places are in bytes of the uncompressed text. A compressed file is one split, since it can
+    be read from its beginning only.
 
     Raises:
         InputError: if the file cannot be read.
@@ -164,24 +143,15 @@ def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
 
 
 def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
-    """Read a split as blocks of records.
-
-    Args:
-        item: the split.
-        split: finds the lines.
+    """Yield a split as blocks of records.
 
     Raises:
         InputError: if the file cannot be read, is not UTF-8, or is another than when its
             splits were found.
     """
     rows = 0
-    for block in _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES):
-        bad = _undecodable(block)
-        if bad is not None:
-            # An error in an earlier record comes first, wherever blocks end.
-            if bad:
-                yield block.part(0, bad)
-            raise block.error(bad, _NOT_UTF8)
+    blocks = _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES)
+    for block in _decodable(blocks):
         rows += len(block.ends)
         yield block
     if rows != item.rows:
@@ -199,7 +169,7 @@ def _blocks(
     What follows the last line end of a block is read again as the beginning of the next one, so
     that a splitter always begins at a record. A byte order mark at the beginning is left out.
     """
-    rest, more, size = b"", True, max(size, len(_BOM))
+    rest, more, size = b"", True, max(size, len(BOM))
     with _open_text(path, begin) as source:
         while more:
             wanted = size if end is None else min(size, end - begin - len(rest))
@@ -207,8 +177,8 @@ def _blocks(
             more = bool(chunk)
             # The last line may lack its end; another one does no harm.
             text = rest + (chunk or b"\n")
-            if begin == 0 and text.startswith(_BOM):
-                begin, text = len(_BOM), text.removeprefix(_BOM)
+            if begin == 0 and text.startswith(BOM):
+                begin, text = len(BOM), text.removeprefix(BOM)
             lines, filled, is_tidy = split(text)
             length = int(lines[-1]) if len(lines) else 0
             rest = text[length:]
@@ -227,17 +197,14 @@ def _blocks(
 def _open_text(path: str, begin: int) -> Iterator[Any]:
     """Open a file, decompressed, to read on from a place."""
     compression = _compression(path)
-    with open_file(path) as source:
-        try:
-            if compression is None:
-                source.seek(begin)
-                yield source
-                return
-            with pa.CompressedInputStream(source, compression) as text:
-                text.read(begin)
-                yield text
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(path, error) from error
+    with open_file(path) as source, readable(path):
+        if compression is None:
+            source.seek(begin)
+            yield source
+            return
+        with pa.CompressedInputStream(source, compression) as text:
+            text.read(begin)
+            yield text
 
 
 def _compression(path: str) -> str | None:
@@ -245,11 +212,16 @@ def _compression(path: str) -> str | None:
     return next(ends, None)
 
 
-def _undecodable(block: Block) -> int | None:
-    """Return the number of the first record that is not UTF-8, None if all are."""
-    if not block.text.isascii():
+def _decodable(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield blocks up to the first record that is not UTF-8, if there is one, which is an error."""
+    for block in blocks:
         try:
-            block.text.decode()
+            if not block.text.isascii():
+                block.text.decode()
         except UnicodeDecodeError as error:
-            return int(np.searchsorted(block.ends, error.start, side="right"))
-    return None
+            bad = int(np.searchsorted(block.ends, error.start, side="right"))
+            # An error in an earlier record comes first, wherever blocks end.
+            if bad:
+                yield block.part(0, bad)
+            raise block.error(bad, "is not UTF-8") from error
+        yield block

@@ -78,24 +78,14 @@ BIGQUERY = BigQuery()
 
 @dataclasses.dataclass(frozen=True)
 class _Request:
-    """What is asked of BigQuery.
-
-    Attributes:
-        table: with the time that was pinned.
-        columns: that are wanted, None for all.
-        where: condition in SQL on the rows that are wanted, None for all.
-    """
+    """What is asked of BigQuery, with the arguments of `PartedTable.parts`."""
 
     table: TableSpec
     columns: Sequence[str] | None
     where: str | None
 
     def session(self) -> Any:
-        """Return a session of reading, with its streams.
-
-        Raises:
-            InputError: if BigQuery refuses.
-        """
+        """Return a session of reading, with its streams, unless BigQuery refuses."""
         from google.api_core.exceptions import InvalidArgument
 
         with _plain_errors(self.table):
@@ -136,11 +126,7 @@ class _Request:
 
 
 def _names(table: str) -> tuple[str, str, str]:
-    """Return project, dataset and table of a name.
-
-    Raises:
-        InputError: if it does not have these three parts.
-    """
+    """Return project, dataset and table of a name."""
     parts = table.rsplit(".", 2)  # A project of a domain has a dot: example.com:project.
     if len(parts) != 3 or not all(parts):
         raise InputError(f"pool.table.bigquery: must be project.dataset.table, got {table!r}")
@@ -148,11 +134,7 @@ def _names(table: str) -> tuple[str, str, str]:
 
 
 def _moment(value: Any) -> datetime.datetime | None:
-    """Return a point of time with its zone, None if there is none.
-
-    Raises:
-        InputError: if it is none, or has no zone.
-    """
+    """Return a point of time with its zone, None if there is none."""
     if value is None:
         return None
     try:
@@ -167,11 +149,7 @@ def _moment(value: Any) -> datetime.datetime | None:
 
 
 def _storage() -> Any:
-    """Return the package of the API.
-
-    Raises:
-        InputError: if it is not installed.
-    """
+    """Return the package of the API."""
     with from_extra("gcp", "google-cloud-bigquery-storage", "pool.table.bigquery"):
         from google.cloud import bigquery_storage_v1
     return bigquery_storage_v1
@@ -194,11 +172,7 @@ def _client(emulator: str | None, process: int) -> Any:
 
 @contextlib.contextmanager
 def _plain_errors(table: TableSpec) -> Iterator[None]:
-    """Let an error of BigQuery in a block be one that users are meant to read.
-
-    Raises:
-        InputError: with what BigQuery says.
-    """
+    """Let an error of BigQuery in a block be one that users are meant to read."""
     from google.api_core.exceptions import GoogleAPICallError, GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
 

@@ -4,15 +4,16 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of
+from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of, row_of
 from evalsampling.pool.nested import with_fields
-from evalsampling.pool.ranges import Range
-from evalsampling.pool.tables.locations import location, stored_files, unquoted
+from evalsampling.pool.ranges import Range, nulls_among
+from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition, columns_of
@@ -40,28 +41,16 @@ class Delta:
     is_path = True
 
     def check(self, section: Section) -> None:
-        """Check that the version is a whole number.
-
-        Raises:
-            InputError: if it is not.
-        """
+        """Check that the version is a whole number."""
         if section.get("version") is not None:
             section.integer("version", 0, least=0)
 
     def pin(self, table: TableSpec) -> int:
-        """Return the version to read: that of the spec, else the current one.
-
-        Raises:
-            InputError: as `TableKind.pin` says.
-        """
+        """Return the version to read: that of the spec, else the current one."""
         return int(_opened(table.name, table.keys.get("version")).version())
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
-        """Return the files that the log has at the pinned version.
-
-        Raises:
-            InputError: as `TableKind.plan` says.
-        """
+        """Return the files that the log has at the pinned version."""
         log = _opened(table.name, table.pinned)
         what = f"{table.name} at version {table.pinned}"
         _check_readable(log, what)
@@ -71,19 +60,22 @@ class Delta:
             TableColumn(field.name, field.type) for field in schema if field.name not in partitions
         )
         selection = None if where is None else Filter.of(where, with_fields(schema))
+        looked_at = columns_of(where)
         actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
         deleted = _with_deleted_rows(log, [action["path"] for action in actions], table, what)
         wanted, constants = [], []
         for action in actions:
             values = _partition(action, partitions, schema)
-            ranges = {} if where is None else _ranges(action, schema, columns_of(where))
-            if selection is not None and not selection.may_hold(ranges | ranges_of(values)):
+            ranges = _ranges(action, schema, looked_at) | ranges_of(values)
+            if selection is not None and not selection.may_hold(ranges):
                 continue
             if action["path"] in deleted:
                 raise _deleted(f"rows of {action['path']}", table, what)
-            wanted.append(_path(table, action["path"]))
+            # The log names a file below the table, or by its URL.
+            path = unquote(action["path"])
+            is_absolute = _ABSOLUTE.match(action["path"])
+            wanted.append(location(path, table.name) if is_absolute else f"{table.name}/{path}")
             constants.append(values)
-        looked_at = () if where is None else columns_of(where)
         return [
             PlannedFile(stored, values, columns, looked_at)
             for stored, values in zip(stored_files(wanted, what), constants, strict=True)
@@ -95,11 +87,7 @@ DELTA = Delta()
 
 
 def _opened(path: str, version: int | None) -> Any:
-    """Return a table at a version, the current one if None.
-
-    Raises:
-        InputError: if there is none, or the package is not installed.
-    """
+    """Return a table at a version, the current one if None."""
     with from_extra("delta", "deltalake", "pool.table.delta"):
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -119,11 +107,7 @@ def _opened(path: str, version: int | None) -> Any:
 
 
 def _check_readable(log: Any, what: str) -> None:
-    """Check that a table has no feature that would be read wrongly.
-
-    Raises:
-        InputError: naming the feature.
-    """
+    """Check that a table has no feature that would be read wrongly."""
     features = {
         feature.removesuffix("-preview") for feature in log.protocol().reader_features or ()
     }
@@ -141,15 +125,12 @@ def _with_deleted_rows(log: Any, paths: Sequence[str], table: TableSpec, what: s
     """Return those of some paths whose files have rows which a deletion vector leaves out.
 
     Vectors name their files by URLs, so the begin of a path does not count.
-
-    Raises:
-        InputError: if there are others than one for each of these.
     """
     if "deletionVectors" not in (log.protocol().reader_features or ()):
         return set()
     vectors = pa.table(log.deletion_vectors())
-    urls = [unquoted(url) for url in vectors["filepath"].to_pylist()]
-    tails = {path: _ABSOLUTE.sub("", unquoted(path), count=1).lstrip("/") for path in paths}
+    urls = [unquote(url) for url in vectors["filepath"].to_pylist()]
+    tails = {path: _ABSOLUTE.sub("", unquote(path), count=1).lstrip("/") for path in paths}
     found = {path for path, tail in tails.items() if any(url.endswith(tail) for url in urls)}
     if len(found) != len(urls):
         raise _deleted("rows", table, what)
@@ -167,37 +148,28 @@ def _partition(
     action: Mapping[str, Any], partitions: Sequence[str], schema: pa.Schema
 ) -> pa.RecordBatch | None:
     """Return the values of the partition columns of a file, with the types of the table."""
-    columns = {
-        name: pa.array([action.get(f"partition.{name}")], schema.field(name).type)
-        for name in partitions
-    }
-    return pa.RecordBatch.from_pydict(columns) if columns else None
+    return row_of(
+        {
+            name: pa.array([action.get(f"partition.{name}")], schema.field(name).type)
+            for name in partitions
+        }
+    )
 
 
 def _ranges(action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]) -> dict[str, Range]:
     """Return the ranges of columns of a file, by the statistics of the log."""
-    return {
-        name: _range(
-            action.get(f"min.{name}"), action.get(f"max.{name}"), action.get(f"null_count.{name}"),
-            action.get("num_records"), bool(pa.types.is_floating(schema.field(name).type)),
-        )
-        for name in names if name in schema.names
-    }  # fmt: skip
-
-
-def _range(low: Any, high: Any, nulls: int | None, rows: int | None, nan: bool) -> Range:
-    known = nulls is not None and rows is not None
-    null = True if known and nulls == rows else False if nulls == 0 else None
-    if isinstance(high, str) and len(high) >= _WHOLE_TEXT:
-        high = None
-    if isinstance(high, datetime.datetime):
-        high += _CUT_OFF
-    ends = Range.of_value(low), Range.of_value(high)
-    return Range(ends[0].low, ends[1].high, null, nan)
-
-
-def _path(table: TableSpec, path: str) -> str:
-    """Return where a file of the log is, which names it below the table or by its URL."""
-    if _ABSOLUTE.match(path):
-        return location(unquoted(path), table.name)
-    return f"{table.name}/{unquoted(path)}"
+    ranges = {}
+    for name in names:
+        if name in schema.names:
+            high = action.get(f"max.{name}")
+            if isinstance(high, str) and len(high) >= _WHOLE_TEXT:
+                high = None
+            if isinstance(high, datetime.datetime):
+                high += _CUT_OFF
+            ranges[name] = Range(
+                low=Range.of_value(action.get(f"min.{name}")).low,
+                high=Range.of_value(high).high,
+                null=nulls_among(action.get(f"null_count.{name}"), action.get("num_records")),
+                nan=bool(pa.types.is_floating(schema.field(name).type)),
+            )
+    return ranges

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.layout import PlannedFile, ranges_of
+from evalsampling.pool.layout import PlannedFile, ranges_of, row_of
 from evalsampling.pool.pruning import may_hold
 from evalsampling.spec.where import Condition, columns_of
 
@@ -23,18 +23,13 @@ def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[Pl
 
     A column has the type that Arrow infers over all files: whole numbers of 32 bits, else text.
 
-    Args:
-        files: of a pool.
-        where: the rows that are wanted; None for all.
-
     Raises:
         InputError: if a path has a value that is not UTF-8.
     """
     values = [_values(file.path) for file in files]
     types = {name: _type(name, values) for name in dict.fromkeys(n for v in values for n in v)}
-    looked_at = () if where is None else columns_of(where)
     planned = [
-        PlannedFile(file, _constants(texts, types), looked_at=looked_at)
+        PlannedFile(file, _constants(texts, types), looked_at=columns_of(where))
         for file, texts in zip(files, values, strict=True)
     ]
     return [file for file in planned if where is None or may_hold(where, ranges_of(file.constants))]
@@ -59,19 +54,14 @@ def _decoded(text: str, path: str) -> str:
 
 def _type(name: str, values: Sequence[Mapping[str, str | None]]) -> pa.DataType:
     """Return the type of a column, by its values in all paths."""
-    texts = [texts[name] for texts in values if texts.get(name) is not None]
-    is_whole = texts and all(text is not None and _is_whole(text) for text in texts)
-    return pa.int32() if is_whole else pa.string()
-
-
-def _is_whole(text: str) -> bool:
-    return bool(_WHOLE.fullmatch(text)) and -_LARGEST <= int(text) < _LARGEST
+    texts = [text for texts in values if (text := texts.get(name)) is not None]
+    whole = (_WHOLE.fullmatch(text) and -_LARGEST <= int(text) < _LARGEST for text in texts)
+    return pa.int32() if texts and all(whole) else pa.string()
 
 
 def _constants(
     texts: Mapping[str, str | None], types: Mapping[str, pa.DataType]
 ) -> pa.RecordBatch | None:
-    columns = {
-        name: pa.array([text], pa.string()).cast(types[name]) for name, text in texts.items()
-    }
-    return pa.RecordBatch.from_pydict(columns) if columns else None
+    return row_of(
+        {name: pa.array([text], pa.string()).cast(types[name]) for name, text in texts.items()}
+    )

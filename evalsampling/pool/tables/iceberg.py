@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.pool.layout import PlannedFile, TableColumn
+from evalsampling.pool.layout import PlannedFile, TableColumn, row_of
 from evalsampling.pool.tables.iceberg_filter import row_filter
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
@@ -39,11 +39,7 @@ class Iceberg:
     is_path = False
 
     def check(self, section: Section) -> None:
-        """Check that there is a catalog without secrets, and that the snapshot is a whole number.
-
-        Raises:
-            InputError: if it is not so.
-        """
+        """Check that there is a catalog without secrets, and that a snapshot is a whole number."""
         catalog = section.get("catalog")
         if not isinstance(catalog, str | Mapping) or not catalog:
             raise InputError(
@@ -56,11 +52,7 @@ class Iceberg:
             section.integer("snapshot", 0, least=0)
 
     def pin(self, table: TableSpec) -> dict[str, int]:
-        """Return the snapshot to read, that of the spec or the current one, and its schema.
-
-        Raises:
-            InputError: as `TableKind.pin` says.
-        """
+        """Return the snapshot to read, that of the spec or the current one, and its schema."""
         loaded, wanted = _loaded(table), table.keys.get("snapshot")
         if wanted is None:
             current = loaded.current_snapshot()
@@ -74,11 +66,7 @@ class Iceberg:
         }
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
-        """Return the files of the pinned snapshot.
-
-        Raises:
-            InputError: as `TableKind.plan` says.
-        """
+        """Return the files of the pinned snapshot."""
         loaded, number = _loaded(table), table.pinned["snapshot"]
         _snapshot(loaded, table.name, number)
         what = f"{table.name} at snapshot {number}"
@@ -89,11 +77,10 @@ class Iceberg:
         wanted = row_filter(where, columns, loaded.schema())
         tasks = _tasks(loaded, number, wanted, what)
         specs = loaded.specs()
-        looked_at = () if where is None else columns_of(where)
         files = stored_files([location(task.file.file_path, what) for task in tasks], what)
         constants = [_identities(task.file, specs[task.file.spec_id], columns) for task in tasks]
         return [
-            PlannedFile(stored, values, columns, looked_at)
+            PlannedFile(stored, values, columns, columns_of(where))
             for stored, values in zip(files, constants, strict=True)
         ]
 
@@ -103,11 +90,7 @@ ICEBERG = Iceberg()
 
 
 def _check_no_secret(key: str, properties: Mapping[str, Any]) -> None:
-    """Check that properties of a catalog have no secret, as the spec is kept in the workspace.
-
-    Raises:
-        InputError: naming the property that has one.
-    """
+    """Check that properties of a catalog have no secret, as the spec is kept in the workspace."""
     for name, value in properties.items():
         secret = any(word in str(name).lower() for word in _SECRETS)
         if secret or _PASSWORD.search(str(value)):
@@ -119,11 +102,7 @@ def _check_no_secret(key: str, properties: Mapping[str, Any]) -> None:
 
 
 def _loaded(table: TableSpec) -> Any:
-    """Return a table, by its catalog.
-
-    Raises:
-        InputError: if there is none, or the package is not installed.
-    """
+    """Return a table, by its catalog."""
     with from_extra("iceberg", "pyiceberg", "pool.table.iceberg"):
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
@@ -142,11 +121,7 @@ def _loaded(table: TableSpec) -> Any:
 
 
 def _snapshot(loaded: Any, name: str, number: int) -> Any:
-    """Return a snapshot of a table.
-
-    Raises:
-        InputError: if it is not there.
-    """
+    """Return a snapshot of a table."""
     snapshot = loaded.snapshot_by_id(number)
     if snapshot is None:
         current = loaded.current_snapshot()
@@ -156,11 +131,7 @@ def _snapshot(loaded: Any, name: str, number: int) -> Any:
 
 
 def _columns(schema: Any) -> tuple[TableColumn, ...]:
-    """Return the columns of a schema.
-
-    Raises:
-        InputError: if one has a value for the files that lack it, which is not read.
-    """
+    """Return the columns of a schema."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     for field in schema.fields:
@@ -173,11 +144,7 @@ def _columns(schema: Any) -> tuple[TableColumn, ...]:
 
 
 def _tasks(loaded: Any, snapshot: int, wanted: Any, what: str) -> list[Any]:
-    """Return what there is to read of a snapshot.
-
-    Raises:
-        InputError: if rows are deleted by other files, or a file is not Parquet.
-    """
+    """Return what there is to read of a snapshot."""
     try:
         tasks = list(loaded.scan(row_filter=wanted, snapshot_id=snapshot).plan_files())
     except (ValueError, NotImplementedError, OSError) as error:
@@ -216,7 +183,7 @@ def _identities(file: Any, spec: Any, columns: Sequence[TableColumn]) -> pa.Reco
         column = by_id.get(field.source_id)
         if column is not None and str(field.transform) == "identity":
             constants[column.name] = _value(file.partition[place], column)
-    return pa.RecordBatch.from_pydict(constants) if constants else None
+    return row_of(constants)
 
 
 def _value(value: Any, column: TableColumn) -> pa.Array:

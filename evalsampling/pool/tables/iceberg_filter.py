@@ -15,12 +15,10 @@ _CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: Any) -> Any:
-    """Return an expression of pyiceberg that holds wherever a condition does.
+    """Return an expression of pyiceberg that holds wherever a condition does, if there is one.
 
-    Args:
-        where: the condition, None for none.
-        columns: of the table, at the snapshot that is read.
-        schema: the table's current one, by whose names pyiceberg plans.
+    Columns are those at the snapshot that is read; pyiceberg plans by the names of the table's
+    current schema.
 
     Raises:
         InputError: if the columns are not what they are compared with.
@@ -60,10 +58,8 @@ class _Translation:
                 name = self._names.get(column)
                 kind = self._sql.NotNull if negated else self._sql.IsNull
                 return self._always if name is None else kind(name)
-            case OneOf(column, values):
-                made = [self._compared(column, "=", value, negated) for value in values]
-                join = self._sql.And if negated else self._sql.Or
-                return made[0] if len(made) == 1 else join(*made)
+            case OneOf():
+                return self.of(condition.spelt_out, negated)
             case Comparison(_, _, Column(_)):
                 return self._always
             case Comparison(column, operator, value):

@@ -1,27 +1,18 @@
 """Where the files of a table are, as our own storage reads them."""
 
-import urllib.parse
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from evalsampling.errors import InputError
-from evalsampling.pool.files import StoredFile, find_file
+from evalsampling.pool.files import StoredFile, at_once, find_file
 from evalsampling.spec.sections import READ_FROM
 from evalsampling.storage import STORES
 
 _OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 """Schemes that Hadoop's file systems have for stores of another name."""
 
-_REQUESTS = 8
-"""Files that are looked at, at once."""
-
 
 def location(path: str, table: str) -> str:
-    """Return the path of a file that a table names, as our own storage reads it.
-
-    Args:
-        path: absolute, or a URL.
-        table: that names it, for messages.
+    """Return the path, absolute or a URL, of a file of a table, as our own storage reads it.
 
     Raises:
         InputError: if it is in a store that is not read.
@@ -40,17 +31,8 @@ def location(path: str, table: str) -> str:
     )
 
 
-def unquoted(path: str) -> str:
-    """Return a path whose URL has some of its characters as ``%`` and two digits."""
-    return urllib.parse.unquote(path)
-
-
 def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
-    """Return the files of a table, as they are.
-
-    Args:
-        paths: of the files.
-        table: and its version, for messages.
+    """Return the files of some paths as they are; messages name their table and its version.
 
     Raises:
         InputError: naming one that is not there any more.
@@ -64,5 +46,4 @@ def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
                 f"{error}; {table} has it, so it was removed since: choose a later version"
             ) from error
 
-    with ThreadPoolExecutor(_REQUESTS) as requests:
-        return list(requests.map(find, paths))
+    return at_once(find, paths)

@@ -20,7 +20,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
-from evalsampling.spec.where import Condition, columns_of, read_where
+from evalsampling.spec.where import Condition, columns_of
 from evalsampling.storage import open_store
 
 _DIGITS = 5
@@ -75,14 +75,12 @@ class StoredTable:
         directory = table.pinned[FILES]
         if not open_store(directory).names():
             return []
+        files = find_files(stored_pattern(directory))
+        numbers = [int(file.path.rpartition("/")[2][:_DIGITS]) for file in files]
         return [
-            PlannedFile(file, called=self._called(file.path, table))
-            for file in find_files(stored_pattern(directory))
+            PlannedFile(file, called=f"{self.part} {number} of {table.name}")
+            for file, number in zip(files, numbers, strict=True)
         ]
-
-    def _called(self, path: str, table: TableSpec) -> str:
-        number = int(path.rpartition("/")[2][:_DIGITS])
-        return f"{self.part} {number} of {table.name}"
 
 
 class PartedTable(StoredTable, abc.ABC):
@@ -115,9 +113,7 @@ class PartedTable(StoredTable, abc.ABC):
 def stored_name(number: int, attempt: str = "") -> str:
     """Return the name of the file with the rows of a part.
 
-    Args:
-        number: of the part.
-        attempt: in the name, where rows of another attempt may differ.
+    An attempt is in it where rows of another one may differ.
     """
     return f"{number:0{_DIGITS}d}{attempt and '-'}{attempt}.parquet"
 
@@ -134,12 +130,7 @@ def is_stored(pool: PoolSpec) -> bool:
 
 
 def stored_in(spec: EvaluationSpec, directory: str) -> EvaluationSpec:
-    """Return a spec whose pool, if it is such a table, is in files of a directory, or below a URL.
-
-    Args:
-        spec: whose table, if it has one, is pinned.
-        directory: for the files.
-    """
+    """Return a spec whose pool, if it is such a pinned table, is in files of a directory or URL."""
     table = spec.pool.table
     if table is None or not is_stored(spec.pool):
         return spec
@@ -163,6 +154,4 @@ def columns_to_store(spec: EvaluationSpec) -> list[str] | None:
     """Return the columns of a table that a spec names; None for all, which a scorer may want."""
     if spec.pool.scorer is not None:
         return None
-    where = spec.pool.where
-    looked_at = () if where is None else columns_of(read_where(where))
-    return list(dict.fromkeys([*required_columns(spec), *looked_at]))
+    return list(dict.fromkeys([*required_columns(spec), *columns_of(spec.pool.condition)]))
