@@ -27,7 +27,7 @@ class DawidSkene:
         Raises:
             InputError: if crowd-kit is not installed.
         """
-        model = _model()
+        model = load_model()
         import pandas as pd
 
         table = pd.DataFrame(list(votes), columns=["task", "worker", "label"])
@@ -38,16 +38,7 @@ class DawidSkene:
 DAWID_SKENE = DawidSkene()
 
 
-def check_installed() -> None:
-    """Check that crowd-kit is there.
-
-    Raises:
-        InputError: if it is not.
-    """
-    _model()
-
-
-def _model() -> Any:
+def load_model() -> Any:
     """Return the class of crowd-kit's model.
 
     Raises:

@@ -5,6 +5,7 @@ Tried with Label Studio 1.23. Only its JSON export holds skipped answers; that i
 
 import dataclasses
 import decimal
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vote import Vote
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
@@ -34,44 +37,29 @@ QUESTION = "Which label is right?"
 # --- out
 
 
-def write_tasks(
-    table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec, batch: str
-) -> None:
-    """Write tasks as files of JSON, and the configuration of the page that shows them.
+def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str) -> None:
+    """Write a folder of tasks as files of JSON, and the configuration of the page that shows them.
 
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        directory: directory of the round; the files go into a folder of it.
-        sink: how tasks are shown, and how many are in a file.
-        labels: the classes.
-        batch: opaque name of the batch.
+    The arguments are those of `sinks.Sink.write`.
     """
-    folder = directory / FOLDER
     folder.mkdir()
-    columns = [name for name in table.column_names if name not in (_TASK, "label")]
-    (folder / CONFIG).write_text(label_config(columns, labels, sink), encoding="utf-8")
+    config, chunk = label_config(shown_columns(table), spec.labels, spec.sink), spec.sink.chunk
+    (folder / CONFIG).write_text(config, encoding="utf-8")
     tasks = list(tasks_of(table, batch))
-    for number, begin in enumerate(range(0, len(tasks), sink.chunk), start=1):
-        text = json.dumps(tasks[begin : begin + sink.chunk], ensure_ascii=False, indent=1)
+    for number, begin in enumerate(range(0, len(tasks), chunk), start=1):
+        text = json.dumps(tasks[begin : begin + chunk], ensure_ascii=False, indent=1)
         (folder / f"tasks-{number:04d}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def tasks_of(table: pa.Table, batch: str) -> Iterator[dict[str, Any]]:
     """Yield tasks as Label Studio imports them, with text values, since JavaScript rounds numbers.
 
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        batch: opaque name of the batch.
+    The arguments are those of `sinks.Sink.write`.
     """
-    columns = [name for name in table.column_names if name not in (_TASK, "label")]
-    keys = data_keys(columns)
-    for row in table.select([_TASK, *columns]).to_pylist():
-        shown = {key: _shown(row[name]) for name, key in keys.items()}
+    keys = data_keys(shown_columns(table))
+    for row in table.select([_TASK, *keys]).to_pylist():
+        shown = {key: "" if row[name] is None else str(row[name]) for name, key in keys.items()}
         yield {"data": {_TASK: row[_TASK], _BATCH: batch, **shown}}
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 def data_keys(columns: Sequence[str]) -> dict[str, str]:
@@ -203,16 +191,13 @@ def _class_text(text: str) -> str:
 # --- in
 
 
-class _TwiceError(ValueError):
-    """An object has a key twice, so that its value is ambiguous."""
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, a `ValueError` if a key is there twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _TwiceError(f"{twice!r} is there twice in one object")
+        raise ValueError(f"{twice!r} is there twice in one object")
     return fields
 
 
@@ -220,10 +205,6 @@ def read_export(path: str, content: bytes) -> Iterator[Vote]:
     """Yield the votes of a JSON export: one for each annotation, numbered from 1.
 
     Tasks without annotations are not answered yet. Drafts and predictions are not votes.
-
-    Args:
-        path: path of the file, for messages.
-        content: content of the file.
 
     Raises:
         InputError: if the file is not a JSON export of Label Studio.
@@ -241,26 +222,25 @@ def read_export(path: str, content: bytes) -> Iterator[Vote]:
             f"{path}: not a JSON export of Label Studio: no task has 'annotations' "
             "(JSON_MIN leaves out what was skipped)"
         )
-    line = 0
+    lines = itertools.count(1)
     for task in tasks:
-        name, problem = _task_name(task)
+        name = _task_name(task)
         annotations = task.get("annotations", []) if isinstance(task, dict) else [None]
         for annotation in annotations if isinstance(annotations, list) else [None]:
-            line += 1
-            yield Vote(line, problem=problem) if problem else _read(line, name, annotation)
+            yield _read(next(lines), name, annotation)
 
 
-def _task_name(task: Any) -> tuple[str, str]:
-    """Return the name that we gave a task, or an empty one and the problem if it has none."""
+def _task_name(task: Any) -> str:
+    """Return the name that we gave a task, an empty one if it is none of ours."""
     data = task.get("data") if isinstance(task, dict) else None
     name = data.get(_TASK) if isinstance(data, dict) else None
-    if isinstance(name, str) and name:
-        return name, ""
-    return "", "data.task is missing: not a task of ours"
+    return name if isinstance(name, str) else ""
 
 
 def _read(line: int, task: str, annotation: Any) -> Vote:
     """Return the vote of one annotation."""
+    if not task:
+        return Vote(line, problem="data.task is missing: not a task of ours")
     if not isinstance(annotation, dict):
         return Vote(line, task=task, problem="annotations are no list of objects")
     cancelled, results = annotation.get("was_cancelled"), annotation.get("result")

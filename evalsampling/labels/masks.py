@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,14 +21,14 @@ def masked(values: pa.Array, mask: Mask, key: bytes) -> pa.Array:
         key: of hashes. Equal values have equal hashes under one key, so that two columns of a
             row can be compared; under another key they have others.
     """
-    shown = []
-    for value in values.to_pylist():
-        text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-        shown.append(text if text is None or text == "" else _masked(str(text), mask, key))
-    return pa.array(shown, pa.string())
+    return pa.array([_masked(value, mask, key) for value in values.to_pylist()], pa.string())
 
 
-def _masked(text: str, mask: Mask, key: bytes) -> str:
+def _masked(value: Any, mask: Mask, key: bytes) -> str | None:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if text is None or text == "":
+        return text
+    text = str(text)
     if mask.how == "redact":
         return REDACTED
     if mask.how == "hash":

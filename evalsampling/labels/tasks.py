@@ -95,6 +95,11 @@ def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
     return pa.table({**shown, LABEL: pa.array([""] * len(batch), pa.string())})
 
 
-def payload_columns(batch: pa.Table) -> Sequence[str]:
+def payload_columns(batch: pa.Table) -> list[str]:
     """Return the names of the payload columns of a batch."""
     return [name for name in batch.column_names if name.startswith(PAYLOAD_PREFIX)]
+
+
+def shown_columns(table: pa.Table) -> list[str]:
+    """Return the names of the payload columns of what annotators get: see `blind`."""
+    return [name for name in table.column_names if name not in (TASK, LABEL)]

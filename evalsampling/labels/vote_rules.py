@@ -55,7 +55,7 @@ def check_rule(spec: EvaluationSpec) -> None:
         InputError: if it is not installed here, or cannot be imported.
     """
     if spec.labels.rule == MODEL:
-        dawid_skene.check_installed()
+        dawid_skene.load_model()
     elif spec.labels.rule not in BY_ROW:
         rule_of(spec)
 

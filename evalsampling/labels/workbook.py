@@ -19,9 +19,10 @@ import pyarrow as pa
 from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.parquet_votes import MOST_BYTES, MOST_ROWS, too_large
+from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vendor import ADDED, instructions
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sink import SinkSpec
 
 BATCH = "batch.xlsx"
 TASKS, SHEET = "tasks", "instructions"
@@ -55,16 +56,11 @@ _MOST_CHOICES = 255
 """Most characters of a cell's list of choices, and of the message where something else is typed."""
 
 
-def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
+def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
     """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
-
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        directory: directory of the round.
-        sink: the question.
-        labels: the classes.
+    The arguments are those of `sinks.Sink.write`.
 
     Raises:
         InputError: if openpyxl is not installed.
@@ -77,7 +73,7 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
     for place, name in enumerate(names):
         letter = openpyxl.utils.get_column_letter(place + 1)
         sheet.column_dimensions[letter].width = 24
-        choices = _choices(labels) if name == "label" else None
+        choices = _choices(spec.labels) if name == "label" else None
         if choices is not None:
             sheet.data_validations.append(
                 openpyxl.worksheet.datavalidation.DataValidation(
@@ -105,12 +101,12 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
     added = [[""] * len(table)] * (len(names) - len(columns))
     for row in zip(*columns, *added, strict=True):
         sheet.append([cell(value) for value in row])
-    shown = [name for name in table.column_names if name not in ("task", "label")]
     help_sheet = book.create_sheet(SHEET)
     help_sheet.column_dimensions["A"].width = 100
-    for line in instructions(BATCH, len(table), shown, sink, labels).splitlines():
+    text = instructions(BATCH, len(table), shown_columns(table), spec.sink, spec.labels)
+    for line in text.splitlines():
         help_sheet.append([cell(line)])
-    book.save(directory / BATCH)
+    book.save(path)
 
 
 def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:

@@ -48,6 +48,11 @@ class RecordColumns:
     left_source: str | None = None
     right_source: str | None = None
 
+    @property
+    def in_order(self) -> tuple[str | None, ...]:
+        """Data set and id of the left record, then of the right one."""
+        return self.left_source, self.left, self.right_source, self.right
+
 
 @dataclasses.dataclass(frozen=True)
 class SinkSpec:

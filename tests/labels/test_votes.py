@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evalsampling.label_spaces.classes import Classes
-from evalsampling.labels.formats import Vote
+from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Register, check_votes
 from evalsampling.stats.history import NO_LABEL
 
