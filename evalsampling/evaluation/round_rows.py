@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, task_name
 from evalsampling.labels.vote import Vote
-from evalsampling.labels.votes import Register, Reject, check_votes
+from evalsampling.labels.votes import Reject, check_votes
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (

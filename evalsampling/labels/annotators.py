@@ -125,17 +125,13 @@ def _record(
     confidence: float,
     like_others: Sequence[bool],
 ) -> AnnotatorRecord:
-    gold = [
-        (control.code, codes[control.subject])
-        for control in controls
-        if control.code != NO_LABEL and codes.get(control.subject, NO_LABEL) >= 0
-    ]
+    classed = {subject: code for subject, code in codes.items() if code >= 0}
+    answered = [control for control in controls if control.subject in classed]
+    gold = [(each.code, classed[each.subject]) for each in answered if each.code != NO_LABEL]
     repeats = [
-        (codes[control.question], codes[control.subject])
-        for control in controls
-        if control.question is not None
-        and codes.get(control.question, NO_LABEL) >= 0
-        and codes.get(control.subject, NO_LABEL) >= 0
+        (classed[each.question], classed[each.subject])
+        for each in answered
+        if each.question in classed
     ]
     answers = list(codes.values())
 
@@ -145,7 +141,7 @@ def _record(
 
     return AnnotatorRecord(
         annotator=annotator,
-        labels=sum(code >= 0 for code in answers),
+        labels=len(classed),
         skipped=answers.count(SKIPPED),
         unsure=answers.count(UNSURE),
         contradicted=answers.count(CONTRADICTED),

@@ -8,10 +8,11 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.register import Register
 from evalsampling.labels.sinks import reader_of, sink_of
 from evalsampling.labels.tally import EACH, Subjects, Tally
 from evalsampling.labels.tasks import task_key, task_name
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.votes import check_votes
 from evalsampling.pool.row_ids import as_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray

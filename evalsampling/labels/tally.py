@@ -5,7 +5,7 @@ import dataclasses
 import enum
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ class Tally:
     are divided among them.
 
     Attributes:
-        subjects: the subjects that votes can be about.
+        subjects: what votes can be about.
         answers: by subject and annotator, the code of the answer.
         corrected: by question whose label has changed, the number of rounds at its last change.
         rule: how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a
@@ -279,10 +279,6 @@ class Tally:
             if question < self.subjects.questions:
                 codes[question] = self.code(question)
         return codes
-
-    def states(self, questions: Iterable[int]) -> Sequence[State]:
-        """Return the state of each of some questions, in their order."""
-        return [self.state(question) for question in questions]
 
 
 def _combined(before: int, after: int) -> int:

@@ -13,11 +13,12 @@ import numpy as np
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
+from evalsampling.labels.register import Register
 from evalsampling.labels.tally import EACH, State, Subjects, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.vote_rules import decided_by
-from evalsampling.labels.votes import Register, answers_of
+from evalsampling.labels.votes import answers_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.stats.arrays import IntArray
@@ -260,7 +261,7 @@ class Snapshot:
     @functools.cached_property
     def states(self) -> Sequence[State]:
         """The state of each question: open, decided, disputed, skipped or unsure."""
-        return self.tally.states(range(len(self.tasks)))
+        return [self.tally.state(question) for question in range(len(self.tasks))]
 
     @functools.cached_property
     def answered(self) -> frozenset[int]:

@@ -24,7 +24,8 @@ import pytest
 from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.register import Register
+from evalsampling.labels.votes import check_votes
 from evalsampling.stats.history import NO_LABEL
 
 ROWS = 12

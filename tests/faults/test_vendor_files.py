@@ -24,11 +24,12 @@ from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.labels.formats import read_votes
+from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.vendor import escaped
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.votes import check_votes
 from evalsampling.stats.history import NO_LABEL
 
 ROWS = 12

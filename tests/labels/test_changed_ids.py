@@ -13,9 +13,10 @@ from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.changed_ids import is_shortened
 from evalsampling.labels.formats import read_votes
+from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.vote import Vote, is_number
-from evalsampling.labels.votes import Register, Reject, check_votes
+from evalsampling.labels.votes import Reject, check_votes
 from evalsampling.stats.history import NO_LABEL
 from tests.jobs import Job, Pool, call
 from tests.labels.deliveries import FORMATS, as_spreadsheet, written

@@ -12,7 +12,8 @@ from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.register import Register
+from evalsampling.labels.votes import check_votes
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures

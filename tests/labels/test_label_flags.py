@@ -13,7 +13,8 @@ from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.register import Register
+from evalsampling.labels.votes import check_votes
 
 KNOWN = ("toxic", "insult", "threat")
 SPACE = Sets(KNOWN)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from evalsampling.label_spaces.classes import Classes
+from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.votes import check_votes
 from evalsampling.stats.history import NO_LABEL
 
 REGISTER = Register(
