@@ -77,11 +77,7 @@ class LabelFile:
         return next((vote.line for vote in self.votes if vote.unended is not None), None)
 
     def beginnings(self, others: Iterable[tuple[int, str]]) -> list[str]:
-        """Return the hashes of other files whose content this file begins with.
-
-        Args:
-            others: size and SHA-256 of the content of each; only shorter files can be beginnings.
-        """
+        """Return the hashes of other files, of which size and SHA-256 are given, that begin it."""
         content, digest, hashed = memoryview(self.content), hashlib.sha256(), 0
         matching = []
         for size, sha256 in sorted({*others}):

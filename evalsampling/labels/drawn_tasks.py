@@ -56,8 +56,8 @@ class DrawnTasks:
         for path in paths:
             file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink)
             taken, rejects = check_votes(file.votes, register)
-            for reject in rejects[:1]:
-                raise InputError(f"{path}: line {reject.line}: {reject.reason}")
+            if rejects:
+                raise InputError(f"{path}: line {rejects[0].line}: {rejects[0].reason}")
             register, _ = register.with_votes(taken, False, 1)
         decided = np.flatnonzero(register.labels != NO_LABEL).tolist()
         return {task: int(register.labels[task]) for task in decided}

@@ -84,11 +84,6 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of the page as XML: the payload, a question and the classes.
 
-    Args:
-        columns: names of the payload's columns.
-        labels: the classes.
-        sink: the question, and which columns stand side by side.
-
     Raises:
         InputError: if the name of a class cannot be an attribute of XML.
     """

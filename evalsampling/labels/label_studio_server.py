@@ -101,7 +101,6 @@ class LabelStudio:
         project = self._project(title) or self._create(title, config, votes)
         names = {task["data"]["task"] for task in tasks}
         before = len(names & {*self._tasks(project)})
-        wait = self._first_wait
         for attempt in range(_TRIES):
             imported = self._tasks(project)
             missing = [task for task in tasks if task["data"]["task"] not in imported]
@@ -113,10 +112,7 @@ class LabelStudio:
                     self._send("POST", f"/api/projects/{project}/import", part)
             except _PassingError as error:
                 # The part may have been imported all the same: look again for what is missing.
-                if attempt == _TRIES - 1:
-                    raise InputError(str(error)) from error
-                time.sleep(wait)
-                wait *= 2
+                self._wait(attempt, error)
         after = len(names & {*self._without_duplicates(project)})
         if after < len(names):
             raise InputError(
@@ -171,17 +167,15 @@ class LabelStudio:
             "enable_empty_annotation": False,
             "sampling": "Uniform sampling",
         }
-        wait = self._first_wait
         failure: Exception = InputError(f"{self._url}/api/projects: the answer names no project")
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             created = None
             try:
                 created = _number(self._send("POST", "/api/projects", body))
             except _PassingError as error:
                 failure = error
             if created is None:
-                time.sleep(wait)
-                wait *= 2
+                time.sleep(self._first_wait * 2**attempt)
             # Another call may have created one meanwhile: use the one that all find by its title.
             project = self._project(title) or created
             if project is not None:
@@ -218,7 +212,7 @@ class LabelStudio:
         """Return a response and the JSON in it; a bad response is asked for again.
 
         Args:
-            path: path on the server.
+            path: on the server.
             is_whole: tells whether JSON is what was asked for; the page of a proxy, or a response
                 that broke off, is not.
         """
@@ -229,10 +223,8 @@ class LabelStudio:
             except (ValueError, RecursionError) as error:
                 reason = f"not JSON: {error}"
             if reason:
-                where = self._where(path)
-                raise _PassingError(
-                    f"{where}: the answer is not whole, or not of Label Studio: {reason}"
-                )
+                problem = f"the answer is not whole, or not of Label Studio: {reason}"
+                raise _PassingError(f"{self._where(path)}: {problem}")
 
         content = self._patiently("GET", path, check=check)
         return content, json.loads(content)
@@ -248,22 +240,24 @@ class LabelStudio:
 
         Args:
             method: HTTP method.
-            path: path on the server.
+            path: on the server.
             missing: whether status 404 is no error; the response is then empty.
             check: raises `_PassingError` for a response that is not what was asked for.
         """
-        wait = self._first_wait
         for attempt in range(_TRIES):
             try:
                 content = self._send(method, path, missing=missing)
                 check(content)
                 return content
             except _PassingError as error:
-                if attempt == _TRIES - 1:
-                    raise InputError(str(error)) from error
-            time.sleep(wait)
-            wait *= 2
+                self._wait(attempt, error)
         raise AssertionError("unreachable")
+
+    def _wait(self, attempt: int, error: Exception) -> None:
+        """Wait before the next try, twice as long each time; after the last one raise the error."""
+        if attempt >= _TRIES - 1:
+            raise InputError(str(error)) from error
+        time.sleep(self._first_wait * 2**attempt)
 
     def _send(self, method: str, path: str, body: Any = None, missing: bool = False) -> bytes:
         """Send one request and return the response.
@@ -294,9 +288,7 @@ class LabelStudio:
         self, method: str, path: str, body: Any, headers: dict[str, str], missing: bool = False
     ) -> bytes:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            self._url + path, data=data, headers=headers, method=method
-        )
+        request = urllib.request.Request(self._url + path, data, headers, method=method)
         where = self._where(path)
         try:
             with self._open(request, timeout=_TIMEOUT) as answer:

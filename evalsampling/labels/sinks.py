@@ -56,8 +56,8 @@ class Sink(Protocol):
         """Yield the votes of a file that came back.
 
         Args:
-            path: path of the file, for messages.
-            content: content of the file.
+            path: of the file, for messages.
+            content: of the file.
 
         Raises:
             InputError: if the file is not of this format. A problem of one line goes into
@@ -96,23 +96,14 @@ def sink_of(spec: EvaluationSpec) -> Sink:
 
 
 def reader_of(spec: EvaluationSpec) -> Sink | None:
-    """Return the sink of a spec if it is of another package and reads deliveries, else None.
-
-    Raises:
-        InputError: as `sink_of` says.
-    """
+    """Return the sink of a spec if it is of another package, else None; see `sink_of`."""
     return None if spec.sink.format in SINKS.own else sink_of(spec)
 
 
 def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
-    """Return the name of the file of a batch, or of the folder of its files.
+    """Return the name of the file of a batch, or of the folder of its files; see `sink_of`.
 
-    Args:
-        spec: spec of the evaluation.
-        disputed: whether it is a batch of adjudication, where `LINKED` is the name of another file.
-
-    Raises:
-        InputError: as `sink_of` says.
+    In a batch of adjudication (``disputed``) `LINKED` is the name of another file.
     """
     name = sink_of(spec).batch
     return "disputed.parquet" if disputed and name == LINKED else name

@@ -31,11 +31,11 @@ def task_name(
     character, 19. Equal arguments give equal names.
 
     Args:
-        spec: spec of the evaluation.
+        spec: of the evaluation.
         key: see `task_key`.
-        number: number of the round, from 1.
-        id: id of the row, an integer or a string.
-        question: number of the question, from 1: a stochastic oracle has several about one row.
+        number: of the round, from 1.
+        id: of the row, an integer or a string.
+        question: its number, from 1: a stochastic oracle has several about one row.
         check: whether to add a check character.
     """
     again = (question,) if spec.labels.oracle == "stochastic" else ()
@@ -69,11 +69,9 @@ def make_batch(
 
 
 def mask_key(key: bytes, number: int) -> bytes:
-    """Return the key of the masks of a batch, different for each batch.
+    """Return the key of the masks of a batch: of the key of task names and a number.
 
-    Args:
-        key: key of the workspace's task names.
-        number: number of the round; negative for an adjudication batch.
+    The number is that of the round, negative for an adjudication batch.
     """
     return opaque_name(key, "mask", number).encode()
 

@@ -71,12 +71,7 @@ def instructions(
 ) -> str:
     """Return the instructions in Markdown: the question, what to write where, what not to change.
 
-    Args:
-        batch: name of the file of tasks.
-        rows: number of tasks.
-        columns: columns of the payload.
-        sink: the question.
-        labels: the classes.
+    They are about a file of some rows, of which annotators see some columns.
     """
     field = labels.space.field
     answers = field.form or "\n".join(

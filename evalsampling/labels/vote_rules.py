@@ -49,11 +49,7 @@ def rule_of(spec: EvaluationSpec) -> VoteRule:
 
 
 def check_rule(spec: EvaluationSpec) -> None:
-    """Check that the rule of a spec is installed.
-
-    Raises:
-        InputError: if it is not installed here, or cannot be imported.
-    """
+    """Raise an `InputError` if the rule of a spec is not installed here, or cannot be imported."""
     if spec.labels.rule == MODEL:
         dawid_skene.load_model()
     elif spec.labels.rule not in BY_ROW:
@@ -66,8 +62,8 @@ def decided_by(spec: EvaluationSpec, tally: Tally) -> dict[int, int]:
     Raises:
         InputError: if the rule is not installed, or its result has a class or row that is unknown.
     """
-    votes = cast_votes(tally)
-    rows, classes = {vote.row for vote in votes}, len(spec.labels.codes)
+    votes, classes = cast_votes(tally), len(spec.labels.codes)
+    rows = {vote.row for vote in votes}
     decided = rule_of(spec).decide(votes) if votes else {}
     codes = {int(row): int(code) for row, code in decided.items()}
     for row, code in codes.items():

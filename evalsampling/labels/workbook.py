@@ -117,10 +117,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     A workbook of some kilobytes may take hours to parse, since empty texts and cells compress to
     almost nothing. So they are counted before it is parsed.
 
-    Args:
-        path: path of the file, for messages.
-        content: content of the file.
-
     Raises:
         InputError: if openpyxl is not installed, the file is damaged or too large, or a value
             stands in a column without a name.
@@ -191,12 +187,7 @@ _ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
 
 
 def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
-    """Check that a workbook is small enough to be parsed.
-
-    Raises:
-        InputError: if it is too large, or a part has entities, which may expand to more.
-        zipfile.BadZipFile: if a part is damaged.
-    """
+    """Raise an error if a workbook is too large, or has entities, which may expand to more."""
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > MOST_BYTES:
@@ -248,11 +239,7 @@ def _width(row: Sequence[Any]) -> int:
 
 
 def _openpyxl(what: str) -> Any:
-    """Return openpyxl with the modules that are used.
-
-    Raises:
-        InputError: if openpyxl is not installed; the message begins with ``what``.
-    """
+    """Return openpyxl; where it is not installed, the error begins with ``what``."""
     with from_extra("xlsx", "openpyxl", f"{what}: a workbook"):
         import openpyxl
         import openpyxl.cell
