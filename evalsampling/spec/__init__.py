@@ -1,4 +1,7 @@
-"""The spec of an evaluation: what ``evaluation.yaml`` says, as plain checked data."""
+"""The spec of an evaluation: what ``evaluation.yaml`` says, as plain checked data.
+
+Whatever reads a section, or a key of it, raises an `InputError` that names a key that is wrong.
+"""
 
 from evalsampling.spec.evaluation import MAX_CELLS as MAX_CELLS
 from evalsampling.spec.evaluation import EvaluationSpec as EvaluationSpec

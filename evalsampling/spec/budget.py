@@ -26,11 +26,7 @@ class Budget:
 
     @classmethod
     def read(cls, top: Section) -> "Budget":
-        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``) or both.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``), both."""
         if not isinstance(top.get("budget"), Mapping):
             return cls(top.integer("budget", 1000, least=1))
         section = top.section("budget")

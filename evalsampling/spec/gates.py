@@ -10,7 +10,7 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.spec.sections import Section
 
 INTERVALS = ("default", "assumption-light")
-"""Intervals that decide about a gate: the second kind may be looked at often."""
+"""Intervals that decide about a gate or a stop: the second kind may be looked at often."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,11 +77,7 @@ class GatesSpec:
 
     @classmethod
     def read(cls, section: Section) -> "GatesSpec":
-        """Return the section ``gates``, checked.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the section ``gates``, checked."""
         section.check_keys("at_least", "at_most", "interval")
         return cls(
             at_least=section.get("at_least", {}),

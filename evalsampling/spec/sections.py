@@ -77,13 +77,7 @@ class Section:
             self.content = {key: self.content[key] for key in known if key in self.content}
 
     def _meant(self, key: str, known: Sequence[str], sections: Mapping[str, str]) -> str:
-        """Return the end of a message about an unknown key: where it belongs, or what was meant.
-
-        Args:
-            key: the unknown key.
-            known: keys of this section.
-            sections: the section within this one of each key that belongs to one.
-        """
+        """Return the end of a message about an unknown key: where it belongs, or what was meant."""
         if key in sections:
             return f"; it is a key of {sections[key]}"
         near = difflib.get_close_matches(key, [*known, *sections], n=1, cutoff=0.5)
@@ -114,14 +108,13 @@ class Section:
     def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
         """Return the name of a part, or a ``module:object``; the part is not imported.
 
+        A stored spec may name any.
+
         Args:
             key: the key.
             parts: registry of the parts.
             default: the name if the key is missing.
             ours: further names that are allowed.
-
-        Raises:
-            InputError: if it is no name of a part; a stored spec may name any.
         """
         name = self.get(key, default)
         if isinstance(name, str) and (
@@ -130,6 +123,21 @@ class Section:
             return name
         choices = ", ".join([*ours, *parts])
         raise InputError(f"{self._path(key)}: must be one of {choices}, got {name!r}")
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """Return one of some texts."""
+        value = self.get(key, default)
+        if value not in choices:
+            listed = ", ".join(choices)
+            raise InputError(f"{self._path(key)}: must be one of {listed}, got {value!r}")
+        return str(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise InputError(f"{self._path(key)}: must be true or false, got {value!r}")
+        return value
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Return a whole number of at least ``least``."""
@@ -162,6 +170,11 @@ class Section:
         return tuple(listed)
 
 
+def given(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a section whose values are not None."""
+    return {key: value for key, value in keys.items() if value is not None}
+
+
 def number(path: str, value: Any) -> float:
     """Return a value as a float, checked to be a finite number; errors name its path."""
     if not is_number(value):
@@ -191,12 +204,9 @@ def shown(value: Any) -> str:
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
-    """Return the end of a message about an unknown key, with the most similar known one.
+    """Return the end of a message about an unknown key: the most similar known one, or all.
 
-    Args:
-        key: that is unknown.
-        known: those that are not.
-        all_known: what these are called, where they are listed since none is similar.
+    ``all_known`` is what these are called, where they are listed.
     """
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
@@ -211,8 +221,6 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         directory: path or URL of the directory of the spec.
         stores: schemes of stores that it may have, beside those of installed packages.
 
-    Raises:
-        InputError: for a path of any other store, or with characters that no path has.
     """
     if path is None:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.id_columns import IdColumns
-from evalsampling.spec.sections import Section, nearest
+from evalsampling.spec.sections import Section, given, nearest
 
 SINKS: Registry[Any] = Registry(
     "sinks",
@@ -90,15 +90,10 @@ class SinkSpec:
             payload: columns that annotators see.
             mistaken: columns among these that would be mistaken for the ids of the rows.
             id: columns of the ids, which may name the two records of a row.
-
-        Raises:
-            InputError: naming the key that is wrong.
         """
         section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
         chosen = section.part("format", SINKS, cls.format)
-        escape = section.get("escape", chosen == "vendor")
-        if not isinstance(escape, bool):
-            raise InputError(f"sink.escape: must be true or false, got {escape!r}")
+        escape = section.flag("escape", chosen == "vendor")
         if escape and chosen == "xlsx":
             raise InputError("sink.escape: the cells of an xlsx file are text and need none")
         if escape and chosen not in _CSV:
@@ -122,19 +117,17 @@ class SinkSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the section as a mapping, without unused keys, as specs of older workspaces."""
-        mapping: dict[str, Any] = {"format": self.format}
-        if self.question is not None:
-            mapping["question"] = self.question
-        if self.sides is not None:
-            mapping["pairs"] = dict(zip(_SIDES, self.sides, strict=True))
-        if self.records is not None:
-            named = dataclasses.asdict(self.records)
-            mapping["records"] = {key: name for key, name in named.items() if name is not None}
-        if self.chunk != SinkSpec.chunk:
-            mapping["chunk"] = self.chunk
-        if self.escape != (self.format == "vendor"):
-            mapping["escape"] = self.escape
-        return mapping
+        sides, records = self.sides, self.records
+        return given(
+            {
+                "format": self.format,
+                "question": self.question,
+                "pairs": None if sides is None else dict(zip(_SIDES, sides, strict=True)),
+                "records": None if records is None else given(dataclasses.asdict(records)),
+                "chunk": None if self.chunk == SinkSpec.chunk else self.chunk,
+                "escape": None if self.escape == (self.format == "vendor") else self.escape,
+            }
+        )
 
 
 _ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
@@ -168,11 +161,7 @@ def mistaken_ids(payload: Sequence[str], id: IdColumns, as_they_are: Collection[
 
 
 def check_id_columns(id: IdColumns) -> None:
-    """Check that a delivery can name rows by several columns of ids.
-
-    Raises:
-        InputError: naming a column that has another meaning there.
-    """
+    """Raise an error if one of several columns of ids has another meaning in a delivery."""
     for name in () if isinstance(id, str) else id:
         if name in EVERY_BATCH or _is_answer(name):
             raise InputError(f"pool.id: {name} is a column of every delivery, rename it")
@@ -215,11 +204,7 @@ def _records(
 ) -> RecordColumns | None:
     """Return the columns of the two records; by default those of Splink, if they are the id.
 
-    Args:
-        section: the section.
-        payload: columns that annotators see.
-        id: columns of the ids.
-        shown: whether annotators must see the records.
+    They are among ``payload``, or ids unless the records have to be shown.
     """
     known = payload if shown or isinstance(id, str) else (*payload, *id)
     if not section.content:

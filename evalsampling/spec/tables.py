@@ -57,15 +57,7 @@ class TableSpec:
 
 
 def read_table(section: Section, directory: str) -> TableSpec:
-    """Return the section ``pool.table``, checked.
-
-    Args:
-        section: the section.
-        directory: relative paths resolve against it.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``pool.table``, checked; relative paths resolve against ``directory``."""
     kinds = [key for key in section.content if key in TABLES]
     if section.is_stored and not kinds:  # The package of its kind is not installed here.
         kinds = list(section.content)[:1]

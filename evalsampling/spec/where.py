@@ -188,7 +188,8 @@ def _literal(tree: "Expression") -> Value:
     negative = isinstance(tree, sql.Neg)
     inner = tree.this if negative else tree
     if isinstance(inner, sql.Literal) and not inner.is_string:
-        return _number(inner.name) * (-1 if negative else 1)
+        number = int(inner.name) if inner.name.isdigit() else float(inner.name)
+        return -number if negative else number
     if negative:
         raise _unknown(tree)
     if isinstance(tree, sql.Literal):
@@ -205,16 +206,8 @@ def _literal(tree: "Expression") -> Value:
     raise _unknown(tree)
 
 
-def _number(text: str) -> int | float:
-    return int(text) if text.isdigit() else float(text)
-
-
 def moment(text: str) -> datetime.datetime:
-    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight."""
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:
