@@ -327,9 +327,7 @@ class LabelSpace(abc.ABC):
             code: shape (votes,): its label.
             confidence: of the interval, in (0, 1).
         """
-        counts = np.zeros((int(row.max(initial=-1)) + 1, len(self.outcomes)), dtype=np.int64)
-        np.add.at(counts, (row, code), 1)
-        return krippendorff_alpha(counts, confidence)
+        return agreement_of(row, code, len(self.outcomes), confidence)
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:
@@ -411,31 +409,30 @@ class UnlistedCodes(Mapping[str, int]):
     code: Callable[[str], int | None]
 
     def __getitem__(self, text: str) -> int:
-        """Return the code of a text, a `KeyError` if it is no label."""
         code = self.code(text)
         if code is None:
             raise KeyError(text)
         return code
 
     def __iter__(self) -> Iterator[str]:
-        """Return an empty iterator: no label is listed."""
         return iter(())
 
     def __len__(self) -> int:
-        """Return 0: no label is listed."""
         return 0
+
+
+def agreement_of(row: IntArray, code: IntArray, labels: int, confidence: float) -> Agreement:
+    """Return `LabelSpace.agreement` where codes are below a number of labels."""
+    counts = np.zeros((int(row.max(initial=-1)) + 1, labels), dtype=np.int64)
+    np.add.at(counts, (row, code), 1)
+    return krippendorff_alpha(counts, confidence)
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
     """Return the column of each class or label, in the order of the names.
 
-    Args:
-        key: of the spec, for messages.
-        given: columns by name.
-        names: texts of the classes or labels.
-
     Raises:
-        InputError: if there is not one column for each.
+        InputError: naming the key of the spec, if columns are not given for just these names.
     """
     columns = {str(name): column for name, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())

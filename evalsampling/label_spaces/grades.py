@@ -25,7 +25,6 @@ class Grades(Classes):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        """Return the space of the grades in ``labels.classes``; see `LabelSpace.read`."""
         for key in ("multilabel", "range", "space"):
             if labels.get(key) is not None:
                 raise InputError(f"labels.{key}: an item of a list has one grade")
