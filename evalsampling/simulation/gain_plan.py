@@ -54,10 +54,15 @@ class GainPlanner:
     moments: GainMoments
     confidence: float
 
+    @property
+    def no_queries(self) -> History:
+        """The history before the first round."""
+        return History.start(self.moments.mean.shape[2], 1)
+
     @functools.cached_property
     def proposal(self) -> Proposal:
         """The first proposal of the sampler."""
-        proposal = self.sampler.proposal(self.table, History.start(self.moments.mean.shape[2], 1))
+        proposal = self.sampler.proposal(self.table, self.no_queries)
         assert proposal is not None
         return proposal
 
@@ -70,9 +75,8 @@ class GainPlanner:
         mean, square = self.moments.of(measure)
         count, rows = self.table.count, self.table.rows
         value = float(count @ mean) / rows
-        normalised = self.sampler.inputs(
-            self.table, History.start(self.moments.mean.shape[2], 1), self.confidence
-        ).self_normalised
+        inputs = self.sampler.inputs(self.table, self.no_queries, self.confidence)
+        normalised = inputs.self_normalised
         if normalised:
             square = square - 2 * value * mean + value**2
         chance = self.proposal.cell_probability
@@ -132,12 +136,8 @@ class GainPlanner:
     ) -> dict[str, float | int | None]:
         """Return the draws whose test has a given power, and the labels and cost they take.
 
-        By the noncentral t distribution, with at least the queries that a claim needs.
-
-        Args:
-            measure: the difference that is tested.
-            wanted: the power.
-            effect: the true difference; None for the expected one.
+        By the noncentral t distribution, with at least the queries that a claim needs. The true
+        difference, ``effect``, is the expected one if it is None.
         """
         unknown = dict.fromkeys(("standard_error", "half_width", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
@@ -177,18 +177,8 @@ def plan_gains(
 ) -> list[dict[str, Any]]:
     """Return predicted errors of gains of rankings if the probabilities of the grades are right.
 
-    Args:
-        spec: of the evaluation of queries.
-        table: the cells of the pool.
-        ranges: of the systems' scores, none of which is known.
-        names: names of the samplers.
-        budgets: numbers of queries, or money if the spec's budget is money.
-        half_width: if given, the budget for it is returned too.
-        wanted_power: if given, the budgets of differences for it are returned too.
-        effect: the true difference that the power is for; by default the expected one.
-
-    Returns:
-        The same as `simulation.plan.plan`.
+    Arguments and result are those of `simulation.plan.plan`. Budgets are numbers of queries, or
+    money; power is of differences.
     """
     systems = tuple(system.name for system in spec.pool.systems)
     moments = GainMoments.of_cells(build_gains(spec), table)

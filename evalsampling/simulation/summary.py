@@ -67,7 +67,7 @@ def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> di
 def _methods(points: Sequence[Point]) -> list[str]:
     """Return the methods of the intervals reported beside the default one."""
     methods = {
-        interval.method: None
+        interval.method
         for point in points
         for estimate in point.estimates
         for interval in estimate.intervals[1:]
