@@ -29,11 +29,7 @@ def load_object(key: str, reference: str, directory: str | None) -> Any:
 
 
 def imported(what: str, load: Callable[[], Any]) -> Any:
-    """Return what a function imports.
-
-    Args:
-        what: it imports, for messages.
-        load: the function.
+    """Return what a function imports; ``what`` that is stands before its error in messages.
 
     Raises:
         InputError: with what it raised, in one line.

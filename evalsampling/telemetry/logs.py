@@ -1,6 +1,7 @@
 """Logs for machines: one JSON object a line on stderr, in place of text for people."""
 
 import contextlib
+import io
 import logging
 import os
 import sys
@@ -130,30 +131,19 @@ def stream() -> TextIO:
     return sys.stderr if _fields is None else cast(TextIO, _Lines())
 
 
-class _Nowhere:
+class _Nowhere(io.TextIOBase):
     """A stream that drops all text."""
 
-    def isatty(self) -> bool:
-        return False
-
-    def write(self, text: str) -> None:
-        """Drop the text."""
-
-    def flush(self) -> None:
-        """Do nothing."""
+    def write(self, text: str) -> int:
+        return len(text)
 
 
-class _Lines:
+class _Lines(io.TextIOBase):
     """A stream that logs each line as a record."""
 
-    def isatty(self) -> bool:
-        return False
-
-    def write(self, text: str) -> None:
+    def write(self, text: str) -> int:
         LOG.info("%s", text.strip())
-
-    def flush(self) -> None:
-        """Do nothing: records are not buffered."""
+        return len(text)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ A file of YAML names them by a provider of type ``python`` or ``pythonPackage``,
 are no tables: they go from one transform to the next as bytes.
 """
 
-import functools
 import json
 import keyword
 import pickle
@@ -28,6 +27,7 @@ from evalsampling.pool.stored_columns import CELL, SLICE_PREFIX, output_columns
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import estimates, rounds
+from evalsampling.transforms.coders import packed
 from evalsampling.transforms.passes import CountSlices, SumCells
 from evalsampling.workspace.pool_facts import PoolFacts
 
@@ -261,15 +261,12 @@ def _rows_of(element: Any, made: Any, fields: Sequence[str]) -> Iterator[beam.Ro
 
 
 def check_columns(rows: beam.PCollection[Any], needed: Sequence[str], taker: str) -> None:
-    """Check that rows have a schema with some columns.
+    """Raise an `InputError` if rows have no schema, or lack a column that a transform needs.
 
     Args:
-        rows: what a transform is given.
+        rows: what the transform is given.
         needed: names of the columns.
         taker: name of the transform.
-
-    Raises:
-        InputError: if the rows have no schema, or lack a column.
     """
     try:
         columns = [name for name, _ in schemas.named_fields_from_element_type(rows.element_type)]
@@ -295,15 +292,14 @@ def _check_round(round: Any) -> None:
 def unpacked(cells: beam.PCollection[Any], taker: str) -> beam.PCollection[CellBatch]:
     """Return the batches that `AssignCells` made rows of."""
     check_columns(cells, list(_BATCH), f"{taker} takes what AssignCells gives")
-    unpack = functools.partial(_unpacked, CELLS)
-    return cells | "UnpackCells" >> beam.Map(unpack).with_output_types(CellBatch)
+    return cells | "UnpackCells" >> beam.Map(_unpacked, CELLS).with_output_types(CellBatch)
 
 
 def _states(given: Any, taker: str) -> Any:
     """Return what `transforms.EstimateMeasures` takes."""
     given = _inputs(given, "counts", {"cells", "chances"}, taker)
     check_columns(given["counts"], list(_STATE), f"{taker} takes what JoinLabels gives")
-    counts = given["counts"] | "UnpackCounts" >> beam.Map(functools.partial(_unpacked, COUNTS))
+    counts = given["counts"] | "UnpackCounts" >> beam.Map(_unpacked, COUNTS)
     states = {"counts": counts}
     if "cells" in given:
         cells = unpacked(given["cells"], taker)
@@ -334,14 +330,14 @@ def _shown(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _packed_cells(cells: CellBatch) -> Iterator[dict[str, Any]]:
-    yield {ROWS: len(cells), CELLS: pickle.dumps(cells, protocol=pickle.HIGHEST_PROTOCOL)}
+    yield {ROWS: len(cells), CELLS: packed(cells)}
 
 
 def _packed_counts(counts: Any) -> Iterator[dict[str, Any]]:
-    yield {COUNTS: pickle.dumps(counts, protocol=pickle.HIGHEST_PROTOCOL)}
+    yield {COUNTS: packed(counts)}
 
 
-def _unpacked(column: str, row: Any) -> Any:
+def _unpacked(row: Any, column: str) -> Any:
     return pickle.loads(getattr(row, column))
 
 

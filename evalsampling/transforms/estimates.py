@@ -53,7 +53,8 @@ from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 COUNTS, POOL, SLICES, CHANCES = "counts", "pool", "slices", "chances"
 """Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
 
-_BEFORE = {kind: f"{kind} before" for kind in (COUNTS, POOL, SLICES, CHANCES)}
+_NOW = {kind: kind for kind in (COUNTS, POOL, SLICES, CHANCES)}
+_BEFORE = {kind: f"{kind} before" for kind in _NOW}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,15 +101,11 @@ class JoinLabels(beam.PTransform):
     def expand(self, given: Any) -> Any:
         labels, rows = _labels_and_rows(given, self._facts.path)
         by, id = self._by, self._facts.pool.spec.pool.id
+        of_labels = Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
+        of_rows = Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)
         shares = (  # Those of labels first: they say when groups fire.
-            labels
-            | "ShareLabels"
-            >> beam.ParDo(
-                Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
-            ),
-            rows
-            | "ShareRows"
-            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)),
+            labels | "ShareLabels" >> beam.ParDo(of_labels),
+            rows | "ShareRows" >> beam.ParDo(of_rows),
         )
         by_sample = isinstance(given, beam.PCollection)
         join = beam.ParDo(_Join(self._facts.label_join, by, by_sample))
@@ -122,11 +119,7 @@ class JoinLabels(beam.PTransform):
 
 
 def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam.PCollection[Any]]:
-    """Return answers, and the rows of rounds: as they are given, or those of a workspace.
-
-    Raises:
-        InputError: if one of them is missing, or their windows differ.
-    """
+    """Return answers, and the rows of rounds: as they are given, or those of a workspace."""
     if isinstance(given, beam.PCollection):
         check_accumulates(given, "labels")
         created = given.pipeline | "Workspace" >> beam.Create([path])
@@ -186,11 +179,7 @@ class _Together(beam.PTransform):
 
 
 def _counts_of(given: Any) -> beam.PCollection[Latest]:
-    """Return the counts among what an estimate is made of.
-
-    Raises:
-        InputError: if there are none.
-    """
+    """Return the counts among what an estimate is made of."""
     if isinstance(given, beam.PCollection):
         return given
     if COUNTS not in given:
@@ -304,14 +293,8 @@ class _Maker:
     def estimates(
         self, states: Latest, own: bool, of: Any = beam.DoFn.WindowParam
     ) -> Iterator[dict[str, Any]]:
-        """Yield the estimates, unless the window has no rows.
-
-        Args:
-            states: what they are made of.
-            own: whether the pool is that of the window.
-            of: the window.
-        """
-        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
+        """Yield the estimates, unless the window has no rows; ``own`` if the pool is its own."""
+        now = self._analysis(states, own, _NOW)
         if now is not None:
             analysis, rejects, outside = now
             before = self._analysis(states, own, _BEFORE)
@@ -320,7 +303,7 @@ class _Maker:
 
     def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""
-        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
+        now = self._analysis(states, own, _NOW)
         if now is not None:
             begin = self._facts.begin_after(self._rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)

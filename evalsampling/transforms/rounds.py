@@ -130,11 +130,7 @@ class SampleRound(beam.PTransform):
 
 
 def check_budget(budget: float | None) -> None:
-    """Check the rows expected of a window, if they are given.
-
-    Raises:
-        InputError: if they are no finite number above 0.
-    """
+    """Raise an `InputError` if the rows expected of a window are given, and none above 0."""
     if budget is None:
         return
     is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
@@ -143,11 +139,7 @@ def check_budget(budget: float | None) -> None:
 
 
 def check_windows(elements: beam.PCollection[Any], budget: float | None) -> None:
-    """Check that elements are in windows where a budget is that of a window.
-
-    Raises:
-        InputError: if they are not.
-    """
+    """Raise an `InputError` if there is a budget, and elements are in no windows."""
     if budget is not None and not is_fixed(elements):
         raise InputError("a budget is that of a window: put the rows into FixedWindows first")
 
@@ -162,15 +154,9 @@ class CountBefore(beam.PTransform):
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[Latest]:
         windowing = cells.windowing
-        in_time = beam.WindowInto(
-            windowing.windowfn,
-            trigger=DefaultTrigger(),
-            accumulation_mode=AccumulationMode.DISCARDING,
-            allowed_lateness=0,
-        )
-        for_all = beam.WindowInto(
-            windowing.windowfn,
-            trigger=DefaultTrigger(),
+        once = functools.partial(beam.WindowInto, windowing.windowfn, trigger=DefaultTrigger())
+        in_time = once(accumulation_mode=AccumulationMode.DISCARDING, allowed_lateness=0)
+        for_all = once(
             accumulation_mode=AccumulationMode.ACCUMULATING,
             allowed_lateness=windowing.allowed_lateness,
         )
