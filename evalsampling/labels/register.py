@@ -1,15 +1,17 @@
 """The register of tasks and votes that a delivery is checked against."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evalsampling.label_spaces.base import LabelSpace
-from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
+from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Tally
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
-from evalsampling.pool.row_ids import parts_of, text_of
+from evalsampling.pool.row_ids import as_text, parts_of, text_of
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
-from evalsampling.stats.arrays import IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,14 +22,10 @@ class Register:
     questions (adjudications, gold rows, repeats).
 
     Attributes:
-        question_of_task: the subject behind each task.
-        questions_of_id: the questions about each row, by its id as text; only a stochastic oracle
-            has several about one row.
+        question_of_task: the subject behind each task, in their order.
         ids: id of each subject's row as text.
-        tasks: task of each subject.
-        labels: class code of each question, shape (questions,), `NO_LABEL` for none.
         space: what labels there are.
-        tally: votes so far; None stands for no votes.
+        tally: votes so far.
         withdrawn: number of the round of each task that was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
         folds_names: whether spellings of an annotator's name that look alike are one person.
@@ -35,27 +33,46 @@ class Register:
     """
 
     question_of_task: Mapping[str, int]
-    questions_of_id: Mapping[str, Sequence[int]]
     ids: Sequence[str]
-    tasks: Sequence[str]
-    labels: IntArray
     space: LabelSpace
-    tally: Tally | None = None
+    tally: Tally
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
     folds_names: bool = False
     id: IdColumns = "id"
 
+    @classmethod
+    def of_questions(
+        cls, tasks: Sequence[str], ids: Sequence[Any], spec: EvaluationSpec, folds_names: bool
+    ) -> "Register":
+        """Return the register of questions without any answer, by their tasks and ids."""
+        return cls(
+            question_of_task={task: question for question, task in enumerate(tasks)},
+            ids=[as_text(id, spec.pool.id) for id in ids],
+            space=spec.labels.space,
+            tally=Tally.of(spec.labels, len(tasks)),
+            folds_names=folds_names,
+            id=spec.pool.id,
+        )
+
+    @functools.cached_property
+    def tasks(self) -> Sequence[str]:
+        """Task of each subject."""
+        return list(self.question_of_task)
+
+    @functools.cached_property
+    def questions_of_id(self) -> Mapping[str, Sequence[int]]:
+        """The questions about each row, by its id; only a stochastic oracle has several."""
+        questions: dict[str, list[int]] = {}
+        for question, id in enumerate(self.ids[: self.tally.subjects.questions]):
+            questions.setdefault(id, []).append(question)
+        return questions
+
     @property
     def annotators(self) -> set[str]:
         """Names of the annotators who have answered so far."""
-        names = {name for answers in self.votes_so_far.answers.values() for name in answers}
+        names = {name for answers in self.tally.answers.values() for name in answers}
         return {name for name in names if name is not None}
-
-    @property
-    def votes_so_far(self) -> Tally:
-        """The tally of the votes so far, empty if there are none."""
-        return self.tally or Tally(Subjects(len(self.labels)))
 
     def texts(self, id: str) -> Sequence[str]:
         """Return the values of an id, one for each column."""
@@ -71,13 +88,13 @@ class Register:
         self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
     ) -> tuple["Register", bool]:
         """Return the register with more votes counted, and whether they changed anything."""
-        tally = self.votes_so_far.copy()
+        tally = self.tally.copy()
         answers = [
             answer_of(subject, vote.annotator, vote.label, vote.unsure, self.space.codes)
             for subject, vote in taken
         ]
         changed = tally.add(answers, replace, rounds)
-        return dataclasses.replace(self, tally=tally, labels=tally.codes), changed
+        return dataclasses.replace(self, tally=tally), changed
 
 
 def answer_of(

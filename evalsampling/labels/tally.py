@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalsampling.label_spaces.numbers import MEDIAN
-from evalsampling.spec.labels import MAJORITY
+from evalsampling.spec.labels import MAJORITY, LabelsSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 
@@ -99,6 +99,14 @@ class Tally:
     _together: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, labels: LabelsSpec, questions: int, settles: Mapping[int, int] | None = None
+    ) -> "Tally":
+        """Return the tally without any vote, by the rule of a spec: see `Subjects`."""
+        rule = EACH if labels.oracle == "stochastic" else labels.rule
+        return cls(Subjects(questions, settles or {}, labels.votes), rule=rule)
 
     @property
     def looks_at_all(self) -> bool:

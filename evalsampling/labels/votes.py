@@ -80,7 +80,7 @@ def check_votes(
         if given_vote.unended is not None and not reason:
             reason = cut_problem(given_vote, votes, register)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
-            wanted = register.votes_so_far.subjects.wanted(subject)
+            wanted = register.tally.subjects.wanted(subject)
             if wanted > 1:
                 reason = f"no annotator is named, and a row is to have {wanted} votes"
         if reason:
@@ -157,7 +157,7 @@ def _contradiction(
     """
     if vote.label is None:
         return ""
-    tally, by_annotator = register.votes_so_far, first_lines[subject]
+    tally, by_annotator = register.tally, first_lines[subject]
     wanted = tally.subjects.wanted(subject)
     if wanted == 1 or replace:
         line_of_label = (

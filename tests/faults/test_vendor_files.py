@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evalsampling import InputError
@@ -30,7 +29,6 @@ from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.vendor import escaped
 from evalsampling.labels.votes import check_votes
-from evalsampling.stats.history import NO_LABEL
 
 ROWS = 12
 TASKS = [with_check(opaque_name(b"key", row)) for row in range(ROWS)]
@@ -38,10 +36,7 @@ PAIRS = [(("a", f"00{row}"), ("b", str(row + 7))) for row in range(ROWS)]
 CLASSES = ["no", "yes"]
 REGISTER = Register(
     question_of_task={task: row for row, task in enumerate(TASKS)},
-    questions_of_id={str(row): [row] for row in range(ROWS)},
     ids=[str(row) for row in range(ROWS)],
-    tasks=TASKS,
-    labels=np.full(ROWS, NO_LABEL),
     space=Classes(tuple(CLASSES)),
     tally=Tally(Subjects(ROWS, votes=3)),
     pairs={make_pair(*left, *right): [row] for row, (left, right) in enumerate(PAIRS)},
