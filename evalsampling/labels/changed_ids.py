@@ -78,7 +78,7 @@ class Lookalikes:
                 self._shortened.setdefault(shortened, []).append(name)
         self._has_text = self._has_digits = False
         for vote in votes:
-            given = name_of(vote)
+            given = vote.id if vote.pair is None else vote.pair
             if vote.task is not None or given is None or given not in names:
                 continue
             texts = self._texts(given)
@@ -115,11 +115,6 @@ class Lookalikes:
                 sources = (source for source, _ in name)
                 lesser, greater = sorted(zip(sources, texts, strict=True))
                 yield lesser, greater
-
-
-def name_of(vote: Vote) -> Name | None:
-    """Return the two records or the id by which a vote names its row, None if it has neither."""
-    return vote.id if vote.pair is None else vote.pair
 
 
 def is_shortened(text: str) -> bool:

@@ -126,7 +126,7 @@ def gold_rows(
         gold: all gold rows.
         spec: how many a batch has, and the payload.
         key: key of the random order.
-        number: number of the round, from 1.
+        number: of the round, from 1.
         like: schema of the batch, whose types the payload gets.
 
     Raises:
@@ -174,13 +174,9 @@ def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
-    """Return a random choice of the questions of earlier rounds, to be asked again.
+    """Return a random choice of the questions of earlier rounds, to be asked again in a round.
 
-    Args:
-        questions: number of questions of earlier rounds.
-        wanted: most questions to choose.
-        key: key of the random order.
-        number: number of the round.
+    It has as many as are wanted, if there are; the order is by key and number of the round.
     """
     order = sorted(range(questions), key=lambda each: opaque_name(key, REPEAT, number, each))
     return sorted(order[:wanted])

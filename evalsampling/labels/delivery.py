@@ -49,12 +49,7 @@ class LabelFile:
     ) -> "LabelFile":
         """Return a file of labels; reading may be slow, so call it before locking the workspace.
 
-        Args:
-            path: path or URL of the file.
-            replace: whether its labels replace earlier ones.
-            id_columns: the pool's columns of ids.
-            follow: whether the path may be a symbolic link.
-            sink: a sink of another package, which reads files with its endings itself.
+        The path may be a symbolic link only if ``follow``; for the others see `read_votes`.
 
         Raises:
             InputError: naming the file, if it cannot be read, is no regular file or is too large.

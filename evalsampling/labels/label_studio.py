@@ -241,8 +241,8 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
     if not isinstance(cancelled, bool) or not isinstance(results, list):
         return Vote(line, task=task, problem="was_cancelled or result is damaged")
-    values = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
-    choices, comment = values[_LABEL], "\n".join(values[_COMMENT] or []) or None
+    choices = _values(results, _LABEL, "choices", "choices")
+    comments = _values(results, _COMMENT, "textarea", "text") or []
     annotator = _annotator(annotation.get("completed_by"))
     if annotator is None:
         label = "+".join(map(str, choices or [])) or None
@@ -254,7 +254,7 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
         annotator=annotator,
         time=time if isinstance(time, str) and time else None,
         skipped=cancelled,
-        comment=comment,
+        comment="\n".join(map(str, comments)) or None,
     )
     if cancelled:
         return vote
@@ -265,15 +265,8 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     return dataclasses.replace(vote, label=choices[0])
 
 
-_CONTROLS: Mapping[str, tuple[str, str]] = {
-    _LABEL: ("choices", "choices"),
-    _COMMENT: ("textarea", "text"),
-}
-"""Type of the result of each control, and the key of its values."""
-
-
-def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list[Any] | None:
-    """Return the values of a control, None if the results are damaged."""
+def _values(results: Sequence[Any], control: str, kind: str, key: str) -> list[Any] | None:
+    """Return the values of a control, whose results have a type and a key; None if damaged."""
     collected: list[Any] = []
     for result in results:
         if not isinstance(result, dict):
@@ -287,11 +280,11 @@ def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list
                 return None
             collected.append(str(number))
             continue
-        values = value.get(kind[1]) if isinstance(value, dict) else None
-        if result.get("type") != kind[0] or not isinstance(values, list):
+        values = value.get(key) if isinstance(value, dict) else None
+        if result.get("type") != kind or not isinstance(values, list):
             return None
         collected += values
-    return [str(value) for value in collected] if control == _COMMENT else collected
+    return collected
 
 
 def _annotator(completed_by: Any) -> str | None:

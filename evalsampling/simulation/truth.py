@@ -252,7 +252,9 @@ class _Truth:
         if not len(table):
             raise InputError(f"{path}: no labels")
         batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        space, columns, ids = spec.labels.space, _TruthColumns.of(batch), _distinct_ids(batch, id)
+        space, columns = spec.labels.space, _TruthColumns.of(batch)
+        ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
+        check_unique_ids([batch], id)
         if spec.labels.oracle == "stochastic":
             rates = space.true_rates(columns)
             if np.all(rates.max(axis=1) == 1):
@@ -307,10 +309,3 @@ def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
     except InputError:
         return False
     return True
-
-
-def _distinct_ids(batch: PoolBatch, id: IdColumns) -> pa.Array:
-    """Return the ids of rows, checked to be distinct; of several columns all as texts."""
-    ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
-    check_unique_ids([batch], id)
-    return ids

@@ -59,12 +59,10 @@ class MeasureSpec:
             if not isinstance(listed, list) or not listed:
                 raise InputError(f"measure.joint: must be a list of measures, got {listed!r}")
             return cls(JOINT, parts=tuple(cls.parse(part) for part in listed))
-        for kind in COMPARISONS:
+        for kind in (*COMPARISONS, *EXTREMES):
             if isinstance(item, Mapping) and kind in item:
-                return cls._comparison(kind, item)
-        for kind in EXTREMES:
-            if isinstance(item, Mapping) and kind in item:
-                return cls._extreme(kind, item)
+                read = cls._comparison if kind in COMPARISONS else cls._extreme
+                return read(kind, item)
         name, parameters = name_and_parameters("measure", item)
         section = Section("measure", parameters)
         system, calibrate = section.text("system"), section.flag("calibrate", False)

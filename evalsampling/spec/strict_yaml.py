@@ -43,14 +43,11 @@ def _expanded(node: Any, counted: dict[int, tuple[int, int] | None]) -> tuple[in
     counted[id(node)] = None
     values, repeated = 1, 0
     for child in _children(node):
-        if id(child) in counted:
-            count = counted[id(child)]
-            if count is None:
-                raise InputError(f"line {line}: a value is a part of itself")
-            values, repeated = values + count[0], repeated + count[0]
-        else:
-            more = _expanded(child, counted)
-            values, repeated = values + more[0], repeated + more[1]
+        is_alias = id(child) in counted
+        count = counted[id(child)] if is_alias else _expanded(child, counted)
+        if count is None:
+            raise InputError(f"line {line}: a value is a part of itself")
+        values, repeated = values + count[0], repeated + count[0 if is_alias else 1]
         if repeated > MOST_ALIASED:
             raise InputError(
                 f"line {line}: aliases stand for more than {MOST_ALIASED:,} values: write them out"

@@ -88,11 +88,7 @@ class JoinLabels(beam.PTransform):
     """
 
     def __init__(self, workspace: str | Path | PoolFacts, by: str = TASK) -> None:
-        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``.
-
-        Raises:
-            InputError: if the workspace is not prepared, or is of a kind that takes the commands.
-        """
+        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``."""
         super().__init__()
         if by not in (TASK, ID):
             raise InputError(f"labels are joined by task or id, not by {by!r}")
@@ -237,11 +233,10 @@ class EstimateMeasures(beam.PTransform):
         """
         super().__init__()
         facts = PoolFacts.read(workspace)
-        rounds = facts.rounds if round is None else facts.rounds_until(round)
+        self._make = _Maker(facts, round, budget)
         check_budget(budget)
-        if budget is not None and not rounds:
+        if budget is not None and not self._make.rounds:
             raise InputError(f"{facts.path}: a budget needs a round, whose chances windows keep")
-        self._make = _Maker(facts, rounds, budget)
 
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
         own = isinstance(given, Mapping) and POOL in given
@@ -273,8 +268,7 @@ class DesignRound(beam.PTransform):
         check_new_rows(size)
         facts = PoolFacts.read(workspace)
         facts.check_draws_by_row()
-        rounds = facts.rounds if round is None else facts.rounds_until(round)
-        self._make, self._size = _Maker(facts, rounds, None), size
+        self._make, self._size = _Maker(facts, round), size
 
     def expand(self, given: Any) -> beam.PCollection[RoundChances]:
         own = isinstance(given, Mapping) and POOL in given
@@ -285,10 +279,9 @@ class DesignRound(beam.PTransform):
 class _Maker:
     """Makes of the states of a window what is asked for."""
 
-    def __init__(
-        self, facts: PoolFacts, rounds: tuple[RoundChances, ...], budget: float | None
-    ) -> None:
-        self._facts, self._rounds, self.budget = facts, rounds, budget
+    def __init__(self, facts: PoolFacts, last: Rounds | None, budget: float | None = None) -> None:
+        self.rounds = facts.rounds if last is None else facts.rounds_until(last)
+        self._facts, self.budget = facts, budget
 
     def estimates(
         self, states: Latest, own: bool, of: Any = beam.DoFn.WindowParam
@@ -305,7 +298,7 @@ class _Maker:
         """Yield the chances of the next round."""
         now = self._analysis(states, own, _NOW)
         if now is not None:
-            begin = self._facts.begin_after(self._rounds, now[0].table.code)
+            begin = self._facts.begin_after(self.rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)
 
     def _analysis(
@@ -316,7 +309,7 @@ class _Maker:
         pools = states.named(kinds[POOL])
         if not (pools if own else shares):
             return None
-        facts, rounds = self._facts, self._rounds
+        facts, rounds = self._facts, self.rounds
         analysis, outside = facts.analysis, {}
         if pools:
             facts.check_draws_by_row()
@@ -339,5 +332,5 @@ class _Maker:
 
     def _has_rows_by_sample(self, shares: Iterable[_Joined]) -> bool:
         """Return whether rounds that `sample` drew are among those that count."""
-        goes_on = 0 < len(self._facts.rounds) < len(self._rounds)
+        goes_on = 0 < len(self._facts.rounds) < len(self.rounds)
         return goes_on or any(share.by_sample for share in shares)

@@ -51,11 +51,7 @@ class AssignCells(beam.PTransform):
     """
 
     def __init__(self, workspace: str | Path | PoolFacts) -> None:
-        """Choose the workspace, by whose strata rows are cut; it is read while the job is built.
-
-        Raises:
-            InputError: if it is not prepared, or is of a kind that takes the commands.
-        """
+        """Choose the workspace, by whose strata rows are cut; see `PoolFacts.read`."""
         super().__init__()
         self._facts = PoolFacts.read(workspace)
 
