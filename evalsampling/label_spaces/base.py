@@ -369,10 +369,7 @@ class LabelSpace(abc.ABC):
     def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
         """Return where probabilities come from.
 
-        Args:
-            named: the columns of probabilities, None if there are none.
-            score: the column of scores, None if there is none.
-            ends: of the scores.
+        All are None where they are not known, or not there.
         """
         if named is not None:
             return SOFTMAX if isinstance(named, Logits) else COLUMN

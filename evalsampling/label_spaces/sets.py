@@ -194,12 +194,9 @@ def labels_of_text(text: str) -> tuple[str, ...]:
 
 
 def probabilities_of_sets(single: FloatArray) -> FloatArray:
-    """Return the probability of each set, shape (n, 2^labels), labels being independent.
+    """Return the probability of each set, (n, 2^labels), by those of independent labels, (n, labels).
 
     (Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, eq. 92.)
-
-    Args:
-        single: shape (n, labels): probability of each label.
     """
     sets = np.ones((len(single), 1))
     for p in single.T:

@@ -105,8 +105,7 @@ class Gold:
     def check_same(self, fingerprints: Collection[str | None]) -> None:
         """Raise an `InputError` if an earlier round had other gold rows.
 
-        Args:
-            fingerprints: fingerprint of each round's gold rows; None if the round has none stored.
+        A fingerprint is None where a round has none stored.
         """
         if {*fingerprints} - {None, self.fingerprint}:
             raise InputError(

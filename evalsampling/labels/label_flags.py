@@ -47,12 +47,7 @@ def given_label(row: Mapping[str, Any]) -> str | None:
 
 
 def missing_flag(flags: Sequence[str], labels: Sequence[str]) -> str:
-    """Return what is wrong with a set given by columns, of which each label must have one.
-
-    Args:
-        flags: labels that have a column; none if the set was given otherwise.
-        labels: all labels.
-    """
+    """Return what is wrong with a set given by columns, if any: each label must have one."""
     missing = [label for label in labels if flags and label not in flags]
     if not missing:
         return ""

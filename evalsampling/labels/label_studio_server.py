@@ -203,7 +203,7 @@ class LabelStudio:
             unanswered = sorted(task["id"] for task in tasks if not task.get("annotations"))
             spare = unanswered[1:] if len(unanswered) == len(tasks) else unanswered
             for number in spare:
-                self._patiently("DELETE", f"/api/tasks/{number}", missing=True)
+                self._patiently("DELETE", f"/api/tasks/{number}")
         return by_name
 
     # --- requests
@@ -211,10 +211,7 @@ class LabelStudio:
     def _read(self, path: str, is_whole: Callable[[Any], bool]) -> tuple[bytes, Any]:
         """Return a response and the JSON in it; a bad response is asked for again.
 
-        Args:
-            path: on the server.
-            is_whole: tells whether JSON is what was asked for; the page of a proxy, or a response
-                that broke off, is not.
+        The page of a proxy, or a response that broke off, is bad: ``is_whole`` tells.
         """
 
         def check(content: bytes) -> None:
@@ -233,20 +230,15 @@ class LabelStudio:
         self,
         method: str,
         path: str,
-        missing: bool = False,
         check: Callable[[bytes], None] = lambda _: None,
     ) -> bytes:
         """Send a request that may be repeated until it succeeds; return the response.
 
-        Args:
-            method: HTTP method.
-            path: on the server.
-            missing: whether status 404 is no error; the response is then empty.
-            check: raises `_PassingError` for a response that is not what was asked for.
+        ``check`` raises a `_PassingError` for a response that is not what was asked for.
         """
         for attempt in range(_TRIES):
             try:
-                content = self._send(method, path, missing=missing)
+                content = self._send(method, path)
                 check(content)
                 return content
             except _PassingError as error:
@@ -259,17 +251,12 @@ class LabelStudio:
             raise InputError(str(error)) from error
         time.sleep(self._first_wait * 2**attempt)
 
-    def _send(self, method: str, path: str, body: Any = None, missing: bool = False) -> bytes:
-        """Send one request and return the response.
-
-        Raises:
-            InputError: if the server refuses it.
-            _PassingError: if it failed for a reason that may pass.
-        """
+    def _send(self, method: str, path: str, body: Any = None) -> bytes:
+        """Send one request and return the response; failures that may pass are `_PassingError`s."""
         if not self._header:
             self._header = f"Bearer {self._exchanged()}"
         headers = {"Authorization": self._header, "Content-Type": "application/json"}
-        return self._request(method, path, body, headers, missing)
+        return self._request(method, path, body, headers)
 
     def _exchanged(self) -> str:
         """Return the access token that a personal one is exchanged for."""
@@ -284,9 +271,7 @@ class LabelStudio:
     def _where(self, path: str) -> str:
         return f"{self._url}{path.partition('?')[0]}"
 
-    def _request(
-        self, method: str, path: str, body: Any, headers: dict[str, str], missing: bool = False
-    ) -> bytes:
+    def _request(self, method: str, path: str, body: Any, headers: dict[str, str]) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._url + path, data, headers, method=method)
         where = self._where(path)
@@ -295,8 +280,8 @@ class LabelStudio:
                 content: bytes = answer.read()
                 return content
         except urllib.error.HTTPError as error:
-            if missing and error.code == 404:
-                return b""
+            if method == "DELETE" and error.code == 404:
+                return b""  # It is gone already.
             if error.code == 401 and self._header.startswith("Bearer") and "/token/" not in path:
                 self._header = ""  # An exchanged token expires after some minutes.
                 raise _PassingError(f"{where}: the key has expired") from error

@@ -99,10 +99,7 @@ def records_of(
 ) -> list[tuple[Record, Record] | None]:
     """Return the left and the right record of each task of a batch, None where neither is known.
 
-    Args:
-        batch: tasks with their payload, which may have been erased.
-        records: columns of the records.
-        id: columns of the ids, from which they are taken if they are among these.
+    The payload may have been erased. What is among the columns of ids is taken from these.
     """
     of_ids = {} if isinstance(id, str) else as_columns(batch[ID], id)
     columns: list[list[str | None]] = []

@@ -1,17 +1,19 @@
 """Tasks: the rows that were drawn, under opaque names, as annotators see them."""
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.masks import masked
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.task_names import task_key as task_key
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.payload import Mask
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
 LINKED = "tasks.parquet"
@@ -20,6 +22,9 @@ LINKED = "tasks.parquet"
 SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
 """Kinds of tasks: a row drawn by the design, a dispute, a row whose class is known, a row asked
 about before."""
+
+REDACTED = "[redacted]"
+_DIGEST_BYTES = 10
 
 
 def task_name(
@@ -68,6 +73,31 @@ def make_batch(
     return table.take(pa.array(np.argsort(names)))
 
 
+def masked(values: pa.Array, mask: Mask, key: bytes) -> pa.Array:
+    """Return a column as annotators may see it: text; nulls and empty texts stay.
+
+    Args:
+        values: of a payload column, rendered.
+        mask: what to do with them.
+        key: of hashes. Equal values have equal hashes under one key, so that two columns of a
+            row can be compared; under another key they have others.
+    """
+    return pa.array([_masked(value, mask, key) for value in values.to_pylist()], pa.string())
+
+
+def _masked(value: Any, mask: Mask, key: bytes) -> str | None:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if text is None or text == "":
+        return text
+    text = str(text)
+    if mask.how == "redact":
+        return REDACTED
+    if mask.how == "hash":
+        digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES, key=key).digest()
+        return "h_" + base64.b32encode(digest).decode().lower()
+    return text if len(text) <= mask.characters else text[: mask.characters] + "…"
+
+
 def mask_key(key: bytes, number: int) -> bytes:
     """Return the key of the masks of a batch: of the key of task names and a number.
 
@@ -79,9 +109,7 @@ def mask_key(key: bytes, number: int) -> bytes:
 def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
     """Return the table that annotators get: task, payload and an empty label, nothing else.
 
-    Args:
-        batch: tasks of the rows drawn.
-        controls: control tasks to mix in, with the same payload.
+    Control tasks, which have the same payload, are mixed in.
     """
     if controls is not None:
         common = [TASK, *payload_columns(batch)]

@@ -278,10 +278,7 @@ def answers_of(
 ) -> list[Answer]:
     """Return the stored votes of a delivery as answers, which a `Tally` counts.
 
-    Args:
-        votes: as `vote_table` returns them, or an earlier version, without the column ``unsure``.
-        subject_of_task: the subject behind each task; votes on other tasks are left out.
-        codes: code of each class as text.
+    Earlier versions had no column ``unsure``. Votes on other tasks are left out.
     """
     names = votes.column_names
     unsure = votes["unsure"].to_pylist() if "unsure" in names else [False] * len(votes)

@@ -96,11 +96,6 @@ def read_graded(
 
     All queries are held in memory: with known grades there are not too many.
 
-    Args:
-        spec: of the evaluation.
-        stratification: how the pool is cut into cells.
-        truth: see `Grades.read`.
-
     Raises:
         InputError: for anything wrong with the pool or the truth.
     """

@@ -48,15 +48,11 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
 
 
 def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
-    """Return the table with its probabilities changed at random, as far as real models are off.
+    """Return a table of two classes, its probabilities changed as far as real models are off.
 
     The log-odds of the second class are multiplied by exp(s), and shifted so that its expected
     number of rows is multiplied by exp(t). Then hidden positives are added, r times the overlap of
     the classes, spread evenly. s, t and log r are normal (`OFF`).
-
-    Args:
-        table: of two classes.
-        rng: source of randomness.
     """
     slope, number, hidden = (
         float(np.exp(rng.normal(*OFF[name]))) for name in ("slope", "number", "hidden")
@@ -97,10 +93,7 @@ def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable |
     in relative entropy (I. Csiszár, *I-divergence geometry of probability distributions and
     minimization problems*, Annals of Probability 3, 1975).
 
-    Args:
-        measure: a measure of one component.
-        table: the cells.
-        wanted: the value.
+    The measure has one component.
 
     Returns:
         None if no t gives that value.

@@ -47,12 +47,7 @@ class Candidates:
     sign: int
 
     def select(self, estimated: Sequence[FloatArray], true: Sequence[FloatArray]) -> Selection:
-        """Return the choice by the estimates of all measures of the list.
-
-        Args:
-            estimated: shape (components,) each; NaN where undefined.
-            true: the true values, likewise.
-        """
+        """Return the choice by the estimates, (components,) each, of all measures of the list."""
         both = np.array(
             [[values[place][0] for place in self.differences] for values in (estimated, true)]
         )

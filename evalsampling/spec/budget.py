@@ -69,9 +69,7 @@ class Budget:
     def raised(self, amount: float, labels: int | None = None) -> "Budget":
         """Return the budget with another amount, of money if it has any, else of labels.
 
-        Args:
-            amount: the new amount.
-            labels: the new limit of labels beside money; None to keep it.
+        The limit of labels beside money stays if ``labels`` is None.
 
         Raises:
             InputError: if the amount is of labels and not whole, or ``labels`` is given, too.

@@ -147,13 +147,10 @@ class EvaluationSpec:
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
-        """Return the spec in a YAML file; relative paths in it resolve against its directory.
+        """Return the spec in a YAML file or at a URL; paths in it resolve against its directory.
 
         Names of measures and samplers, and their parameters, are checked where these are built:
         `evaluation.specs.load_spec` checks them too.
-
-        Args:
-            path: path of the file, or its URL in a store.
 
         Raises:
             InputError: naming the file and the key that is wrong.

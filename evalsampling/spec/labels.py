@@ -99,10 +99,7 @@ class LabelsSpec:
 def read_labels(section: Section, directory: str, of_items: bool = False) -> LabelsSpec:
     """Return the section ``labels``, checked.
 
-    Args:
-        section: the section.
-        directory: relative paths resolve against it.
-        of_items: whether labels are grades of the items of queries.
+    Relative paths resolve against ``directory``. With ``of_items`` labels are grades of items.
     """
     section.check_keys(*KEYS)
     space, made_by = read_space(section, of_items, directory)
@@ -129,10 +126,7 @@ def read_space(
 ) -> tuple[LabelSpace, Mapping[str, Any] | None]:
     """Return what labels there are; and of a space that is not our own its name and parameters.
 
-    Args:
-        section: the section ``labels``.
-        of_items: whether labels are grades of the items of queries.
-        directory: searched first for a module that the section names.
+    A module that the section names is searched for in ``directory`` first.
     """
     if of_items or section.get("space") is None:
         return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None

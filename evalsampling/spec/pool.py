@@ -1,6 +1,7 @@
 """The section ``pool`` of a spec: where the rows are, and their columns."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -123,16 +124,13 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         if column in EVERY_BATCH:
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     lists = read_lists(section)
-    pool = PoolSpec(
+    id = read_id(section, lists is not None)
+    check_id_columns(id)
+    made = functools.partial(
+        PoolSpec,
         path=str(path),
-        id=read_id(section, lists is not None),
-        score=None,
-        probability=None,
-        systems=(),
+        id=id,
         slices=section.columns("slices"),
-        features=(),
-        payload=payload,
-        scorer=None,
         directory=directory,
         masks=masks,
         lists=lists,
@@ -140,11 +138,15 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         table=table,
         where=where,
     )
-    check_id_columns(pool.id)
     if lists is not None:
-        payload = (*payload, *(name for name in lists.payload if name not in payload))
-        systems = read_rankers(section.section("systems"))
-        return dataclasses.replace(pool, systems=systems, payload=payload)
+        return made(
+            score=None,
+            probability=None,
+            systems=read_rankers(section.section("systems")),
+            features=(),
+            payload=(*payload, *(name for name in lists.payload if name not in payload)),
+            scorer=None,
+        )
     score = labels.space.score(section, not strata.by_score)
     probability = read_probability(section, labels)
     if section.get("systems") is not None:
@@ -167,12 +169,12 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
             f"pool.probability: with {labels.space.size}, name a column for each "
             "(probability: {class: column, ...}), or for its logit (logits: {...})"
         )
-    return dataclasses.replace(
-        pool,
+    return made(
         score=score,
         probability=probability,
         systems=systems,
         features=features,
+        payload=payload,
         scorer=scorer,
     )
 

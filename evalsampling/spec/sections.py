@@ -60,9 +60,7 @@ class Section:
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
         """Raise an `InputError` for an unknown key, with the nearest known one.
 
-        Args:
-            known: the known keys.
-            below: keys of sections within this one, by section, to which a key may belong.
+        ``below`` are keys of sections within this one, by section, to which a key may belong.
         """
         sections = {key: name for name, keys in (below or {}).items() for key in keys}
         unknown = [str(key) for key in self.content if key not in known]

@@ -15,9 +15,7 @@ Where = Mapping[str, tuple[str, ...]]
 def read_slices(path: str, given: Any) -> Where:
     """Return the values of slices by column, none if nothing is given.
 
-    Args:
-        path: the key, for messages.
-        given: for each column a value, or a list of them.
+    Each column has a value, or a list of them.
     """
     if given is None:
         return {}

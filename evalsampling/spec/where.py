@@ -122,12 +122,7 @@ def read_where(text: str) -> Condition:
 
 
 def in_dialect(text: str, dialect: str) -> str:
-    """Return a condition in the SQL of another program, by its name in sqlglot.
-
-    Args:
-        text: as `read_where` takes it.
-        dialect: ``bigquery`` or ``spark``.
-    """
+    """Return a condition in another SQL, as ``bigquery`` or ``spark``, by its name in sqlglot."""
     import sqlglot  # As in `read_where`.
 
     return str(sqlglot.transpile(text, write=dialect)[0])

@@ -221,12 +221,9 @@ class EstimateMeasures(beam.PTransform):
         round: Rounds | None = None,
         budget: float | None = None,
     ) -> None:
-        """Choose what rows were picked by: `SampleRound`'s arguments.
+        """Choose what rows were picked by; the last round is by default that of the workspace.
 
-        Args:
-            workspace: whose spec, strata and rounds are used.
-            round: the last round; by default that of the workspace.
-            budget: rows expected of a window.
+        The arguments are those of `SampleRound`.
 
         Raises:
             InputError: if there is no such round.
