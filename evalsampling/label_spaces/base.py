@@ -54,6 +54,9 @@ class Keys(Protocol):
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""
 
+    def refuse(self, keys: Sequence[str], problem: str) -> None:
+        """Raise an `InputError` with the problem if a key is there."""
+
     def text(self, key: str) -> str | None:
         """Return a text that is not empty, None if it is missing."""
 
@@ -252,10 +255,7 @@ class LabelSpace(abc.ABC):
         Raises:
             InputError: naming a key that is for other labels.
         """
-        if pool.get("variance") is not None:
-            raise InputError(
-                "pool.variance: is of labels that are numbers, which need labels.range"
-            )
+        pool.refuse(["variance"], "is of labels that are numbers, which need labels.range")
         return pool.text("score")
 
     # --- codes and texts

@@ -89,15 +89,15 @@ class Numbers(LabelSpace):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        for key in ("classes", "positive", "multilabel", "meanings"):
-            if labels.get(key) is not None:
-                raise InputError(f"labels.{key}: with labels.range, labels are numbers")
-        for key in ("gold", "repeats"):
-            if labels.get(key) is not None:
-                raise InputError(
-                    f"labels.{key}: answers are compared with others there, and with labels.range "
-                    "no two numbers need be the same"
-                )
+        labels.refuse(
+            ("classes", "positive", "multilabel", "meanings"),
+            "with labels.range, labels are numbers",
+        )
+        labels.refuse(
+            ("gold", "repeats"),
+            "answers are compared with others there, and with labels.range no two numbers need be "
+            "the same",
+        )
         if labels.get("rule", MEDIAN) != MEDIAN:
             raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
         ends = labels.get("range")
@@ -132,9 +132,7 @@ class Numbers(LabelSpace):
 
         Of several systems there is none: strata are cut from their predictions and variances.
         """
-        for key in ("score", "probability"):
-            if pool.get(key) is not None:
-                raise InputError(f"pool.{key}: with labels.range strata are those of pool.variance")
+        pool.refuse(("score", "probability"), "with labels.range strata are those of pool.variance")
         if without:
             raise InputError(
                 "strata.method: kd, or a partition: with labels.range strata are those of "
@@ -142,8 +140,7 @@ class Numbers(LabelSpace):
             )
         if pool.get("systems") is None:
             return pool.text("variance") or "variance"
-        if pool.get("variance") is not None:
-            raise InputError("pool.variance: with systems, each has a variance of its own")
+        pool.refuse(["variance"], "with systems, each has a variance of its own")
         return None
 
     # --- codes and texts

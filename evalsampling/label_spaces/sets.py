@@ -53,11 +53,9 @@ class Sets(LabelSpace):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        for key in ("classes", "positive"):
-            if labels.get(key) is not None:
-                raise InputError(
-                    f"labels.{key}: with labels.multilabel, sets of labels are the classes"
-                )
+        labels.refuse(
+            ("classes", "positive"), "with labels.multilabel, sets of labels are the classes"
+        )
         listed = labels.get("multilabel")
         check_labels(listed)
         return cls(tuple(listed))
@@ -194,7 +192,7 @@ def labels_of_text(text: str) -> tuple[str, ...]:
 
 
 def probabilities_of_sets(single: FloatArray) -> FloatArray:
-    """Return the probability of each set, (n, 2^labels), by those of independent labels, (n, labels).
+    """Return the probability of each set, (n, 2^labels), by (n, labels) of independent labels.
 
     (Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, eq. 92.)
     """

@@ -23,9 +23,13 @@ def opaque_name(key: bytes, *parts: Any) -> str:
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
     """
-    text = ":".join(map(str, parts)).encode()
-    digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=key).digest()
-    return _PREFIX + base64.b32encode(digest).decode().lower()
+    return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+
+
+def keyed_hash(text: str, key: bytes) -> str:
+    """Return a hash of a text: 16 letters and digits."""
+    digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES, key=key).digest()
+    return base64.b32encode(digest).decode().lower()
 
 
 def with_check(name: str) -> str:

@@ -1,14 +1,12 @@
 """Tasks: the rows that were drawn, under opaque names, as annotators see them."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.task_names import opaque_name, with_check
+from evalsampling.labels.task_names import keyed_hash, opaque_name, with_check
 from evalsampling.labels.task_names import task_key as task_key
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -24,7 +22,6 @@ SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
 about before."""
 
 REDACTED = "[redacted]"
-_DIGEST_BYTES = 10
 
 
 def task_name(
@@ -93,8 +90,7 @@ def _masked(value: Any, mask: Mask, key: bytes) -> str | None:
     if mask.how == "redact":
         return REDACTED
     if mask.how == "hash":
-        digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES, key=key).digest()
-        return "h_" + base64.b32encode(digest).decode().lower()
+        return f"h_{keyed_hash(text, key)}"
     return text if len(text) <= mask.characters else text[: mask.characters] + "…"
 
 

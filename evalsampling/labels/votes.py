@@ -11,6 +11,7 @@ from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, Name, is_shorte
 from evalsampling.labels.cut_delivery import cut_problem
 from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.register import Register, answer_of
+from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
@@ -235,7 +236,8 @@ _CHANGED = f"which was drawn too, changed by a program that reads numbers: {BY_T
 def _find_pair(
     given: Pair, has_number: bool, register: Register, drawn: Lookalikes
 ) -> tuple[int | None, str]:
-    pair = given if given in register.pairs else _unescaped_pair(given)
+    plain = (unescaped(text) for record in given for text in record)
+    pair = given if given in register.pairs else make_pair(*plain)
     questions, other = register.pairs.get(pair, ()), drawn.other(pair, has_number)
     if not questions:
         return None, f"unknown pair {_pair_text(given)}"
@@ -249,11 +251,6 @@ def _find_pair(
 
 def _pair_text(pair: Pair) -> str:
     return " and ".join(repr(":".join(filter(None, record))) for record in pair)
-
-
-def _unescaped_pair(pair: Pair) -> Pair:
-    first, second = sorted((unescaped(source), unescaped(id)) for source, id in pair)
-    return first, second
 
 
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:

@@ -130,9 +130,10 @@ def read_space(
     """
     if of_items or section.get("space") is None:
         return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None
-    for key in ("classes", "positive", "multilabel", "range"):
-        if section.get(key) is not None:
-            raise InputError(f"labels.{key}: with labels.space, which says what labels there are")
+    section.refuse(
+        ("classes", "positive", "multilabel", "range"),
+        "with labels.space, which says what labels there are",
+    )
     name, parameters = name_and_parameters("labels.space", section.get("space"))
     if name in LABEL_SPACES.own:
         raise InputError(

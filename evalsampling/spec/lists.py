@@ -27,9 +27,10 @@ def read_lists(pool: Section) -> ListsSpec | None:
         return None
     section = pool.section("lists")
     section.check_keys("items", "payload")
-    for key in ("score", "prediction", "probability", "logits", "features", "scorer", "variance"):
-        if pool.get(key) is not None:
-            raise InputError(f"pool.{key}: with pool.lists, rows are queries and have none")
+    pool.refuse(
+        ("score", "prediction", "probability", "logits", "features", "scorer", "variance"),
+        "with pool.lists, rows are queries and have none",
+    )
     if pool.get("systems") is None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
     return ListsSpec(str(section.text("items", required=True)), section.columns("payload"))

@@ -111,8 +111,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         path = absolute("pool.path", path, directory, READ_FROM)
     else:
         path = table.name
-        if section.get("path") is not None:
-            raise InputError("pool.path: a pool has a path or a table, not both")
+        section.refuse(["path"], "a pool has a path or a table, not both")
     where = section.text("where")
     if where is not None and not section.is_stored:
         read_where(where)
@@ -150,8 +149,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
     score = labels.space.score(section, not strata.by_score)
     probability = read_probability(section, labels)
     if section.get("systems") is not None:
-        if section.get("prediction") is not None:
-            raise InputError("pool.prediction: with systems, each has a prediction of its own")
+        section.refuse(["prediction"], "with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
         has_score = of_systems(labels.space, len(systems)).has_score
         score = score or (systems[0].score if has_score else None)

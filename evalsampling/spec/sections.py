@@ -88,6 +88,12 @@ class Section:
         value = self.content.get(key)
         return default if value is None else value
 
+    def refuse(self, keys: Sequence[str], problem: str) -> None:
+        """Raise an error if one of some keys is there, which others leave no place for."""
+        for key in keys:
+            if self.get(key) is not None:
+                raise InputError(f"{self._path(key)}: {problem}")
+
     def section(self, key: str, required: bool = False) -> "Section":
         """Return a mapping within this one, empty if it is missing and not required."""
         if required and self.get(key) is None:

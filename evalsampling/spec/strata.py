@@ -79,9 +79,8 @@ def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
     """
     section, columns = top.section("strata"), _columns(top)
     section.check_keys("method", "leaves", "branching", "edges", "hierarchy", "slices")
-    for key in ("method", "edges"):
-        if columns and section.get(key) is not None:
-            raise InputError(f"strata.{key}: with a partition, its columns are the strata")
+    if columns:
+        section.refuse(("method", "edges"), "with a partition, its columns are the strata")
     edges = None if section.get("edges") is None else section.numbers("edges")
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
         raise InputError("strata.edges: must be strictly increasing")
