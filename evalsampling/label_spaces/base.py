@@ -181,8 +181,7 @@ class LabelSpace(abc.ABC):
     def read(cls, labels: Keys) -> Self:
         """Return the space that the section ``labels`` of a spec describes.
 
-        Raises:
-            InputError: naming the key that is wrong.
+        A key that is wrong is an `InputError` that names it.
         """
         raise NotImplementedError
 
@@ -426,11 +425,7 @@ def agreement_of(row: IntArray, code: IntArray, labels: int, confidence: float) 
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
-    """Return the column of each class or label, in the order of the names.
-
-    Raises:
-        InputError: naming the key of the spec, if columns are not given for just these names.
-    """
+    """Return the column of each name, in order; an `InputError` unless just these have one."""
     columns = {str(name): column for name, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())
     if set(columns) != set(names) or not texts:

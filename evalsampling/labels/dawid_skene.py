@@ -22,11 +22,7 @@ class DawidSkene:
     """
 
     def decide(self, votes: Sequence[tuple[int, str, int]]) -> dict[int, int]:
-        """Return the class code of each row that has a vote for a class.
-
-        Raises:
-            InputError: if crowd-kit is not installed.
-        """
+        """Return the class code of each row that has a vote for a class."""
         model = load_model()
         import pandas as pd
 
@@ -39,11 +35,7 @@ DAWID_SKENE = DawidSkene()
 
 
 def load_model() -> Any:
-    """Return the class of crowd-kit's model.
-
-    Raises:
-        InputError: if crowd-kit is not installed.
-    """
+    """Return the class of crowd-kit's model, an `InputError` if that is not installed."""
     with from_extra("votes", "crowd-kit", "labels.rule: dawid-skene"):
         from crowdkit.aggregation import DawidSkene
     return DawidSkene

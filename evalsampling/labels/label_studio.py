@@ -84,8 +84,7 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of the page as XML: the payload, a question and the classes.
 
-    Raises:
-        InputError: if the name of a class cannot be an attribute of XML.
+    A class whose name cannot be an attribute of XML is an `InputError`.
     """
     keys = data_keys(columns)
     pairs, single = _side_by_side(columns, sink.sides)

@@ -34,11 +34,7 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Check that a table has columns that identify the row of each line.
-
-    Raises:
-        InputError: naming the column that is missing.
-    """
+    """Raise an `InputError` if a table has no columns that identify the row of each line."""
     if "task" in columns:
         return
     for name in ("unique_id_l", "unique_id_r"):

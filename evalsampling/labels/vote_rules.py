@@ -39,11 +39,7 @@ class VoteRule(Protocol):
 
 
 def rule_of(spec: EvaluationSpec) -> VoteRule:
-    """Return the rule that a spec names, if it decides by all votes together.
-
-    Raises:
-        InputError: if it is not installed here, or cannot be imported.
-    """
+    """Return the rule of a spec, if it decides by all votes together: see `Registry.find`."""
     rule: VoteRule = VOTE_RULES.find("labels.rule", spec.labels.rule, spec.pool.directory)
     return rule
 

@@ -6,6 +6,7 @@ extra: ``pip install 'evalsampling[xlsx]'``.
 """
 
 import bisect
+import collections
 import io
 import re
 import warnings
@@ -165,13 +166,15 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
 _MOST_PADDED = 1 << 24
 """Most cells that are parsed, with those that the file leaves out before a row's last cell."""
 
-_CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
-_ROW = re.compile(rb"<(?:[\w.-]+:)?row[\s/>]")
-_STRING = re.compile(rb"<(?:[\w.-]+:)?si[\s/>]")
-_TAGS_OF_CELL, _TAGS_OF_STRING = 8, 4
-"""Tags of a cell with a formula or a text, and of a shared text without formats."""
+_COUNTED = {
+    "texts": (re.compile(rb"<(?:[\w.-]+:)?si[\s/>]"), 4, MOST_STRINGS),
+    "cells": (re.compile(rb"<(?:[\w.-]+:)?c[\s/>]"), 8, MOST_CELLS),
+    "rows": (re.compile(rb"<(?:[\w.-]+:)?row[\s/>]"), 2, MOST_SHEET_ROWS),
+}
+"""Elements that are counted: the tag of one, how many tags it has within it at most, as a shared
+text without formats or a cell with a formula, and most of them."""
 
-_MOST_TAGS = MOST_CELLS * _TAGS_OF_CELL + MOST_STRINGS * _TAGS_OF_STRING + 2 * MOST_ELEMENTS
+_MOST_TAGS = sum(tags * most for _, tags, most in _COUNTED.values())
 
 MOST_MARKUP = 1 << 20
 """Most bytes of a tag with the text after it, or of a comment: the parser scans one again with
@@ -194,7 +197,7 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
         raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
     if len(parts) > MOST_PARTS:
         raise too_large(path, f"{len(parts):,} parts", f"{MOST_PARTS:,}")
-    strings = cells = rows = others = 0
+    counts = collections.Counter[str]()
     for part in parts:
         text = archive.read(part)
         is_wide = {text[:2], text[2:4]} & {b"<\0", b"\0<"}
@@ -202,22 +205,20 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
             raise InputError(f"{path}: cannot be read: {part.filename!r} is no XML of a workbook")
         if text.count(b"<") > _MOST_TAGS:  # Too many to search for patterns.
             raise too_large(path, "more elements", f"{_MOST_TAGS:,}")
-        counts = [sum(1 for _ in tag.finditer(text)) for tag in (_STRING, _CELL, _ROW)]
-        strings, cells, rows = strings + counts[0], cells + counts[1], rows + counts[2]
-        tags = counts[0] * _TAGS_OF_STRING + counts[1] * _TAGS_OF_CELL + 2 * counts[2]
-        others += max(0, text.count(b"<") - tags)
+        others = text.count(b"<")
+        for kind, (tag, tags, _) in _COUNTED.items():
+            count = sum(1 for _ in tag.finditer(text))
+            counts[kind] += count
+            others -= count * tags
+        counts["other elements"] += max(0, others)
         if _LONG_TAG.search(text) or any(_is_long(text, *aside) for aside in _ASIDES):
             raise too_large(path, "a longer element", f"{MOST_MARKUP:,} bytes of each")
         lengths = [len(match[0]) for match in _FORMAT.finditer(text)]
         if len(lengths) > MOST_FORMATS or max(lengths, default=0) > MOST_FORMAT:
             allowed = f"{MOST_FORMATS:,} of {MOST_FORMAT:,} bytes each"
             raise too_large(path, "more or longer number formats", allowed)
-    for count, most, kind in [
-        (strings, MOST_STRINGS, "texts"),
-        (cells, MOST_CELLS, "cells"),
-        (rows, MOST_SHEET_ROWS, "rows"),
-        (others, MOST_ELEMENTS, "other elements"),
-    ]:
+    for kind, count in counts.items():
+        most = _COUNTED[kind][2] if kind in _COUNTED else MOST_ELEMENTS
         if count > most:
             raise too_large(path, f"{count:,} {kind}", f"{most:,}")
 

@@ -86,7 +86,7 @@ def _whole_shares(table: CellTable) -> IntArray:
 
 
 def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:
-    """Return the table with probabilities under which a measure has a wanted expected value.
+    """Return a table with probabilities by which a measure has an expected value, None if none do.
 
     The probability of a label y is multiplied by exp(t d(y)), d being the influence of a row with
     that label on the measure: of all probabilities with the same mean of d, these are the nearest
@@ -94,9 +94,6 @@ def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable |
     minimization problems*, Annals of Probability 3, 1975).
 
     The measure has one component.
-
-    Returns:
-        None if no t gives that value.
     """
     influence = influence_by_cell(measure, table, _expected_risk(measure, table))[:, :, 0]
     largest = float(np.abs(influence).max())

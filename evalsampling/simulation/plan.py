@@ -335,11 +335,7 @@ class _Imagined:
         ]
 
     def _defined(self, seed: Sequence[int]) -> tuple[KnownPool, list[FloatArray]]:
-        """Return an imagined pool on which every measure has a value, and the true values.
-
-        Raises:
-            InputError: if the scores make such a pool unlikely.
-        """
+        """Return an imagined pool on which every measure has a value, and the true values."""
         for attempt in range(MOST_ATTEMPTS):
             source = self.table
             if self.is_off:
@@ -385,10 +381,10 @@ def _spread(points: Sequence[_Outcome], confidence: float, most: float) -> Sprea
     if all(point.is_compared for point in points):
         p_values = [point.p_value for point in points]
         power = float(np.mean([p is not None and p <= 1 - confidence for p in p_values]))
-    if not halves:
-        return {"standard_error": error, "half_width": None, "power": power, **selection}
-    least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
-    half = max(float(np.median(halves)), least)
+    half = None
+    if halves:
+        least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
+        half = max(float(np.median(halves)), least)
     return {"standard_error": error, "half_width": half, "power": power, **selection}
 
 

@@ -48,11 +48,7 @@ class GatesSpec:
     interval: str = INTERVALS[0]
 
     def __post_init__(self) -> None:
-        """Check the targets.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Check the targets; a key that is wrong is an `InputError` that names it."""
         for key, targets in (("at_least", self.at_least), ("at_most", self.at_most)):
             if not isinstance(targets, Mapping):
                 raise InputError(f"gates.{key}: must be a mapping like {{recall: 0.9}}")

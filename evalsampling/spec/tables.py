@@ -44,11 +44,7 @@ class TableSpec:
         return {self.kind: self.name}
 
     def find_kind(self) -> Any:
-        """Return the `pool.tables.base.TableKind` of the table.
-
-        Raises:
-            InputError: if the package that has it is not installed.
-        """
+        """Return the `pool.tables.base.TableKind` of the table: see `Registry.find`."""
         return TABLES.find(f"pool.table.{self.kind}", self.kind)
 
     def to_mapping(self) -> dict[str, Any]:
