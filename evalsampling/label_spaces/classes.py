@@ -108,21 +108,15 @@ def _check_values(values: Any) -> None:
     if not isinstance(values, list) or len(values) < 2:
         raise InputError(f"labels.classes: must list at least two classes, got {values!r}")
     for value in values:
-        _check_value(value)
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            hint = " (put yes, no, true and false in quotes)" * isinstance(value, bool)
+            raise InputError(f"labels.classes: must be whole numbers or text, got {value!r}{hint}")
+        if isinstance(value, str) and not value.strip():
+            raise InputError(f"labels.classes: {value!r} is blank, which no answer can be")
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise InputError(f"labels.classes: no whole number of 64 bits: {reprlib.repr(value)}")
     if len({str(value) for value in values}) < len(values):
         raise InputError(f"labels.classes: two classes are spelt alike in {values!r}")
-
-
-def _check_value(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(
-            f"labels.classes: must be whole numbers or text, got {value!r}"
-            + (" (put yes, no, true and false in quotes)" if isinstance(value, bool) else "")
-        )
-    if isinstance(value, str) and not value.strip():
-        raise InputError(f"labels.classes: {value!r} is blank, which no answer can be")
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise InputError(f"labels.classes: no whole number of 64 bits: {reprlib.repr(value)}")
 
 
 def _of_columns(rows: Columns, columns: Sequence[str]) -> FloatArray:

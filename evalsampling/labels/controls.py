@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
+from evalsampling.labels.delivery import MOST_BYTES
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, payload_columns
@@ -29,9 +30,6 @@ from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
 QUESTION = "question"
-_MOST_BYTES = 1 << 28
-"""Most bytes of a file of gold rows."""
-
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
      (QUESTION, pa.int64())]
@@ -182,7 +180,7 @@ def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
 
 
 def _read(path: str) -> list[dict[str, Any]]:
-    content = read_regular_file(path, _MOST_BYTES)
+    content = read_regular_file(path, MOST_BYTES)
     suffix = PurePath(path).suffix.lower()
     try:
         if suffix == ".csv":

@@ -8,9 +8,7 @@ from typing import Any
 from evalsampling.labels.vote import Vote, field_text, is_number, with_values
 from evalsampling.pool.row_ids import parts_of, text_of
 from evalsampling.spec.id_columns import IdColumns
-
-ID = "id"
-"""Name that a delivery may use for a single column of ids, whatever the pool calls it."""
+from evalsampling.spec.sink import ID as ID
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage.filesystems import read_regular_file
 
 MOST_BYTES = 1 << 28
-"""Most bytes of a file of labels."""
+"""Most bytes of a file of labels, or of gold rows."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
+from evalsampling.labels.ground_truth import METADATA
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.sinks import Sink
@@ -240,12 +241,12 @@ class _Object(dict[str, Any]):
         super().__init__(pairs)
         repeating = pairs if len(pairs) > len(self) else []
         ids = own.names if ID in self else columns_of(own.columns)
-        names = [name for name, _ in repeating if name in ids or _is_ours(name)]
+        names = [
+            name
+            for name, _ in repeating
+            if name in (*ids, *_COLUMNS[:-1]) or is_flag(name) or name.endswith(METADATA)
+        ]
         self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
-
-
-def _is_ours(name: str) -> bool:
-    return name in _COLUMNS[:-1] or is_flag(name) or name.endswith(ground_truth.METADATA)
 
 
 def _of_json(path: str, row: Mapping[str, Any], own: DeliveredIds) -> dict[str, Any]:

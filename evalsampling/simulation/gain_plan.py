@@ -66,6 +66,11 @@ class GainPlanner:
         assert proposal is not None
         return proposal
 
+    @property
+    def reach(self) -> float:
+        """Half-width of an interval in standard errors."""
+        return float(scipy.special.ndtri((1 + self.confidence) / 2))
+
     def one_draw(self, measure: Measure) -> tuple[float, float]:
         """Return the expected value R of a measure, and the standard deviation of one draw's term.
 
@@ -99,8 +104,7 @@ class GainPlanner:
                 rejects = power(value, deviation, draws, 1 - self.confidence, max(draws - 1, 1.0))
             if queries is not None and round(queries) < FEWEST_EVIDENCE:
                 rejects = 0.0
-        reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
-        spread = {"standard_error": error, "half_width": reach * error, "power": rejects}
+        spread = {"standard_error": error, "half_width": self.reach * error, "power": rejects}
         return {**spread, **effort}
 
     def select(
@@ -159,10 +163,9 @@ class GainPlanner:
         if not self.sampler.can_estimate(self.table, measure):
             return {**unknown, "half_width": wanted}
         deviation = self.one_draw(measure)[1]
-        reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
-        draws = math.ceil((reach * deviation / wanted) ** 2)
+        draws = math.ceil((self.reach * deviation / wanted) ** 2)
         effort = effort_of_draws(self.proposal, self.table, draws)
-        return {**unknown, "half_width": wanted, "standard_error": wanted / reach, **effort}
+        return {**unknown, "half_width": wanted, "standard_error": wanted / self.reach, **effort}
 
 
 def plan_gains(

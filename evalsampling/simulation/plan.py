@@ -407,17 +407,11 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
         return entry | {key: after[key] for key in ("budget", "standard_error")}
     ends = [np.log(row["half_width"]) for row in (before, after)]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
-    errors = before["standard_error"], after["standard_error"]
-    return entry | {
-        "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
-        "standard_error": _between(*errors, share),
-    }
-
-
-def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:
-    """Return a budget of labels rounded up, one of money as it is."""
-    is_labels = all(isinstance(row["budget"], int) for row in rows)
-    return math.ceil(budget) if is_labels else budget
+    budget, error = (
+        _between(before[key], after[key], share) for key in ("budget", "standard_error")
+    )
+    is_money = not all(isinstance(row["budget"], int) for row in rows)
+    return entry | {"budget": budget if is_money else math.ceil(budget), "standard_error": error}
 
 
 def _between(first: float, last: float, share: float) -> float:

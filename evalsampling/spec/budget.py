@@ -1,7 +1,6 @@
 """The budget of an evaluation: a number of labels, an amount of money, or both."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +33,7 @@ class Budget:
         if section.get("cost") is None:
             return cls(section.integer("labels", 1000, least=1))
         money = section.number("cost", 0.0)
-        if not 0 < money < math.inf:
+        if money <= 0:
             raise InputError(f"budget.cost: must be above 0, got {money:g}")
         return cls(section.integer("labels", NO_BUDGET, least=1), money)
 

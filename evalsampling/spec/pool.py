@@ -11,7 +11,7 @@ from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
-from evalsampling.spec.sink import EVERY_BATCH, check_id_columns, mistaken_ids
+from evalsampling.spec.sink import EVERY_BATCH, ID, check_id_columns
 from evalsampling.spec.strata import StrataSpec
 from evalsampling.spec.systems import (
     Probability,
@@ -92,7 +92,8 @@ class PoolSpec:
     def mistaken_ids(self) -> Sequence[str]:
         """Payload columns that a delivery would mistake for the ids of its rows."""
         as_they_are = set() if self.lists is not None else {*columns_of(self.id)} - {*self.masks}
-        return mistaken_ids(self.payload, self.id, as_they_are)
+        names = {ID, self.id} if isinstance(self.id, str) else {*self.id}
+        return [name for name in self.payload if name in names - as_they_are]
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec) -> PoolSpec:

@@ -1,7 +1,7 @@
 """The section ``sink`` of a spec: the batches that are sent to annotators."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -136,8 +136,8 @@ _ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
 EVERY_BATCH = ("task", "label")
 """Columns of every batch, whose names no payload column can have."""
 
-_ID = "id"
-"""Name that a delivery may use for the ids of the rows, whatever their name in the pool."""
+ID = "id"
+"""Name that a delivery may use for a single column of ids, whatever its name in the pool."""
 
 _READ = ("annotator", "skipped", "comment", "time", "clerical_match_score")
 """Columns of a delivery that are read, beside those that every batch has."""
@@ -145,19 +145,7 @@ _READ = ("annotator", "skipped", "comment", "time", "clerical_match_score")
 
 def is_taken(name: str) -> bool:
     """Tell whether a column name has another meaning in a batch or a delivery of some format."""
-    return name in (*EVERY_BATCH, _ID) or _is_answer(name)
-
-
-def mistaken_ids(payload: Sequence[str], id: IdColumns, as_they_are: Collection[str]) -> list[str]:
-    """Return the payload columns that a delivery would mistake for the ids of its rows.
-
-    Args:
-        payload: columns that annotators see.
-        id: columns of the ids. Where there are several, a delivery names them all.
-        as_they_are: those of them that, if they are in the payload, are shown as they are.
-    """
-    names = {_ID, id} if isinstance(id, str) else {*id}
-    return [name for name in payload if name in names and name not in as_they_are]
+    return name in (*EVERY_BATCH, ID) or _is_answer(name)
 
 
 def check_id_columns(id: IdColumns) -> None:

@@ -44,8 +44,8 @@ def read_system(
     prediction, threshold = section.get("prediction", default), None
     columns = labels.space.by_label(where, prediction)
     if columns:
-        return SystemSpec(name, score, None, None, read_probability(section, labels), columns)
-    if isinstance(prediction, Mapping):
+        prediction = None
+    elif isinstance(prediction, Mapping):
         rule = Section(where, prediction)
         rule.check_keys("threshold")
         threshold, prediction = number(f"{where}.threshold", rule.get("threshold")), None
@@ -55,7 +55,8 @@ def read_system(
             raise InputError(f"{where}: a threshold needs a score")
     elif not isinstance(prediction, str):
         raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
-    return SystemSpec(name, score, prediction, threshold, read_probability(section, labels))
+    probability = read_probability(section, labels)
+    return SystemSpec(name, score, prediction, threshold, probability, columns)
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:

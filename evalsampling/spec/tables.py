@@ -61,7 +61,11 @@ def read_table(section: Section, directory: str) -> TableSpec:
         raise InputError(f"{section.name}: must have one of the keys {', '.join(TABLES)}")
     [kind] = kinds
     name = str(section.text(kind, required=True))
-    keys = {key: _plain(value) for key, value in section.content.items() if key != kind}
+    keys = {  # As JSON has them: YAML makes points of time of some texts.
+        key: value.isoformat() if isinstance(value, datetime.date) else value
+        for key, value in section.content.items()
+        if key != kind
+    }
     if not section.is_stored:
         part = TABLES.find(f"{section.name}.{kind}", kind)
         section.check_keys(kind, *part.keys)
@@ -69,8 +73,3 @@ def read_table(section: Section, directory: str) -> TableSpec:
         if part.is_path:
             name = str(absolute(f"{section.name}.{kind}", name, directory, READ_FROM))
     return TableSpec(kind, name, keys)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a key as JSON has it: YAML makes points of time of some texts."""
-    return value.isoformat() if isinstance(value, datetime.date) else value

@@ -4,7 +4,6 @@ In windows each is a pool of its own, with its own rows, budget and estimate.
 """
 
 import functools
-import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_batches import batches_of
 from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.spec.sections import is_number
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
@@ -127,10 +127,7 @@ class SampleRound(beam.PTransform):
 
 def check_budget(budget: float | None) -> None:
     """Raise an `InputError` if the rows expected of a window are given, and none above 0."""
-    if budget is None:
-        return
-    is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
-    if not is_number or not 0 < budget < math.inf:
+    if budget is not None and not (is_number(budget) and budget > 0):
         raise InputError(f"the budget of a window must be a number above 0, got {budget!r}")
 
 
