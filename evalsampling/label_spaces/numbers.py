@@ -102,9 +102,8 @@ class Numbers(LabelSpace):
             raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
         ends = labels.get("range")
         if not isinstance(ends, list) or len(ends) != 2:
-            raise InputError(
-                f"labels.range: must be the least and the greatest label, got {ends!r}"
-            )
+            problem = f"must be the least and the greatest label, got {ends!r}"
+            raise InputError(f"labels.range: {problem}")
         low, high = labels.numbers("range")
         if low >= high:
             raise InputError(f"labels.range: must be increasing, got {ends!r}")

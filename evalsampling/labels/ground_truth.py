@@ -89,12 +89,13 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         return Vote(line, problem="labelled by a machine: human-annotated is not 'yes'")
     label: str | None = None
     chosen: tuple[str, ...] | None = None
+    given = row.get(name.removesuffix(METADATA))
     if "class-map" in metadata:
-        chosen = _chosen(row.get(name.removesuffix(METADATA)), metadata["class-map"])
+        chosen = _chosen(given, metadata["class-map"])
         if chosen is None:
             return Vote(line, problem="the label is no list of numbers that 'class-map' names")
     else:
-        value = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
+        value = metadata.get("class-name", given)
         is_class = isinstance(value, str | int | Decimal) and not isinstance(value, bool)
         if not is_class or value == "":
             return Vote(line, problem="no class-name, and the label is no text and no number")

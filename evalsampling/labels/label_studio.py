@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vote import Vote
 from evalsampling.spec import EvaluationSpec
@@ -103,11 +104,8 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
     for name, meaning in labels.meanings.items():
         lines.append(f'  <Header size="5" value={_attribute(f"{name}: {meaning}")}/>')
     lines += _question(labels, first)
-    lines += [
-        f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
-        "</View>",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    lines.append(f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>')
+    return "\n".join([*lines, "</View>\n"])
 
 
 def _question(labels: LabelsSpec, first: str) -> list[str]:
@@ -121,8 +119,7 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
         f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
     ]
-    classes = [_class_text(text) for text in field.choices]
-    offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
+    offered = list(dict.fromkeys([*map(_class_text, field.choices), UNSURE_LABEL]))
     keys = _hotkeys(offered)
     for text in offered:
         hotkey = f' hotkey="{keys[text]}"' if text in keys else ""
@@ -132,11 +129,11 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
 
 def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
     """Return the key that chooses each text; a text that is a digit has itself as its key."""
-    digits = "1234567890"
-    own = [text for text in offered if text in set(digits)]
+    digits = [*"1234567890"]
+    own = {text: text for text in offered if text in digits}
     others = (text for text in offered if text not in own)
     free = (digit for digit in digits if digit not in own)
-    return {text: text for text in own} | dict(zip(others, free, strict=False))
+    return own | dict(zip(others, free, strict=False))
 
 
 def _side_by_side(
@@ -148,12 +145,11 @@ def _side_by_side(
     left, right = sides
     pairs = []
     for name in columns:
-        if name.startswith(left) and right + name.removeprefix(left) in columns:
-            title = name.removeprefix(left)
-            pairs.append((title.strip("_. -"), name, right + title))
-        elif name.endswith(left) and name.removesuffix(left) + right in columns:
-            title = name.removesuffix(left)
-            pairs.append((title.strip("_. -"), name, title + right))
+        after, before = name.removeprefix(left), name.removesuffix(left)
+        if name.startswith(left) and right + after in columns:
+            pairs.append((after.strip("_. -"), name, right + after))
+        elif name.endswith(left) and before + right in columns:
+            pairs.append((before.strip("_. -"), name, before + right))
     paired = {name for _, *both in pairs for name in both}
     return pairs, [name for name in columns if name not in paired]
 

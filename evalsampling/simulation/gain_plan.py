@@ -186,8 +186,8 @@ def plan_gains(
     systems = tuple(system.name for system in spec.pool.systems)
     moments = GainMoments.of_cells(build_gains(spec), table)
     by_cost = spec.money is not None
-    measures = [item for item in build_measures(spec, ranges)
-                if not isinstance(measure_of(item), Quotient)]  # fmt: skip
+    built = build_measures(spec, ranges)
+    measures = [item for item in built if not isinstance(measure_of(item), Quotient)]
     of_all = [measure_of(requested) for requested in measures]
     choices = candidates_of(of_all)
     entries: list[dict[str, Any]] = []

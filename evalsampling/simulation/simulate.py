@@ -149,8 +149,8 @@ def title(requested: Requested, systems: Sequence[str | None]) -> str:
         return requested.name
     measure = measure_of(requested)
     name = requested.components[0].name if isinstance(measure, Comparison) else requested.name
-    return " against ".join([f"{name} of {systems[measure.system]}",
-                             *(str(systems[i]) for i in systems_of(measure)[1:])])  # fmt: skip
+    others = [f" against {systems[place]}" for place in systems_of(measure)[1:]]
+    return f"{name} of {systems[measure.system]}{''.join(others)}"
 
 
 def run_repeat(

@@ -182,12 +182,8 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     lists, score_key, first = pool.lists, labels.space.score_key, pool.systems[0]
     place = {"path": pool.path} if pool.table is None else {"table": pool.table.to_mapping()}
-    has_score = first.name is None or score_key == "score"
-    systems: dict[str, Any] = (
-        {"prediction": prediction_mapping(first)}
-        if first.name is None
-        else {"systems": {each.name: system_mapping(each, labels) for each in pool.systems}}
-    )
+    is_single = first.name is None
+    systems = {system.name: system_mapping(system, labels) for system in pool.systems}
     item_payload = () if lists is None else lists.payload
     shown = (name for name in pool.payload if name not in item_payload)
     return given(
@@ -196,8 +192,9 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             "id": pool.id if isinstance(pool.id, str) else list(pool.id),
             "where": pool.where,
             "lists": None if lists is None else lists_mapping(lists),
-            score_key: pool.score if has_score else None,
-            **systems,
+            score_key: pool.score if is_single or score_key == "score" else None,
+            "prediction": prediction_mapping(first) if is_single else None,
+            "systems": None if is_single else systems,
             **probability_mapping(pool.probability, labels),
             "slices": list(pool.slices) or None,
             "features": list(pool.features) or None,

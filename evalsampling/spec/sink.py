@@ -181,9 +181,8 @@ def _sides(section: Section, payload: Sequence[str]) -> tuple[str, str] | None:
     left, right = (section.text(side, required=True) or "" for side in _SIDES)
     for affix in (left, right):
         if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
-            raise InputError(
-                f"{section.name}: no column of pool.payload begins or ends with {affix!r}"
-            )
+            problem = f"no column of pool.payload begins or ends with {affix!r}"
+            raise InputError(f"{section.name}: {problem}")
     return left, right
 
 
