@@ -47,7 +47,10 @@ class Candidates:
     sign: int
 
     def select(self, estimated: Sequence[FloatArray], true: Sequence[FloatArray]) -> Selection:
-        """Return the choice by the estimates, (components,) each, of all measures of the list."""
+        """Return the choice by the estimates of all measures of the list, and their true values.
+
+        Each has the shape (components,), with NaN where it is undefined.
+        """
         both = np.array(
             [[values[place][0] for place in self.differences] for values in (estimated, true)]
         )
