@@ -123,7 +123,7 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
             stands in a column without a name.
     """
     openpyxl = _openpyxl(path)
-    characters, cells, width = 0, 0, 0
+    characters = cells = width = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_parts(path, archive)

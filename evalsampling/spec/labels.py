@@ -161,8 +161,7 @@ def of_systems(space: LabelSpace, systems: int) -> LabelSpace:
     """
     if systems == 1 or space.compared is None:
         return space
-    compared: LabelSpace = LABEL_SPACES[space.compared].of(space, systems)
-    return compared
+    return LABEL_SPACES[space.compared].of(space, systems)
 
 
 def _rule(section: Section, oracle: str, votes: int) -> str:
