@@ -58,6 +58,7 @@ ELSEWHERE = {
     "labels/formats.py": "commands/test_deliveries.py",
     "labels/ground_truth.py": "labels/test_sinks.py",
     "labels/label_studio.py": "labels/test_sinks.py",
+    "labels/register.py": "labels/test_votes.py",
     "labels/parquet_votes.py": "labels/test_delivery.py",
     "labels/splink.py": "labels/test_sinks.py",
     "labels/vendor.py": "labels/test_sinks.py",

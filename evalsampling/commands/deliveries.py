@@ -10,9 +10,10 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.delivery import LabelFile, without_beginnings
+from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.vote_rules import check_rule
-from evalsampling.labels.votes import Register, Reject, check_votes, vote_table
+from evalsampling.labels.votes import Reject, check_votes, vote_table
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.deliveries import with_replaced

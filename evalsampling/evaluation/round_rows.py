@@ -6,19 +6,18 @@ needs the reserve of a workspace.
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.register import Register
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, task_name
 from evalsampling.labels.vote import Vote
-from evalsampling.labels.votes import Register, Reject, check_votes
+from evalsampling.labels.votes import Reject, check_votes
 from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (
     CELL,
     PAYLOAD_PREFIX,
@@ -29,7 +28,6 @@ from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray
-from evalsampling.stats.history import NO_LABEL
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import permanent_numbers
 from evalsampling.stats.round_chances import RoundChances, taken_by_last
@@ -127,33 +125,15 @@ class LabelJoin:
         distinct = None if rows is None else _distinct(rows)
         tasks = [] if distinct is None else distinct[TASK].to_pylist()
         stored = [] if distinct is None else distinct[ID].to_pylist()
-        ids = [as_text(id, self.spec.pool.id) for id in stored]
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = self._register(tasks, ids)
+        register = Register.of_questions(tasks, stored, self.spec, self.folds_names)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         counts = LabelledCounts.none()
         if distinct is not None:
-            counts = self._counts(distinct, register.labels)
+            counts = self._counts(distinct, register.tally.codes)
         return counts, rejects
-
-    def _register(self, tasks: Sequence[str], ids: Sequence[str]) -> Register:
-        labels = self.spec.labels
-        questions_of_id: dict[str, list[int]] = {}
-        for question, id in enumerate(ids):
-            questions_of_id.setdefault(id, []).append(question)
-        return Register(
-            question_of_task={task: question for question, task in enumerate(tasks)},
-            questions_of_id=questions_of_id,
-            ids=ids,
-            tasks=tasks,
-            labels=np.full(len(tasks), NO_LABEL),
-            space=labels.space,
-            tally=Tally(Subjects(len(tasks), {}, labels.votes), rule=labels.rule),
-            folds_names=self.folds_names,
-            id=self.spec.pool.id,
-        )
 
     def _counts(self, rows: pa.Table, labels: IntArray) -> LabelledCounts:
         spec = self.spec

@@ -17,7 +17,7 @@ from evalsampling.measures.comparisons import Comparison, MeanDifference
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.evaluation import STOP_INTERVALS
+from evalsampling.spec.gates import INTERVALS
 from evalsampling.spec.sink import SINKS
 
 
@@ -53,7 +53,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
     sampler = build_sampler(spec, assumed_ranges(spec))
     if spec.stop_significance is not None:
         _check_test(spec, sampler)
-    if spec.stop_interval != STOP_INTERVALS[0]:
+    if spec.stop_interval != INTERVALS[0]:
         _check_intervals(spec)
     if spec.gates:
         scope = ReportedDomains(systems=tuple(system.name for system in spec.pool.systems))

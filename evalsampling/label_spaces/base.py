@@ -54,6 +54,9 @@ class Keys(Protocol):
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""
 
+    def refuse(self, keys: Sequence[str], problem: str) -> None:
+        """Raise an `InputError` with the problem if a key is there."""
+
     def text(self, key: str) -> str | None:
         """Return a text that is not empty, None if it is missing."""
 
@@ -178,8 +181,7 @@ class LabelSpace(abc.ABC):
     def read(cls, labels: Keys) -> Self:
         """Return the space that the section ``labels`` of a spec describes.
 
-        Raises:
-            InputError: naming the key that is wrong.
+        A key that is wrong is an `InputError` that names it.
         """
         raise NotImplementedError
 
@@ -252,10 +254,7 @@ class LabelSpace(abc.ABC):
         Raises:
             InputError: naming a key that is for other labels.
         """
-        if pool.get("variance") is not None:
-            raise InputError(
-                "pool.variance: is of labels that are numbers, which need labels.range"
-            )
+        pool.refuse(["variance"], "is of labels that are numbers, which need labels.range")
         return pool.text("score")
 
     # --- codes and texts
@@ -327,9 +326,7 @@ class LabelSpace(abc.ABC):
             code: shape (votes,): its label.
             confidence: of the interval, in (0, 1).
         """
-        counts = np.zeros((int(row.max(initial=-1)) + 1, len(self.outcomes)), dtype=np.int64)
-        np.add.at(counts, (row, code), 1)
-        return krippendorff_alpha(counts, confidence)
+        return agreement_of(row, code, len(self.outcomes), confidence)
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:
@@ -371,10 +368,7 @@ class LabelSpace(abc.ABC):
     def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
         """Return where probabilities come from.
 
-        Args:
-            named: the columns of probabilities, None if there are none.
-            score: the column of scores, None if there is none.
-            ends: of the scores.
+        All are None where they are not known, or not there.
         """
         if named is not None:
             return SOFTMAX if isinstance(named, Logits) else COLUMN
@@ -411,32 +405,27 @@ class UnlistedCodes(Mapping[str, int]):
     code: Callable[[str], int | None]
 
     def __getitem__(self, text: str) -> int:
-        """Return the code of a text, a `KeyError` if it is no label."""
         code = self.code(text)
         if code is None:
             raise KeyError(text)
         return code
 
     def __iter__(self) -> Iterator[str]:
-        """Return an empty iterator: no label is listed."""
         return iter(())
 
     def __len__(self) -> int:
-        """Return 0: no label is listed."""
         return 0
 
 
+def agreement_of(row: IntArray, code: IntArray, labels: int, confidence: float) -> Agreement:
+    """Return `LabelSpace.agreement` where codes are below a number of labels."""
+    counts = np.zeros((int(row.max(initial=-1)) + 1, labels), dtype=np.int64)
+    np.add.at(counts, (row, code), 1)
+    return krippendorff_alpha(counts, confidence)
+
+
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
-    """Return the column of each class or label, in the order of the names.
-
-    Args:
-        key: of the spec, for messages.
-        given: columns by name.
-        names: texts of the classes or labels.
-
-    Raises:
-        InputError: if there is not one column for each.
-    """
+    """Return the column of each name, in order; an `InputError` unless just these have one."""
     columns = {str(name): column for name, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())
     if set(columns) != set(names) or not texts:

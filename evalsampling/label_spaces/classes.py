@@ -41,7 +41,6 @@ class Classes(LabelSpace):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        """Return the space of ``labels.classes`` and ``labels.positive``; see `LabelSpace.read`."""
         values = labels.get("classes", [0, 1])
         _check_values(values)
         positive = labels.get("positive", values[-1])
@@ -50,12 +49,10 @@ class Classes(LabelSpace):
         return cls(tuple(values), values.index(positive))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the classes and the positive one."""
         return {"classes": list(self.values), "positive": self.values[self.positive]}
 
     @property
     def names(self) -> tuple[int | str, ...]:
-        """The classes."""
         return self.values
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
@@ -107,29 +104,19 @@ class Classes(LabelSpace):
 
 
 def _check_values(values: Any) -> None:
-    """Check the classes that a spec lists.
-
-    Raises:
-        InputError: naming the class that is wrong.
-    """
+    """Raise an `InputError` that names the class that is wrong of those that a spec lists."""
     if not isinstance(values, list) or len(values) < 2:
         raise InputError(f"labels.classes: must list at least two classes, got {values!r}")
     for value in values:
-        _check_value(value)
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            hint = " (put yes, no, true and false in quotes)" * isinstance(value, bool)
+            raise InputError(f"labels.classes: must be whole numbers or text, got {value!r}{hint}")
+        if isinstance(value, str) and not value.strip():
+            raise InputError(f"labels.classes: {value!r} is blank, which no answer can be")
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise InputError(f"labels.classes: no whole number of 64 bits: {reprlib.repr(value)}")
     if len({str(value) for value in values}) < len(values):
         raise InputError(f"labels.classes: two classes are spelt alike in {values!r}")
-
-
-def _check_value(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(
-            f"labels.classes: must be whole numbers or text, got {value!r}"
-            + (" (put yes, no, true and false in quotes)" if isinstance(value, bool) else "")
-        )
-    if isinstance(value, str) and not value.strip():
-        raise InputError(f"labels.classes: {value!r} is blank, which no answer can be")
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise InputError(f"labels.classes: no whole number of 64 bits: {reprlib.repr(value)}")
 
 
 def _of_columns(rows: Columns, columns: Sequence[str]) -> FloatArray:

@@ -89,23 +89,21 @@ class Numbers(LabelSpace):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        """Return the space of ``labels.range``; see `LabelSpace.read`."""
-        for key in ("classes", "positive", "multilabel", "meanings"):
-            if labels.get(key) is not None:
-                raise InputError(f"labels.{key}: with labels.range, labels are numbers")
-        for key in ("gold", "repeats"):
-            if labels.get(key) is not None:
-                raise InputError(
-                    f"labels.{key}: answers are compared with others there, and with labels.range "
-                    "no two numbers need be the same"
-                )
+        labels.refuse(
+            ("classes", "positive", "multilabel", "meanings"),
+            "with labels.range, labels are numbers",
+        )
+        labels.refuse(
+            ("gold", "repeats"),
+            "answers are compared with others there, and with labels.range no two numbers need be "
+            "the same",
+        )
         if labels.get("rule", MEDIAN) != MEDIAN:
             raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
         ends = labels.get("range")
         if not isinstance(ends, list) or len(ends) != 2:
-            raise InputError(
-                f"labels.range: must be the least and the greatest label, got {ends!r}"
-            )
+            problem = f"must be the least and the greatest label, got {ends!r}"
+            raise InputError(f"labels.range: {problem}")
         low, high = labels.numbers("range")
         if low >= high:
             raise InputError(f"labels.range: must be increasing, got {ends!r}")
@@ -114,7 +112,6 @@ class Numbers(LabelSpace):
         return cls(low, high)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the range."""
         return {"range": [self.low, self.high]}
 
     @property
@@ -124,11 +121,9 @@ class Numbers(LabelSpace):
 
     @property
     def outcomes(self) -> tuple[int | str, ...]:
-        """The errors that a model expects."""
         return EXPECTED
 
     def measure_fields(self) -> dict[str, Any]:
-        """Return the fields of a measure, with the numbers."""
         return super().measure_fields() | {"numbers": self}
 
     def score(self, pool: Keys, without: bool) -> str | None:
@@ -136,9 +131,7 @@ class Numbers(LabelSpace):
 
         Of several systems there is none: strata are cut from their predictions and variances.
         """
-        for key in ("score", "probability"):
-            if pool.get(key) is not None:
-                raise InputError(f"pool.{key}: with labels.range strata are those of pool.variance")
+        pool.refuse(("score", "probability"), "with labels.range strata are those of pool.variance")
         if without:
             raise InputError(
                 "strata.method: kd, or a partition: with labels.range strata are those of "
@@ -146,8 +139,7 @@ class Numbers(LabelSpace):
             )
         if pool.get("systems") is None:
             return pool.text("variance") or "variance"
-        if pool.get("variance") is not None:
-            raise InputError("pool.variance: with systems, each has a variance of its own")
+        pool.refuse(["variance"], "with systems, each has a variance of its own")
         return None
 
     # --- codes and texts
@@ -160,7 +152,8 @@ class Numbers(LabelSpace):
     @property
     def ends(self) -> tuple[str, str]:
         """The least and the greatest number as text."""
-        return _written(self.low), _written(self.high)
+        low, high = (repr(float(end)).removesuffix(".0") for end in (self.low, self.high))
+        return low, high
 
     def encode(self, values: FloatArray) -> IntArray:
         """Return the codes of numbers, shape (n,), which may lie outside the range."""
@@ -180,7 +173,6 @@ class Numbers(LabelSpace):
         return UnlistedCodes(self._code)
 
     def _code(self, text: str) -> int | None:
-        """Return the code of a text, None if it is no number of the range."""
         try:
             value = float(text)
         except ValueError:
@@ -202,11 +194,9 @@ class Numbers(LabelSpace):
 
     @property
     def words(self) -> str:
-        """The possible labels, in words."""
         return "the numbers from {} to {}".format(*self.ends)
 
     def problem(self, text: str) -> str:
-        """Return why a text is no number of the range."""
         return "label {!r} is no number from {} to {}".format(text, *self.ends)
 
     def continuation(self, text: str) -> str | None:
@@ -217,7 +207,6 @@ class Numbers(LabelSpace):
 
     @property
     def field(self) -> Field:
-        """A number."""
         form = "from {} to {}, with a point before decimals".format(*self.ends)
         return Field("a number", form=form, ends=self.ends)
 
@@ -248,7 +237,6 @@ class Numbers(LabelSpace):
         return np.zeros_like(predictions)
 
     def number_columns(self, system: System) -> list[str]:
-        """Return the column of predictions."""
         return [] if system.prediction is None else [system.prediction]
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
@@ -256,27 +244,17 @@ class Numbers(LabelSpace):
         return np.tile(CHANCES, (len(rows), 1))
 
     def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
-        """Return that errors are normal."""
         return NORMAL
 
     def true_codes(self, rows: Columns) -> IntArray:
-        """Return the codes of a column of numbers of the range, shape (n,)."""
         values = rows.numbers(LABEL).astype(np.float64, copy=False)
         words = f"{{}} is not from {self.low:g} to {self.high:g}"
         _check(rows, LABEL, values, ~self.holds(values), words)
         return self.encode(values)
 
 
-def _written(number: float) -> str:
-    return repr(float(number)).removesuffix(".0")
-
-
 def _check(
-    rows: Columns,
-    name: str,
-    values: npt.NDArray[np.floating],
-    wrong: BoolArray,
-    words: str,
+    rows: Columns, name: str, values: npt.NDArray[np.floating], wrong: BoolArray, words: str
 ) -> None:
     """Raise the `InputError` of the first wrong value, if there is one."""
     if wrong.any():

@@ -53,34 +53,28 @@ class Sets(LabelSpace):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        """Return the space of ``labels.multilabel``; see `LabelSpace.read`."""
-        for key in ("classes", "positive"):
-            if labels.get(key) is not None:
-                raise InputError(
-                    f"labels.{key}: with labels.multilabel, sets of labels are the classes"
-                )
+        labels.refuse(
+            ("classes", "positive"), "with labels.multilabel, sets of labels are the classes"
+        )
         listed = labels.get("multilabel")
         check_labels(listed)
         return cls(tuple(listed))
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the labels."""
         return {"multilabel": list(self.labels)}
 
     @property
     def names(self) -> tuple[int | str, ...]:
-        """The labels."""
         return self.labels
 
     @functools.cached_property
     def outcomes(self) -> tuple[int | str, ...]:
         """The texts of all sets, by their codes."""
-        return tuple(
-            set_text(
-                (label for bit, label in enumerate(self.labels) if code >> bit & 1), self.labels
-            )
-            for code in range(1 << len(self.labels))
-        )
+        texts = []
+        for code in range(1 << len(self.labels)):
+            held = [label for bit, label in enumerate(self.labels) if code >> bit & 1]
+            texts.append(set_text(held, self.labels))
+        return tuple(texts)
 
     @property
     def positive(self) -> int:  # type: ignore[override]
@@ -89,15 +83,12 @@ class Sets(LabelSpace):
 
     @property
     def size(self) -> str:
-        """How many labels there are, in words."""
         return f"{len(self.labels)} labels"
 
     def measure_fields(self) -> dict[str, Any]:
-        """Return the fields of a measure, which takes codes for sets."""
         return super().measure_fields() | {"sets": True}
 
     def by_label(self, key: str, prediction: Any) -> dict[str, str]:
-        """Return the column of 0 and 1 of each label, if predictions are given so."""
         if not isinstance(prediction, Mapping):
             return {}
         return column_of_each(key, prediction, self.labels)
@@ -105,7 +96,6 @@ class Sets(LabelSpace):
     # --- codes and texts
 
     def problem(self, text: str) -> str:
-        """Return why a text is no set."""
         return f"label {text!r} is no set of: {', '.join(self.labels)}"
 
     def texts(self, values: Sequence[Any]) -> list[str | None]:
@@ -122,7 +112,6 @@ class Sets(LabelSpace):
         return set_text(labels_of_text(text), self.labels)
 
     def of_choices(self, chosen: Sequence[str]) -> tuple[str | None, str]:
-        """Return the text of the set of what an annotator chose; nothing is wrong with any."""
         return set_text(chosen, self.labels), ""
 
     @property
@@ -138,7 +127,6 @@ class Sets(LabelSpace):
 
     @property
     def field(self) -> Field:
-        """Several of the labels, or none."""
         words = (
             "those of these that hold, exactly as they\nstand here, with `+` between them and no "
             "spaces; or `none` if none of them holds"
@@ -185,12 +173,7 @@ class Sets(LabelSpace):
 
 
 def set_text(labels: Iterable[str], all_labels: Sequence[str]) -> str:
-    """Return the text of a set of labels, in the order of all labels.
-
-    Args:
-        labels: labels of the set, in any order; others than `all_labels` come last.
-        all_labels: the labels of the pool.
-    """
+    """Return the text of a set of labels, in the order of all labels; unknown ones come last."""
     given = set(labels)
     ordered = [label for label in all_labels if label in given]
     return JOINT.join([*ordered, *sorted(given - set(all_labels))]) or EMPTY
@@ -209,12 +192,9 @@ def labels_of_text(text: str) -> tuple[str, ...]:
 
 
 def probabilities_of_sets(single: FloatArray) -> FloatArray:
-    """Return the probability of each set, shape (n, 2^labels), labels being independent.
+    """Return the probability of each set, (n, 2^labels), by (n, labels) of independent labels.
 
     (Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, eq. 92.)
-
-    Args:
-        single: shape (n, labels): probability of each label.
     """
     sets = np.ones((len(single), 1))
     for p in single.T:
@@ -238,11 +218,7 @@ def shortened(labels: Sequence[str]) -> str:
 
 
 def check_labels(labels: Any) -> None:
-    """Check the labels that a spec lists.
-
-    Raises:
-        InputError: naming the label that is wrong.
-    """
+    """Raise an `InputError` that names the label that is wrong of those that a spec lists."""
     if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list at least 2 labels, got {labels!r}")
     for label in labels:

@@ -18,6 +18,7 @@ from evalsampling.label_spaces.base import (
     Scores,
     System,
     UnlistedCodes,
+    agreement_of,
 )
 from evalsampling.label_spaces.sets import (
     MOST_LABELS,
@@ -27,18 +28,13 @@ from evalsampling.label_spaces.sets import (
     probabilities_of_labels,
     set_text,
 )
-from evalsampling.stats.agreement import Agreement, krippendorff_alpha
+from evalsampling.stats.agreement import Agreement
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.packed_bits import packed, unpacked
 
 FIRST = 1 << 62
 """Least code of a set: codes below are those of labels, which name columns of probabilities."""
-
-_ONE_PROCESS = (
-    ("oracle", "deterministic", "a row has the same labels whenever it is asked about"),
-    ("rule", "majority", "votes for whole sets decide"),
-)
 
 _KNOWN: dict[tuple[str, ...], dict[int, bytes]] = {}
 """The sets of each tuple of labels that were given a code in this process, as `Tags.known`."""
@@ -82,7 +78,6 @@ class Tags(Sets):
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
-        """Return the space of many labels of ``labels.multilabel``; see `LabelSpace.read`."""
         listed = labels.get("multilabel")
         check_labels(listed)
         for key in ("gold", "repeats"):
@@ -91,7 +86,10 @@ class Tags(Sets):
                     f"labels.{key}: answers are compared with others there, and of more than "
                     f"{MOST_LABELS} labels few are the same in all of them"
                 )
-        for key, wanted, words in _ONE_PROCESS:
+        for key, wanted, words in (
+            ("oracle", "deterministic", "a row has the same labels whenever it is asked about"),
+            ("rule", "majority", "votes for whole sets decide"),
+        ):
             if labels.get(key, wanted) != wanted:
                 raise InputError(
                     f"labels.{key}: with more than {MOST_LABELS} labels it is {wanted}: {words}"
@@ -100,7 +98,6 @@ class Tags(Sets):
 
     @property
     def outcomes(self) -> tuple[int | str, ...]:
-        """The labels, which probabilities are of."""
         return self.labels
 
     def signatures(self, systems: int) -> tuple[int, ...]:
@@ -112,18 +109,15 @@ class Tags(Sets):
         return np.zeros_like(predictions)
 
     def measure_fields(self) -> dict[str, Any]:
-        """Return the fields of a measure, which asks this space for the labels of a code."""
         return super().measure_fields() | {"tags": self}
 
     # --- codes and texts
 
     @functools.cached_property
     def codes(self) -> Mapping[str, int]:
-        """The code of each set by its text; none is listed."""
         return UnlistedCodes(self._code)
 
     def _code(self, text: str) -> int | None:
-        """Return the code of a text, None if it is no set of the labels."""
         labels = labels_of_text(text)
         if not {*labels} <= self._place.keys():
             return None
@@ -132,17 +126,14 @@ class Tags(Sets):
         return int(self.encode(held)[0])
 
     def text(self, code: int) -> str:
-        """Return the text of the set of a code."""
         held = self.holds(np.array([code]))[0]
         return set_text((self.labels[place] for place in np.flatnonzero(held)), self.labels)
 
     @property
     def words(self) -> str:
-        """The possible labels, in words."""
         return f"the sets of {len(self.labels)} labels"
 
     def problem(self, text: str) -> str:
-        """Return why a text is no set."""
         strange = next((label for label in labels_of_text(text) if label not in self._place), text)
         labels = f"the {len(self.labels)} labels"
         return f"label {text!r} is no set of {labels}: {strange!r} is none of them"
@@ -180,9 +171,7 @@ class Tags(Sets):
     def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
         """Return how far votes for whole sets agree, by Krippendorff's alpha."""
         sets, place = np.unique(code, return_inverse=True)
-        counts = np.zeros((int(row.max(initial=-1)) + 1, max(len(sets), 1)), dtype=np.int64)
-        np.add.at(counts, (row, place), 1)
-        return krippendorff_alpha(counts, confidence)
+        return agreement_of(row, place, max(len(sets), 1), confidence)
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:
@@ -192,7 +181,6 @@ class Tags(Sets):
     # --- columns of a pool
 
     def tags(self, rows: Columns, system: System) -> BoolArray:
-        """Return which labels a system predicts, shape (n, labels)."""
         return self.predicted(rows, system)
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:

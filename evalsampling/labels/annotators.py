@@ -33,13 +33,7 @@ class ControlSubject:
 def control_subjects(
     controls: Controls, first: int, codes: Mapping[str, int]
 ) -> list[ControlSubject]:
-    """Return control tasks with the numbers of their subjects, which follow one another.
-
-    Args:
-        controls: control tasks of all rounds.
-        first: number of the first one's subject.
-        codes: code of each class as text.
-    """
+    """Return control tasks with the numbers of their subjects, which count on from the first."""
     columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, "question"))
     return [
         ControlSubject(
@@ -82,14 +76,7 @@ class AnnotatorRecord:
 def records(
     tally: Tally, controls: Sequence[ControlSubject], classes: int, confidence: float
 ) -> list[AnnotatorRecord]:
-    """Return the record of each annotator, ordered by name.
-
-    Args:
-        tally: tally of all votes.
-        controls: gold rows and repeats.
-        classes: number of classes.
-        confidence: confidence of the intervals.
-    """
+    """Return the record of each annotator, ordered by name; confidence is of its intervals."""
     by_annotator: dict[str | None, dict[int, int]] = {}
     for subject, answers in tally.answers.items():
         for annotator, code in answers.items():
@@ -125,17 +112,13 @@ def _record(
     confidence: float,
     like_others: Sequence[bool],
 ) -> AnnotatorRecord:
-    gold = [
-        (control.code, codes[control.subject])
-        for control in controls
-        if control.code != NO_LABEL and codes.get(control.subject, NO_LABEL) >= 0
-    ]
+    classed = {subject: code for subject, code in codes.items() if code >= 0}
+    answered = [control for control in controls if control.subject in classed]
+    gold = [(each.code, classed[each.subject]) for each in answered if each.code != NO_LABEL]
     repeats = [
-        (codes[control.question], codes[control.subject])
-        for control in controls
-        if control.question is not None
-        and codes.get(control.question, NO_LABEL) >= 0
-        and codes.get(control.subject, NO_LABEL) >= 0
+        (classed[each.question], classed[each.subject])
+        for each in answered
+        if each.question in classed
     ]
     answers = list(codes.values())
 
@@ -145,7 +128,7 @@ def _record(
 
     return AnnotatorRecord(
         annotator=annotator,
-        labels=sum(code >= 0 for code in answers),
+        labels=len(classed),
         skipped=answers.count(SKIPPED),
         unsure=answers.count(UNSURE),
         contradicted=answers.count(CONTRADICTED),

@@ -78,7 +78,7 @@ class Lookalikes:
                 self._shortened.setdefault(shortened, []).append(name)
         self._has_text = self._has_digits = False
         for vote in votes:
-            given = name_of(vote)
+            given = vote.id if vote.pair is None else vote.pair
             if vote.task is not None or given is None or given not in names:
                 continue
             texts = self._texts(given)
@@ -91,9 +91,7 @@ class Lookalikes:
     def other(self, name: Name, has_number: bool) -> Name | None:
         """Return another drawn row that a delivered name may mean, None if there is none.
 
-        Args:
-            name: name of a row as delivered.
-            has_number: whether it came as a number, so that its original spelling is unknown.
+        Where it came as a number (``has_number``), its original spelling is unknown.
         """
         if self._has_text and not has_number:
             return None
@@ -117,11 +115,6 @@ class Lookalikes:
                 sources = (source for source, _ in name)
                 lesser, greater = sorted(zip(sources, texts, strict=True))
                 yield lesser, greater
-
-
-def name_of(vote: Vote) -> Name | None:
-    """Return the two records or the id by which a vote names its row, None if it has neither."""
-    return vote.id if vote.pair is None else vote.pair
 
 
 def is_shortened(text: str) -> bool:

@@ -13,12 +13,14 @@ from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
+from evalsampling.labels.delivery import MOST_BYTES
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.task_names import opaque_name
-from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK
+from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, payload_columns
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -28,9 +30,6 @@ from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
 QUESTION = "question"
-_MOST_BYTES = 1 << 28
-"""Most bytes of a file of gold rows."""
-
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
      (QUESTION, pa.int64())]
@@ -47,11 +46,6 @@ class Controls:
     """
 
     table: pa.Table
-
-    @classmethod
-    def none(cls) -> "Controls":
-        """Return no tasks."""
-        return cls(_SCHEMA.empty_table())
 
     @classmethod
     def concatenate(cls, several: Sequence["Controls"]) -> "Controls":
@@ -107,13 +101,9 @@ class Gold:
         return cls(path, rows, labels, hashlib.sha256(text.encode()).hexdigest())
 
     def check_same(self, fingerprints: Collection[str | None]) -> None:
-        """Check that earlier rounds had the same gold rows.
+        """Raise an `InputError` if an earlier round had other gold rows.
 
-        Args:
-            fingerprints: fingerprint of each round's gold rows; None if the round has none stored.
-
-        Raises:
-            InputError: if a round had other gold rows.
+        A fingerprint is None where a round has none stored.
         """
         if {*fingerprints} - {None, self.fingerprint}:
             raise InputError(
@@ -133,7 +123,7 @@ def gold_rows(
         gold: all gold rows.
         spec: how many a batch has, and the payload.
         key: key of the random order.
-        number: number of the round, from 1.
+        number: of the round, from 1.
         like: schema of the batch, whose types the payload gets.
 
     Raises:
@@ -166,46 +156,31 @@ def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
         kind: `GOLD` or `REPEAT`.
         like: the same tasks in any order: columns task and label (gold rows) or question (repeats).
     """
-    row_of_task = {task: row for row, task in enumerate(like[TASK].to_pylist())}
-    rows = [row_of_task[task] for task in batch[TASK].to_pylist()]
-    values = {
-        name: like[name].take(pa.array(rows, pa.int64())).to_pylist()
-        if name in like.column_names
-        else [None] * len(rows)
-        for name in (LABEL, QUESTION)
+    known = like.take(pc.index_in(batch[TASK], value_set=like[TASK].combine_chunks()))
+    columns = {
+        TASK: batch[TASK],
+        ID: batch[ID],
+        KIND: pa.array([kind] * len(batch)),
+        LABEL: known[LABEL] if LABEL in known.column_names else pa.nulls(len(batch)),
+        QUESTION: known[QUESTION] if QUESTION in known.column_names else pa.nulls(len(batch)),
     }
-    table = pa.table(
-        {
-            TASK: batch[TASK],
-            ID: batch[ID].cast(pa.string()),
-            KIND: pa.array([kind] * len(rows), pa.string()),
-            LABEL: pa.array(values[LABEL], pa.string()),
-            QUESTION: pa.array(values[QUESTION], pa.int64()),
-        }
-    )
-    for name in batch.column_names:
-        if name.startswith(PAYLOAD_PREFIX):
-            table = table.append_column(name, batch[name])
+    table = pa.table(columns).cast(_SCHEMA)
+    for name in payload_columns(batch):
+        table = table.append_column(name, batch[name])
     return table
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
-    """Return a random choice of the questions of earlier rounds, to be asked again.
+    """Return a random choice of the questions of earlier rounds, to be asked again in a round.
 
-    Args:
-        questions: number of questions of earlier rounds.
-        wanted: most questions to choose.
-        key: key of the random order.
-        number: number of the round.
+    It has as many as are wanted, if there are; the order is by key and number of the round.
     """
-    order = sorted(
-        range(questions), key=lambda question: opaque_name(key, REPEAT, number, question)
-    )
+    order = sorted(range(questions), key=lambda each: opaque_name(key, REPEAT, number, each))
     return sorted(order[:wanted])
 
 
 def _read(path: str) -> list[dict[str, Any]]:
-    content = read_regular_file(path, _MOST_BYTES)
+    content = read_regular_file(path, MOST_BYTES)
     suffix = PurePath(path).suffix.lower()
     try:
         if suffix == ".csv":
@@ -223,11 +198,7 @@ def _read(path: str) -> list[dict[str, Any]]:
 
 
 def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> list[str | None]:
-    """Check gold rows, and return the texts of their classes.
-
-    Raises:
-        InputError: naming the file, and the column and row that are wrong.
-    """
+    """Check gold rows, and return the texts of their classes."""
     if not rows:
         raise InputError(f"{path}: there are no gold rows")
     for place, row in enumerate(rows):

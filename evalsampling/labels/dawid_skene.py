@@ -22,12 +22,8 @@ class DawidSkene:
     """
 
     def decide(self, votes: Sequence[tuple[int, str, int]]) -> dict[int, int]:
-        """Return the class code of each row that has a vote for a class.
-
-        Raises:
-            InputError: if crowd-kit is not installed.
-        """
-        model = _model()
+        """Return the class code of each row that has a vote for a class."""
+        model = load_model()
         import pandas as pd
 
         table = pd.DataFrame(list(votes), columns=["task", "worker", "label"])
@@ -38,21 +34,8 @@ class DawidSkene:
 DAWID_SKENE = DawidSkene()
 
 
-def check_installed() -> None:
-    """Check that crowd-kit is there.
-
-    Raises:
-        InputError: if it is not.
-    """
-    _model()
-
-
-def _model() -> Any:
-    """Return the class of crowd-kit's model.
-
-    Raises:
-        InputError: if crowd-kit is not installed.
-    """
+def load_model() -> Any:
+    """Return the class of crowd-kit's model, an `InputError` if that is not installed."""
     with from_extra("votes", "crowd-kit", "labels.rule: dawid-skene"):
         from crowdkit.aggregation import DawidSkene
     return DawidSkene

@@ -8,9 +8,7 @@ from typing import Any
 from evalsampling.labels.vote import Vote, field_text, is_number, with_values
 from evalsampling.pool.row_ids import parts_of, text_of
 from evalsampling.spec.id_columns import IdColumns
-
-ID = "id"
-"""Name that a delivery may use for a single column of ids, whatever the pool calls it."""
+from evalsampling.spec.sink import ID as ID
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,13 +59,7 @@ class DeliveredIds:
     def vote(
         self, read: Callable[[int, Mapping[str, Any]], Vote], line: int, row: Mapping[str, Any]
     ) -> Vote:
-        """Return the vote of a row, with its id as `row_ids.as_text` has it.
-
-        Args:
-            read: makes a vote of a row whose id is in `ID`.
-            line: of the delivery.
-            row: its values by column.
-        """
+        """Return the vote that ``read`` makes of a row whose id is in `ID`, as `text` has it."""
         if isinstance(self.columns, str):
             return read(line, row)
         has_number = any(is_number(row.get(name)) for name in self.columns)

@@ -8,11 +8,10 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.register import Register
 from evalsampling.labels.sinks import reader_of, sink_of
-from evalsampling.labels.tally import EACH, Subjects, Tally
 from evalsampling.labels.tasks import task_key, task_name
-from evalsampling.labels.votes import Register, check_votes
-from evalsampling.pool.row_ids import as_text
+from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
@@ -43,38 +42,18 @@ class DrawnTasks:
         ]
 
     def read(self, paths: Sequence[str]) -> dict[int, int]:
-        """Return the class code of each task that files of labels decide.
-
-        Args:
-            paths: of the files, in the formats of `labels.formats`; rows go by task or by id.
+        """Return the class code of each task that files of labels, by task or by id, decide.
 
         Raises:
             InputError: if a file cannot be read, or naming its first line that does not count.
         """
-        register, sink = self._register(), reader_of(self.spec)
+        register = Register.of_questions(self.names, self.ids, self.spec, folds_names=False)
+        sink = reader_of(self.spec)
         for path in paths:
             file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink)
             taken, rejects = check_votes(file.votes, register)
-            for reject in rejects[:1]:
-                raise InputError(f"{path}: line {reject.line}: {reject.reason}")
+            if rejects:
+                raise InputError(f"{path}: line {rejects[0].line}: {rejects[0].reason}")
             register, _ = register.with_votes(taken, False, 1)
-        decided = np.flatnonzero(register.labels != NO_LABEL).tolist()
-        return {task: int(register.labels[task]) for task in decided}
-
-    def _register(self) -> Register:
-        columns, labels = self.spec.pool.id, self.spec.labels
-        names, ids = self.names, [as_text(id, columns) for id in self.ids]
-        questions_of_id: dict[str, list[int]] = {}
-        for question, id in enumerate(ids):
-            questions_of_id.setdefault(id, []).append(question)
-        rule = EACH if labels.oracle == "stochastic" else labels.rule
-        return Register(
-            question_of_task={name: question for question, name in enumerate(names)},
-            questions_of_id=questions_of_id,
-            ids=ids,
-            tasks=names,
-            labels=np.full(len(ids), NO_LABEL, dtype=np.int64),
-            space=labels.space,
-            tally=Tally(Subjects(len(ids), votes=labels.votes), rule=rule),
-            id=columns,
-        )
+        codes = register.tally.codes
+        return {task: int(codes[task]) for task in np.flatnonzero(codes != NO_LABEL).tolist()}

@@ -15,12 +15,9 @@ from evalsampling.storage.filesystems import is_url, locate, unreadable
 
 @dataclasses.dataclass(frozen=True)
 class LabelPath:
-    """A file of labels that is to be read.
+    """A file of labels that is to be read: the arguments of `LabelFile.read`.
 
-    Attributes:
-        path: path or URL of the file.
-        replace: whether its labels replace earlier ones.
-        follow: whether the path may be a link; a file that was seen in a folder must be none.
+    A file that was seen in a folder must be no link.
     """
 
     path: str
@@ -61,12 +58,12 @@ def look_in(paths: Sequence[str], replace: Sequence[str] = (), sink: Sink | None
     extensions = endings(sink)
     listing = Listing()
     for path, replaces in [*((path, False) for path in paths), *((path, True) for path in replace)]:
-        if not _is_folder(path):
+        if not (path.endswith("/") if is_url(path) else Path(path).is_dir()):
             listing.files.append(LabelPath(path, replaces))
             continue
         listed = _listed(path)
         candidates = sorted(file for file in listed if _is_wanted(PurePath(file).name, extensions))
-        wanted = [file for file in candidates if not _is_link(file)]
+        wanted = [file for file in candidates if is_url(file) or not Path(file).is_symlink()]
         links = sorted({*candidates} - {*wanted})
         listing.files.extend(LabelPath(file, replaces, follow=False) for file in wanted)
         listing.links.extend(f"{file}: a symbolic link, passed over" for file in links)
@@ -76,14 +73,6 @@ def look_in(paths: Sequence[str], replace: Sequence[str] = (), sink: Sink | None
                 f"{path}: no deliveries ({', '.join(sorted(extensions))}), {others}"
             )
     return listing
-
-
-def _is_folder(path: str) -> bool:
-    return path.endswith("/") if is_url(path) else Path(path).is_dir()
-
-
-def _is_link(path: str) -> bool:
-    return not is_url(path) and Path(path).is_symlink()
 
 
 def _listed(path: str) -> list[str]:

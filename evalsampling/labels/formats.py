@@ -8,7 +8,7 @@ import functools
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -18,12 +18,19 @@ from evalsampling.errors import InputError
 from evalsampling.labels import ground_truth, label_studio, splink, workbook
 from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
+from evalsampling.labels.ground_truth import METADATA
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import Vote as Vote
-from evalsampling.labels.vote import field_text, in_unicode, is_number, long_table
+from evalsampling.labels.vote import (
+    YES_OR_NO,
+    Vote,
+    field_text,
+    in_unicode,
+    is_number,
+    long_table,
+)
 from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.parquet_process import read_facts
 from evalsampling.spec.id_columns import IdColumns, columns_of
@@ -51,7 +58,7 @@ def read_votes(
     """
     reader = _READERS.get(PurePath(path).suffix.lower())
     if sink is not None and path.lower().endswith(sink.endings):
-        reader = functools.partial(_read_by, sink)
+        reader = _without_ids(sink.read)
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(endings(sink))}")
     try:
@@ -73,15 +80,17 @@ def endings(sink: Sink | None) -> tuple[str, ...]:
     return (*_READERS, *(() if sink is None else sink.endings))
 
 
-def _read_by(sink: Sink, path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
-    yield from sink.read(path, content)
+_Reader = Callable[[str, bytes, DeliveredIds], Iterable[Vote]]
+
+
+def _without_ids(read: Callable[[str, bytes], Iterable[Vote]]) -> _Reader:
+    return lambda path, content, own: read(path, content)
 
 
 class _Lines:
     """The lines of a text file; a record of more than `RECORD_CHARACTERS` characters is an error.
 
-    Attributes:
-        begin: first line of the record that is being read, from 1.
+    `begin` is the first line of the record that is being read, from 1.
     """
 
     def __init__(self, path: str, content: bytes, newline: str | None) -> None:
@@ -124,8 +133,7 @@ def _read_csv(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
         if is_long_table:  # Written by `evalsampling votes`, which escapes formulas.
             row = list(map(unescaped, row))
         if len(row) != len(header):
-            problem = f"{len(row)} fields where the header has {len(header)}"
-            yield Vote(line, problem=problem)
+            yield Vote(line, problem=f"{len(row)} fields where the header has {len(header)}")
             continue
         vote = read_row(line, dict(zip(header, row, strict=True)))
         # `no` in the column `skipped` is the beginning of nothing else; an empty field may be.
@@ -136,11 +144,7 @@ def _read_csv(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
 
 
 def _cells(path: str, lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each record of a CSV file, with its last line.
-
-    Raises:
-        InputError: naming the first line of a record that cannot be read.
-    """
+    """Yield the cells of each record of a CSV file, with its last line."""
     allow_long_cells()
     rows = csv.reader(iter(lines), strict=True, delimiter=delimiter)
     try:
@@ -180,11 +184,7 @@ def _read_xlsx(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
 def _table(
     path: str, header: list[str], own: DeliveredIds
 ) -> tuple[list[str], Callable[[int, Mapping[str, Any]], Vote]]:
-    """Return the names of a table's columns, that of ids being ``id``, and the reader of its rows.
-
-    Raises:
-        InputError: if a column is missing, or two have the same name.
-    """
+    """Return the names of a table's columns, that of ids being ``id``, and what reads its rows."""
     is_splink = splink.is_table(header)
     header = own.renamed(header)
     _check_columns(path, header, is_splink, own)
@@ -235,23 +235,18 @@ def _read_jsonl(
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that knows which of its keys were repeated.
-
-    Attributes:
-        twice: keys that we read and that occur more than once.
-    """
+    """A JSON object that knows which of the keys that we read it has more than once: `twice`."""
 
     def __init__(self, pairs: list[tuple[str, Any]], own: DeliveredIds) -> None:
-        """Take the pairs of key and value, and the columns of ids."""
         super().__init__(pairs)
         repeating = pairs if len(pairs) > len(self) else []
         ids = own.names if ID in self else columns_of(own.columns)
-        names = [name for name, _ in repeating if name in ids or _is_ours(name)]
+        names = [
+            name
+            for name, _ in repeating
+            if name in (*ids, *_COLUMNS[:-1]) or is_flag(name) or name.endswith(METADATA)
+        ]
         self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
-
-
-def _is_ours(name: str) -> bool:
-    return name in _COLUMNS[:-1] or is_flag(name) or name.endswith(ground_truth.METADATA)
 
 
 def _of_json(path: str, row: Mapping[str, Any], own: DeliveredIds) -> dict[str, Any]:
@@ -279,33 +274,26 @@ def _read_parquet(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote
     facts = read_facts(content)
     schema = facts["schema"]
     columns = schema.names
-    is_splink = splink.is_table(columns)
-    _check_columns(path, own.renamed(columns), is_splink, own)
+    _, read_row = _table(path, columns, own)
     ids = own.names if ID in columns else columns_of(own.columns)
-    names: tuple[str, ...] = splink.COLUMNS if is_splink else _COLUMNS
+    names: tuple[str, ...] = splink.COLUMNS if splink.is_table(columns) else _COLUMNS
     if "comment" in columns and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
     names = (*names, *ids, *filter(is_flag, columns))
     for line, row in enumerate(read_columns(path, content, facts, names, ids), start=1):
-        yield own.vote(splink.read_row if is_splink else vote_of, line, row)
+        yield read_row(line, row)
 
 
-def _read_export(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
-    return label_studio.read_export(path, content)
-
-
-_READERS: Mapping[str, Callable[[str, bytes, DeliveredIds], Iterator[Vote]]] = {
+_READERS: Mapping[str, _Reader] = {
     ".csv": _read_csv,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
     ".xlsx": _read_xlsx,
-    ".json": _read_export,
+    ".json": _without_ids(label_studio.read_export),
     ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
 """Columns that are read. A comment decides nothing, so it comes last and may have any type."""
-
-_SKIPPED = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 RECORD_CHARACTERS = 1 << 24
 """Most characters of a line of CSV or JSON, or of the lines of one quoted cell."""
@@ -351,8 +339,8 @@ def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
             return _rejected(line, row, f"{name} is no text and no number")
     texts = {name: field_text(value) for name, value in fields.items()}
     skipped = texts.pop("skipped") or "no"
-    if skipped.lower() not in _SKIPPED:
-        allowed = ", ".join(_SKIPPED)
+    if skipped.lower() not in YES_OR_NO:
+        allowed = ", ".join(YES_OR_NO)
         return _rejected(line, row, f"skipped is {skipped!r}, which is none of: {allowed}")
     comment = row.get("comment")
     return Vote(
@@ -364,7 +352,7 @@ def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
         flags=() if labels is None else flags_of_row(row),
         annotator=texts["annotator"],
         time=texts["time"],
-        skipped=_SKIPPED[skipped.lower()],
+        skipped=YES_OR_NO[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
         has_number=is_number(row.get("id")),
     )

@@ -15,19 +15,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vote import Vote, field_text
 
 METADATA = "-metadata"
 
 
-def write_manifest(table: pa.Table, path: Path) -> None:
+def write_tasks(table: pa.Table, path: Path, *_: object) -> None:
     """Write tasks as an input manifest: the payload as one text, a line for each column.
 
-    Args:
-        table: as `tasks.blind` makes it.
-        path: of the file.
+    The arguments are those of `sinks.Sink.write`.
     """
-    names = [name for name in table.column_names if name not in ("task", "label")]
+    names = shown_columns(table)
     with path.open("w", encoding="utf-8") as file:
         for row in table.to_pylist():
             lines = [f"{name}: {'' if row[name] is None else row[name]}" for name in names]
@@ -90,12 +89,13 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
         return Vote(line, problem="labelled by a machine: human-annotated is not 'yes'")
     label: str | None = None
     chosen: tuple[str, ...] | None = None
+    given = row.get(name.removesuffix(METADATA))
     if "class-map" in metadata:
-        chosen = _chosen(row.get(name.removesuffix(METADATA)), metadata["class-map"])
+        chosen = _chosen(given, metadata["class-map"])
         if chosen is None:
             return Vote(line, problem="the label is no list of numbers that 'class-map' names")
     else:
-        value = metadata.get("class-name", row.get(name.removesuffix(METADATA)))
+        value = metadata.get("class-name", given)
         is_class = isinstance(value, str | int | Decimal) and not isinstance(value, bool)
         if not is_class or value == "":
             return Vote(line, problem="no class-name, and the label is no text and no number")
@@ -113,12 +113,7 @@ def _vote(line: int, row: Mapping[str, Any]) -> Vote:
 
 
 def _chosen(places: Any, class_map: Any) -> tuple[str, ...] | None:
-    """Return the classes of a row by a job that allows several, None if the label is damaged.
-
-    Args:
-        places: the label attribute: places of the classes, in the job's list of them.
-        class_map: name of each of these classes, by its place as text.
-    """
+    """Return the classes at some places of a job's list of them, None if the label is damaged."""
     if not isinstance(places, list) or not isinstance(class_map, dict):
         return None
     names = [class_map.get(str(place)) for place in places if not isinstance(place, bool)]

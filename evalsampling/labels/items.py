@@ -1,5 +1,6 @@
 """What annotators are asked about: rows, or the items of queries, whose grades come back."""
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -20,31 +21,20 @@ _ITEMS, _PLACES = list_names(0)
 
 
 def subject_ids(rows: pa.Table) -> list[Any]:
-    """Return the ids of rows, or of the items of queries, in order.
-
-    Args:
-        rows: as they are stored; those of queries have a column of lists.
-    """
+    """Return the ids of stored rows, or of the items of stored queries, in order."""
     return item_ids(rows) if _ITEMS in rows.column_names else rows[ID].to_pylist()
 
 
 def subject_questions(rows: pa.Table, questions: Sequence[int]) -> list[int]:
     """Return the number that the task of each subject is named by, as `subject_ids` has them.
 
-    Args:
-        rows: as they are stored.
-        questions: number of the question about each row. An item is asked about once, so its own
-            is 0.
+    Of rows it is that of the question about each. An item is asked about once, so its own is 0.
     """
     return [0] * len(item_ids(rows)) if _ITEMS in rows.column_names else list(questions)
 
 
 def item_ids(rows: pa.Table) -> list[str]:
-    """Return what items are called, ``QUERY/ITEM``, of one query after the other.
-
-    Args:
-        rows: queries as they are stored.
-    """
+    """Return what items are called, ``QUERY/ITEM``, of one stored query after the other."""
     ids, items = rows[ID].to_pylist(), rows[_ITEMS].to_pylist()
     return [f"{id}/{item}" for id, listed in zip(ids, items, strict=True) for item in listed]
 
@@ -79,30 +69,28 @@ def subject_rows(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
 
 def _of_items(name: str, lists: list[Any], places: list[list[int]]) -> pa.Array:
     """Return the values at some places of lists, which are stored as JSON."""
-    chosen_values: list[Any] = []
+    texts: list[str | None] = []
     for listed, chosen in zip(lists, places, strict=True):
         values = _listed(name, listed)
         if chosen and len(values) <= max(chosen):
             raise ValueError(f"column {name!r} has {len(values)} values for more items")
-        chosen_values += [values[place] for place in chosen]
-    return pa.array(
-        [None if value is None else _text(value) for value in chosen_values], pa.string()
-    )
+        texts += [_text(values[place]) for place in chosen]
+    return pa.array(texts, pa.string())
 
 
 def _listed(name: str, stored: Any) -> list[Any]:
     """Return the list of one query, which is stored as JSON."""
-    try:
+    values = None
+    with contextlib.suppress(TypeError, ValueError, RecursionError):
         values = [] if stored is None else json.loads(stored)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"column {name!r} has no lists: {str(stored)[:40]}") from error
     if not isinstance(values, list):
         raise ValueError(f"column {name!r} has no lists: {str(stored)[:40]}")
     return values
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _text(value: Any) -> str | None:
+    is_text = value is None or isinstance(value, str)
+    return value if is_text else json.dumps(value, ensure_ascii=False)
 
 
 def graded_outputs(

@@ -5,6 +5,7 @@ Tried with Label Studio 1.23. Only its JSON export holds skipped answers; that i
 
 import dataclasses
 import decimal
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import UNSURE_LABEL
+from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vote import Vote
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
@@ -34,44 +38,29 @@ QUESTION = "Which label is right?"
 # --- out
 
 
-def write_tasks(
-    table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec, batch: str
-) -> None:
-    """Write tasks as files of JSON, and the configuration of the page that shows them.
+def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str) -> None:
+    """Write a folder of tasks as files of JSON, and the configuration of the page that shows them.
 
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        directory: directory of the round; the files go into a folder of it.
-        sink: how tasks are shown, and how many are in a file.
-        labels: the classes.
-        batch: opaque name of the batch.
+    The arguments are those of `sinks.Sink.write`.
     """
-    folder = directory / FOLDER
     folder.mkdir()
-    columns = [name for name in table.column_names if name not in (_TASK, "label")]
-    (folder / CONFIG).write_text(label_config(columns, labels, sink), encoding="utf-8")
+    config, chunk = label_config(shown_columns(table), spec.labels, spec.sink), spec.sink.chunk
+    (folder / CONFIG).write_text(config, encoding="utf-8")
     tasks = list(tasks_of(table, batch))
-    for number, begin in enumerate(range(0, len(tasks), sink.chunk), start=1):
-        text = json.dumps(tasks[begin : begin + sink.chunk], ensure_ascii=False, indent=1)
+    for number, begin in enumerate(range(0, len(tasks), chunk), start=1):
+        text = json.dumps(tasks[begin : begin + chunk], ensure_ascii=False, indent=1)
         (folder / f"tasks-{number:04d}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def tasks_of(table: pa.Table, batch: str) -> Iterator[dict[str, Any]]:
     """Yield tasks as Label Studio imports them, with text values, since JavaScript rounds numbers.
 
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        batch: opaque name of the batch.
+    The arguments are those of `sinks.Sink.write`.
     """
-    columns = [name for name in table.column_names if name not in (_TASK, "label")]
-    keys = data_keys(columns)
-    for row in table.select([_TASK, *columns]).to_pylist():
-        shown = {key: _shown(row[name]) for name, key in keys.items()}
+    keys = data_keys(shown_columns(table))
+    for row in table.select([_TASK, *keys]).to_pylist():
+        shown = {key: "" if row[name] is None else str(row[name]) for name, key in keys.items()}
         yield {"data": {_TASK: row[_TASK], _BATCH: batch, **shown}}
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
 
 
 def data_keys(columns: Sequence[str]) -> dict[str, str]:
@@ -96,13 +85,7 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of the page as XML: the payload, a question and the classes.
 
-    Args:
-        columns: names of the payload's columns.
-        labels: the classes.
-        sink: the question, and which columns stand side by side.
-
-    Raises:
-        InputError: if the name of a class cannot be an attribute of XML.
+    A class whose name cannot be an attribute of XML is an `InputError`.
     """
     keys = data_keys(columns)
     pairs, single = _side_by_side(columns, sink.sides)
@@ -121,11 +104,8 @@ def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> 
     for name, meaning in labels.meanings.items():
         lines.append(f'  <Header size="5" value={_attribute(f"{name}: {meaning}")}/>')
     lines += _question(labels, first)
-    lines += [
-        f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>',
-        "</View>",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    lines.append(f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>')
+    return "\n".join([*lines, "</View>\n"])
 
 
 def _question(labels: LabelsSpec, first: str) -> list[str]:
@@ -139,8 +119,7 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
         f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
         'showInline="true">'
     ]
-    classes = [_class_text(text) for text in field.choices]
-    offered = [*classes, *([] if "unsure" in classes else ["unsure"])]
+    offered = list(dict.fromkeys([*map(_class_text, field.choices), UNSURE_LABEL]))
     keys = _hotkeys(offered)
     for text in offered:
         hotkey = f' hotkey="{keys[text]}"' if text in keys else ""
@@ -150,11 +129,11 @@ def _question(labels: LabelsSpec, first: str) -> list[str]:
 
 def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
     """Return the key that chooses each text; a text that is a digit has itself as its key."""
-    digits = "1234567890"
-    own = [text for text in offered if text in set(digits)]
+    digits = [*"1234567890"]
+    own = {text: text for text in offered if text in digits}
     others = (text for text in offered if text not in own)
     free = (digit for digit in digits if digit not in own)
-    return {text: text for text in own} | dict(zip(others, free, strict=False))
+    return own | dict(zip(others, free, strict=False))
 
 
 def _side_by_side(
@@ -166,12 +145,11 @@ def _side_by_side(
     left, right = sides
     pairs = []
     for name in columns:
-        if name.startswith(left) and right + name.removeprefix(left) in columns:
-            title = name.removeprefix(left)
-            pairs.append((title.strip("_. -"), name, right + title))
-        elif name.endswith(left) and name.removesuffix(left) + right in columns:
-            title = name.removesuffix(left)
-            pairs.append((title.strip("_. -"), name, title + right))
+        after, before = name.removeprefix(left), name.removesuffix(left)
+        if name.startswith(left) and right + after in columns:
+            pairs.append((after.strip("_. -"), name, right + after))
+        elif name.endswith(left) and before + right in columns:
+            pairs.append((before.strip("_. -"), name, before + right))
     paired = {name for _, *both in pairs for name in both}
     return pairs, [name for name in columns if name not in paired]
 
@@ -203,16 +181,13 @@ def _class_text(text: str) -> str:
 # --- in
 
 
-class _TwiceError(ValueError):
-    """An object has a key twice, so that its value is ambiguous."""
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, a `ValueError` if a key is there twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _TwiceError(f"{twice!r} is there twice in one object")
+        raise ValueError(f"{twice!r} is there twice in one object")
     return fields
 
 
@@ -220,10 +195,6 @@ def read_export(path: str, content: bytes) -> Iterator[Vote]:
     """Yield the votes of a JSON export: one for each annotation, numbered from 1.
 
     Tasks without annotations are not answered yet. Drafts and predictions are not votes.
-
-    Args:
-        path: path of the file, for messages.
-        content: content of the file.
 
     Raises:
         InputError: if the file is not a JSON export of Label Studio.
@@ -241,33 +212,32 @@ def read_export(path: str, content: bytes) -> Iterator[Vote]:
             f"{path}: not a JSON export of Label Studio: no task has 'annotations' "
             "(JSON_MIN leaves out what was skipped)"
         )
-    line = 0
+    lines = itertools.count(1)
     for task in tasks:
-        name, problem = _task_name(task)
+        name = _task_name(task)
         annotations = task.get("annotations", []) if isinstance(task, dict) else [None]
         for annotation in annotations if isinstance(annotations, list) else [None]:
-            line += 1
-            yield Vote(line, problem=problem) if problem else _read(line, name, annotation)
+            yield _read(next(lines), name, annotation)
 
 
-def _task_name(task: Any) -> tuple[str, str]:
-    """Return the name that we gave a task, or an empty one and the problem if it has none."""
+def _task_name(task: Any) -> str:
+    """Return the name that we gave a task, an empty one if it is none of ours."""
     data = task.get("data") if isinstance(task, dict) else None
     name = data.get(_TASK) if isinstance(data, dict) else None
-    if isinstance(name, str) and name:
-        return name, ""
-    return "", "data.task is missing: not a task of ours"
+    return name if isinstance(name, str) else ""
 
 
 def _read(line: int, task: str, annotation: Any) -> Vote:
     """Return the vote of one annotation."""
+    if not task:
+        return Vote(line, problem="data.task is missing: not a task of ours")
     if not isinstance(annotation, dict):
         return Vote(line, task=task, problem="annotations are no list of objects")
     cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
     if not isinstance(cancelled, bool) or not isinstance(results, list):
         return Vote(line, task=task, problem="was_cancelled or result is damaged")
-    values = {name: _values(results, name, kind) for name, kind in _CONTROLS.items()}
-    choices, comment = values[_LABEL], "\n".join(values[_COMMENT] or []) or None
+    choices = _values(results, _LABEL, "choices", "choices")
+    comments = _values(results, _COMMENT, "textarea", "text") or []
     annotator = _annotator(annotation.get("completed_by"))
     if annotator is None:
         label = "+".join(map(str, choices or [])) or None
@@ -279,7 +249,7 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
         annotator=annotator,
         time=time if isinstance(time, str) and time else None,
         skipped=cancelled,
-        comment=comment,
+        comment="\n".join(map(str, comments)) or None,
     )
     if cancelled:
         return vote
@@ -290,15 +260,8 @@ def _read(line: int, task: str, annotation: Any) -> Vote:
     return dataclasses.replace(vote, label=choices[0])
 
 
-_CONTROLS: Mapping[str, tuple[str, str]] = {
-    _LABEL: ("choices", "choices"),
-    _COMMENT: ("textarea", "text"),
-}
-"""Type of the result of each control, and the key of its values."""
-
-
-def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list[Any] | None:
-    """Return the values of a control, None if the results are damaged."""
+def _values(results: Sequence[Any], control: str, kind: str, key: str) -> list[Any] | None:
+    """Return the values of a control, whose results have a type and a key; None if damaged."""
     collected: list[Any] = []
     for result in results:
         if not isinstance(result, dict):
@@ -312,11 +275,11 @@ def _values(results: Sequence[Any], control: str, kind: tuple[str, str]) -> list
                 return None
             collected.append(str(number))
             continue
-        values = value.get(kind[1]) if isinstance(value, dict) else None
-        if result.get("type") != kind[0] or not isinstance(values, list):
+        values = value.get(key) if isinstance(value, dict) else None
+        if result.get("type") != kind or not isinstance(values, list):
             return None
         collected += values
-    return [str(value) for value in collected] if control == _COMMENT else collected
+    return collected
 
 
 def _annotator(completed_by: Any) -> str | None:

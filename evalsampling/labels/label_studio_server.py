@@ -101,7 +101,6 @@ class LabelStudio:
         project = self._project(title) or self._create(title, config, votes)
         names = {task["data"]["task"] for task in tasks}
         before = len(names & {*self._tasks(project)})
-        wait = self._first_wait
         for attempt in range(_TRIES):
             imported = self._tasks(project)
             missing = [task for task in tasks if task["data"]["task"] not in imported]
@@ -113,10 +112,7 @@ class LabelStudio:
                     self._send("POST", f"/api/projects/{project}/import", part)
             except _PassingError as error:
                 # The part may have been imported all the same: look again for what is missing.
-                if attempt == _TRIES - 1:
-                    raise InputError(str(error)) from error
-                time.sleep(wait)
-                wait *= 2
+                self._wait(attempt, error)
         after = len(names & {*self._without_duplicates(project)})
         if after < len(names):
             raise InputError(
@@ -171,17 +167,15 @@ class LabelStudio:
             "enable_empty_annotation": False,
             "sampling": "Uniform sampling",
         }
-        wait = self._first_wait
         failure: Exception = InputError(f"{self._url}/api/projects: the answer names no project")
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             created = None
             try:
                 created = _number(self._send("POST", "/api/projects", body))
             except _PassingError as error:
                 failure = error
             if created is None:
-                time.sleep(wait)
-                wait *= 2
+                time.sleep(self._first_wait * 2**attempt)
             # Another call may have created one meanwhile: use the one that all find by its title.
             project = self._project(title) or created
             if project is not None:
@@ -209,7 +203,7 @@ class LabelStudio:
             unanswered = sorted(task["id"] for task in tasks if not task.get("annotations"))
             spare = unanswered[1:] if len(unanswered) == len(tasks) else unanswered
             for number in spare:
-                self._patiently("DELETE", f"/api/tasks/{number}", missing=True)
+                self._patiently("DELETE", f"/api/tasks/{number}")
         return by_name
 
     # --- requests
@@ -217,10 +211,7 @@ class LabelStudio:
     def _read(self, path: str, is_whole: Callable[[Any], bool]) -> tuple[bytes, Any]:
         """Return a response and the JSON in it; a bad response is asked for again.
 
-        Args:
-            path: path on the server.
-            is_whole: tells whether JSON is what was asked for; the page of a proxy, or a response
-                that broke off, is not.
+        The page of a proxy, or a response that broke off, is bad: ``is_whole`` tells.
         """
 
         def check(content: bytes) -> None:
@@ -229,10 +220,8 @@ class LabelStudio:
             except (ValueError, RecursionError) as error:
                 reason = f"not JSON: {error}"
             if reason:
-                where = self._where(path)
-                raise _PassingError(
-                    f"{where}: the answer is not whole, or not of Label Studio: {reason}"
-                )
+                problem = f"the answer is not whole, or not of Label Studio: {reason}"
+                raise _PassingError(f"{self._where(path)}: {problem}")
 
         content = self._patiently("GET", path, check=check)
         return content, json.loads(content)
@@ -241,41 +230,33 @@ class LabelStudio:
         self,
         method: str,
         path: str,
-        missing: bool = False,
         check: Callable[[bytes], None] = lambda _: None,
     ) -> bytes:
         """Send a request that may be repeated until it succeeds; return the response.
 
-        Args:
-            method: HTTP method.
-            path: path on the server.
-            missing: whether status 404 is no error; the response is then empty.
-            check: raises `_PassingError` for a response that is not what was asked for.
+        ``check`` raises a `_PassingError` for a response that is not what was asked for.
         """
-        wait = self._first_wait
         for attempt in range(_TRIES):
             try:
-                content = self._send(method, path, missing=missing)
+                content = self._send(method, path)
                 check(content)
                 return content
             except _PassingError as error:
-                if attempt == _TRIES - 1:
-                    raise InputError(str(error)) from error
-            time.sleep(wait)
-            wait *= 2
+                self._wait(attempt, error)
         raise AssertionError("unreachable")
 
-    def _send(self, method: str, path: str, body: Any = None, missing: bool = False) -> bytes:
-        """Send one request and return the response.
+    def _wait(self, attempt: int, error: Exception) -> None:
+        """Wait before the next try, twice as long each time; after the last one raise the error."""
+        if attempt >= _TRIES - 1:
+            raise InputError(str(error)) from error
+        time.sleep(self._first_wait * 2**attempt)
 
-        Raises:
-            InputError: if the server refuses it.
-            _PassingError: if it failed for a reason that may pass.
-        """
+    def _send(self, method: str, path: str, body: Any = None) -> bytes:
+        """Send one request and return the response; failures that may pass are `_PassingError`s."""
         if not self._header:
             self._header = f"Bearer {self._exchanged()}"
         headers = {"Authorization": self._header, "Content-Type": "application/json"}
-        return self._request(method, path, body, headers, missing)
+        return self._request(method, path, body, headers)
 
     def _exchanged(self) -> str:
         """Return the access token that a personal one is exchanged for."""
@@ -290,21 +271,17 @@ class LabelStudio:
     def _where(self, path: str) -> str:
         return f"{self._url}{path.partition('?')[0]}"
 
-    def _request(
-        self, method: str, path: str, body: Any, headers: dict[str, str], missing: bool = False
-    ) -> bytes:
+    def _request(self, method: str, path: str, body: Any, headers: dict[str, str]) -> bytes:
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            self._url + path, data=data, headers=headers, method=method
-        )
+        request = urllib.request.Request(self._url + path, data, headers, method=method)
         where = self._where(path)
         try:
             with self._open(request, timeout=_TIMEOUT) as answer:
                 content: bytes = answer.read()
                 return content
         except urllib.error.HTTPError as error:
-            if missing and error.code == 404:
-                return b""
+            if method == "DELETE" and error.code == 404:
+                return b""  # It is gone already.
             if error.code == 401 and self._header.startswith("Bearer") and "/token/" not in path:
                 self._header = ""  # An exchanged token expires after some minutes.
                 raise _PassingError(f"{where}: the key has expired") from error

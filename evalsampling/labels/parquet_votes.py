@@ -34,8 +34,8 @@ def read_columns(
     Text, numbers and truth values are Python's; dates and times are text.
 
     Args:
-        path: path of the file, for messages.
-        content: content of the file.
+        path: of the file, for messages.
+        content: of the file.
         facts: what `read_facts` says of it.
         names: names of the columns to read; those that the file lacks are left out.
         ids: the columns of ids; a single one is called ``id`` in the rows.
@@ -62,11 +62,7 @@ def read_columns(
 
 
 def _chosen(path: str, facts: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """Return the columns of a file that are among some names, each of single values.
-
-    Raises:
-        InputError: if one has no single values, or the file has too many rows.
-    """
+    """Return the columns of a file that are among some names, each of single values."""
     if facts["rows"] > MOST_ROWS:
         raise too_large(path, f"{facts['rows']:,} rows", f"{MOST_ROWS:,}")
     chosen = [field for field in facts["schema"] if field.name in names]
@@ -123,9 +119,8 @@ def _values(path: str, name: str, column: pa.Array, ids: Sequence[str]) -> list[
     elif not pa.types.is_boolean(kind) and not pa.types.is_integer(kind):
         column = rendered(column)
         try:
-            column = column.cast(
-                pa.large_binary() if _is_binary(column.type) else pa.large_string()
-            )
+            if _is_binary(column.type):
+                column = column.cast(pa.large_binary())
             column = column.cast(pa.large_string())
         except pa.ArrowInvalid as error:
             raise InputError(f"{path}: column {name!r}: text that is not UTF-8") from error
@@ -142,11 +137,8 @@ def _no_single_value(path: str, name: str, kind: pa.DataType) -> InputError:
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    return (
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
+    kinds = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return any(is_kind(kind) for is_kind in kinds)
 
 
 def _check_floats(path: str, name: str, column: pa.Array) -> None:

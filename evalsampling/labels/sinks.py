@@ -56,8 +56,8 @@ class Sink(Protocol):
         """Yield the votes of a file that came back.
 
         Args:
-            path: path of the file, for messages.
-            content: content of the file.
+            path: of the file, for messages.
+            content: of the file.
 
         Raises:
             InputError: if the file is not of this format. A problem of one line goes into
@@ -70,7 +70,7 @@ class _Format:
     """One of our own sinks, whose deliveries `labels.formats` reads."""
 
     batch: str
-    writer: Callable[[pa.Table, Path, EvaluationSpec, str], None]
+    writer: Callable[[pa.Table, Path, EvaluationSpec, str], None]  # as `Sink.write`
     checks_tasks: bool = False
     endings: tuple[str, ...] = ()
 
@@ -96,81 +96,42 @@ def sink_of(spec: EvaluationSpec) -> Sink:
 
 
 def reader_of(spec: EvaluationSpec) -> Sink | None:
-    """Return the sink of a spec if it is of another package and reads deliveries, else None.
-
-    Raises:
-        InputError: as `sink_of` says.
-    """
+    """Return the sink of a spec if it is of another package, else None; see `sink_of`."""
     return None if spec.sink.format in SINKS.own else sink_of(spec)
 
 
 def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
-    """Return the name of the file of a batch, or of the folder of its files.
+    """Return the name of the file of a batch, or of the folder of its files; see `sink_of`.
 
-    Args:
-        spec: spec of the evaluation.
-        disputed: whether it is a batch of adjudication, where `LINKED` is the name of another file.
-
-    Raises:
-        InputError: as `sink_of` says.
+    In a batch of adjudication (``disputed``) `LINKED` is the name of another file.
     """
     name = sink_of(spec).batch
     return "disputed.parquet" if disputed and name == LINKED else name
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    """Write the tasks for the annotators.
-
-    Args:
-        table: as `tasks.blind` makes it.
-        path: of the file, or of the folder.
-        spec: of the evaluation, with the format.
-        batch: opaque name of the batch.
-
-    Raises:
-        InputError: if the format needs a package that is not installed.
-    """
+    """Write the tasks for the annotators by the sink that a spec names: see `Sink.write`."""
     sink_of(spec).write(table, path, spec, batch)
 
 
-def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
     vendor.write_csv(table, path, spec.sink.escape)
 
 
-def _write_json_lines(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+def _write_json_lines(table: pa.Table, path: Path, *_: object) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(json_text(row) + "\n" for row in table.to_pylist())
 
 
-def _write_parquet(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+def _write_parquet(table: pa.Table, path: Path, *_: object) -> None:
     pq.write_table(table, path)
-
-
-def _write_for_vendor(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    vendor.write_tasks(table, path.parent, spec.sink, spec.labels)
-
-
-def _write_workbook(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    workbook.write_tasks(table, path.parent, spec.sink, spec.labels)
-
-
-def _write_for_label_studio(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    label_studio.write_tasks(table, path.parent, spec.sink, spec.labels, batch)
-
-
-def _write_manifest(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    ground_truth.write_manifest(table, path)
-
-
-def _write_for_splink(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    splink.write_batch(table, path, spec.sink)
 
 
 CSV: Sink = _Format("batch.csv", _write_csv)
 JSON_LINES: Sink = _Format("batch.jsonl", _write_json_lines)
 PARQUET: Sink = _Format(LINKED, _write_parquet)
-VENDOR: Sink = _Format(vendor.BATCH, _write_for_vendor, checks_tasks=True)
-WORKBOOK: Sink = _Format(workbook.BATCH, _write_workbook, checks_tasks=True)
-LABEL_STUDIO: Sink = _Format(label_studio.FOLDER, _write_for_label_studio)
-GROUND_TRUTH: Sink = _Format("tasks.manifest", _write_manifest)
-SPLINK: Sink = _Format("clerical-labels.csv", _write_for_splink)
+VENDOR: Sink = _Format(vendor.BATCH, vendor.write_tasks, checks_tasks=True)
+WORKBOOK: Sink = _Format(workbook.BATCH, workbook.write_tasks, checks_tasks=True)
+LABEL_STUDIO: Sink = _Format(label_studio.FOLDER, label_studio.write_tasks)
+GROUND_TRUTH: Sink = _Format("tasks.manifest", ground_truth.write_tasks)
+SPLINK: Sink = _Format("clerical-labels.csv", splink.write_tasks)

@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import write_csv
-from evalsampling.labels.vote import Pair, Vote, field_text, is_number
+from evalsampling.labels.vote import YES_OR_NO, Pair, Vote, field_text, is_number
 from evalsampling.pool.row_ids import as_columns
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
-from evalsampling.spec.sink import RecordColumns, SinkSpec
+from evalsampling.spec.sink import RecordColumns
 
 SCORE = "clerical_match_score"
 _RECORDS = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
@@ -33,11 +34,7 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Check that a table has columns that identify the row of each line.
-
-    Raises:
-        InputError: naming the column that is missing.
-    """
+    """Raise an `InputError` if a table has no columns that identify the row of each line."""
     if "task" in columns:
         return
     for name in ("unique_id_l", "unique_id_r"):
@@ -54,19 +51,19 @@ def read_row(line: int, row: Mapping[str, Any]) -> Vote:
         pair = make_pair(texts["source_dataset_l"], left, texts["source_dataset_r"], right)
     has_number = any(is_number(row.get(name)) for name in ("id", "unique_id_l", "unique_id_r"))
     vote = Vote(line, task=texts["task"], id=texts["id"], pair=pair, has_number=has_number)
-    skipped = (texts["skipped"] or "no").lower()
+    skipped = YES_OR_NO.get((texts["skipped"] or "no").lower())
     probability, problem = _probability(score)
-    if skipped not in ("true", "1", "yes", "false", "0", "no"):
+    if skipped is None:
         problem = f"skipped is {texts['skipped']!r}, which is neither yes nor no"
     elif not problem and vote.task is None and pair is None:
         problem = "neither a task nor two unique ids are given"
-    if problem:
+    if skipped is None or problem:
         return dataclasses.replace(vote, label=score, problem=problem)
     return dataclasses.replace(
         vote,
         annotator=texts["annotator"],
         time=texts["time"],
-        skipped=skipped in ("true", "1", "yes"),
+        skipped=skipped,
         comment=texts["comment"],
         score=probability,
     )
@@ -98,20 +95,16 @@ def records_of(
 ) -> list[tuple[Record, Record] | None]:
     """Return the left and the right record of each task of a batch, None where neither is known.
 
-    Args:
-        batch: tasks with their payload, which may have been erased.
-        records: columns of the records.
-        id: columns of the ids, from which they are taken if they are among these.
+    The payload may have been erased. What is among the columns of ids is taken from these.
     """
     of_ids = {} if isinstance(id, str) else as_columns(batch[ID], id)
-    names = (records.left_source, records.left, records.right_source, records.right)
     columns: list[list[str | None]] = []
-    for name in names:
+    for name in records.in_order:
         stored = None if name is None else PAYLOAD_PREFIX + name
         if name in of_ids:
-            columns.append([field_text(value) for value in of_ids[name].to_pylist()])
-        elif stored is not None and stored in batch.column_names:
-            columns.append([field_text(value) for value in batch[stored].to_pylist()])
+            columns.append(list(map(field_text, of_ids[name].to_pylist())))
+        elif stored in batch.column_names:
+            columns.append(list(map(field_text, batch[stored].to_pylist())))
         else:
             columns.append([None] * len(batch))
     return [
@@ -130,36 +123,21 @@ def pairs_of(batch: pa.Table, records: RecordColumns, id: IdColumns) -> list[Pai
     ]
 
 
-def write_batch(table: pa.Table, path: Path, sink: SinkSpec) -> None:
+def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
     """Write tasks as a table of Splink with empty scores to fill in, and a column of tasks.
 
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        path: path of the file.
-        sink: the columns of the records, and whether formulas are escaped.
+    The arguments are those of `sinks.Sink.write`.
     """
-    assert sink.records is not None
-    records = sink.records
-    named = {
-        "source_dataset_l": records.left_source,
-        "unique_id_l": records.left,
-        "source_dataset_r": records.right_source,
-        "unique_id_r": records.right,
-        "task": "task",
-        SCORE: "label",
-    }
-    named = {new: old for new, old in named.items() if old is not None}
+    assert spec.sink.records is not None
+    columns = zip(_RECORDS, spec.sink.records.in_order, strict=True)
+    named = {new: old for new, old in columns if old is not None} | {"task": "task", SCORE: "label"}
     others = [name for name in table.column_names if name not in (*named.values(), *named)]
     shown = table.select([*named.values(), *others]).rename_columns([*named, *others])
-    write_csv(shown, path, sink.escape)
+    write_csv(shown, path, spec.sink.escape)
 
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
-    """Return labels as CSV that Splink reads.
-
-    Args:
-        labels: pairs, each with the probability that it matches.
-    """
+    """Return pairs, each with the probability that it matches, as CSV that Splink reads."""
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow([*_RECORDS, SCORE])

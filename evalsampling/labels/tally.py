@@ -5,13 +5,13 @@ import dataclasses
 import enum
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from evalsampling.label_spaces.numbers import MEDIAN
-from evalsampling.spec.labels import MAJORITY
+from evalsampling.spec.labels import MAJORITY, LabelsSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 
@@ -84,7 +84,7 @@ class Tally:
     are divided among them.
 
     Attributes:
-        subjects: the subjects that votes can be about.
+        subjects: what votes can be about.
         answers: by subject and annotator, the code of the answer.
         corrected: by question whose label has changed, the number of rounds at its last change.
         rule: how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a
@@ -99,6 +99,14 @@ class Tally:
     _together: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, labels: LabelsSpec, questions: int, settles: Mapping[int, int] | None = None
+    ) -> "Tally":
+        """Return the tally without any vote, by the rule of a spec: see `Subjects`."""
+        rule = EACH if labels.oracle == "stochastic" else labels.rule
+        return cls(Subjects(questions, settles or {}, labels.votes), rule=rule)
 
     @property
     def looks_at_all(self) -> bool:
@@ -148,12 +156,7 @@ class Tally:
         return changed
 
     def decide_together(self, codes: Mapping[int, int], rounds: int) -> None:
-        """Set the decisions of a rule on all votes so far, for rows that have all votes wanted.
-
-        Args:
-            codes: class code of each subject that the rule decides.
-            rounds: number of rounds when the votes came in.
-        """
+        """Set the decisions of a rule on all votes so far, which came in after some rounds."""
         self._together = dict(codes)
         for subject in self.answers:
             if subject < self.subjects.questions:
@@ -222,9 +225,6 @@ class Tally:
         """Return the share of each class among the answers to each question, see `stats.history`.
 
         Shape (questions, classes), zeros where all answers agree; None by rules other than `EACH`.
-
-        Args:
-            classes: number of classes.
         """
         if self.rule != EACH:
             return None
@@ -279,10 +279,6 @@ class Tally:
             if question < self.subjects.questions:
                 codes[question] = self.code(question)
         return codes
-
-    def states(self, questions: Iterable[int]) -> Sequence[State]:
-        """Return the state of each of some questions, in their order."""
-        return [self.state(question) for question in questions]
 
 
 def _combined(before: int, after: int) -> int:

@@ -11,12 +11,9 @@ _DIGEST_BYTES = 10
 
 
 def task_key(key: str | None, seed: int) -> bytes:
-    """Return the key of the names of tasks.
+    """Return the key of the names of tasks: the workspace's own, in hexadecimal digits.
 
-    Args:
-        key: the workspace's own key, in hexadecimal digits; None for old workspaces without one,
-            whose key is the seed.
-        seed: seed of the spec. A small one is easily guessed.
+    Old workspaces have none. Theirs is the seed of the spec; a small one is easily guessed.
     """
     return seed.to_bytes(8, "little") if key is None else bytes.fromhex(key)
 
@@ -25,14 +22,14 @@ def opaque_name(key: bytes, *parts: Any) -> str:
     """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
-
-    Args:
-        key: see `task_key`.
-        *parts: the values to hash.
     """
-    text = ":".join(map(str, parts)).encode()
-    digest = hashlib.blake2b(text, digest_size=_DIGEST_BYTES, key=key).digest()
-    return _PREFIX + base64.b32encode(digest).decode().lower()
+    return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+
+
+def keyed_hash(text: str, key: bytes) -> str:
+    """Return a hash of a text: 16 letters and digits."""
+    digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES, key=key).digest()
+    return base64.b32encode(digest).decode().lower()
 
 
 def with_check(name: str) -> str:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.masks import masked
-from evalsampling.labels.task_names import opaque_name, with_check
+from evalsampling.labels.task_names import keyed_hash, opaque_name, with_check
 from evalsampling.labels.task_names import task_key as task_key
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.payload import Mask
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
 LINKED = "tasks.parquet"
@@ -20,6 +20,8 @@ LINKED = "tasks.parquet"
 SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
 """Kinds of tasks: a row drawn by the design, a dispute, a row whose class is known, a row asked
 about before."""
+
+REDACTED = "[redacted]"
 
 
 def task_name(
@@ -31,11 +33,11 @@ def task_name(
     character, 19. Equal arguments give equal names.
 
     Args:
-        spec: spec of the evaluation.
+        spec: of the evaluation.
         key: see `task_key`.
-        number: number of the round, from 1.
-        id: id of the row, an integer or a string.
-        question: number of the question, from 1: a stochastic oracle has several about one row.
+        number: of the round, from 1.
+        id: of the row, an integer or a string.
+        question: its number, from 1: a stochastic oracle has several about one row.
         check: whether to add a check character.
     """
     again = (question,) if spec.labels.oracle == "stochastic" else ()
@@ -68,12 +70,34 @@ def make_batch(
     return table.take(pa.array(np.argsort(names)))
 
 
-def mask_key(key: bytes, number: int) -> bytes:
-    """Return the key of the masks of a batch, different for each batch.
+def masked(values: pa.Array, mask: Mask, key: bytes) -> pa.Array:
+    """Return a column as annotators may see it: text; nulls and empty texts stay.
 
     Args:
-        key: key of the workspace's task names.
-        number: number of the round; negative for an adjudication batch.
+        values: of a payload column, rendered.
+        mask: what to do with them.
+        key: of hashes. Equal values have equal hashes under one key, so that two columns of a
+            row can be compared; under another key they have others.
+    """
+    return pa.array([_masked(value, mask, key) for value in values.to_pylist()], pa.string())
+
+
+def _masked(value: Any, mask: Mask, key: bytes) -> str | None:
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if text is None or text == "":
+        return text
+    text = str(text)
+    if mask.how == "redact":
+        return REDACTED
+    if mask.how == "hash":
+        return f"h_{keyed_hash(text, key)}"
+    return text if len(text) <= mask.characters else text[: mask.characters] + "…"
+
+
+def mask_key(key: bytes, number: int) -> bytes:
+    """Return the key of the masks of a batch: of the key of task names and a number.
+
+    The number is that of the round, negative for an adjudication batch.
     """
     return opaque_name(key, "mask", number).encode()
 
@@ -81,9 +105,7 @@ def mask_key(key: bytes, number: int) -> bytes:
 def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
     """Return the table that annotators get: task, payload and an empty label, nothing else.
 
-    Args:
-        batch: tasks of the rows drawn.
-        controls: control tasks to mix in, with the same payload.
+    Control tasks, which have the same payload, are mixed in.
     """
     if controls is not None:
         common = [TASK, *payload_columns(batch)]
@@ -95,6 +117,11 @@ def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
     return pa.table({**shown, LABEL: pa.array([""] * len(batch), pa.string())})
 
 
-def payload_columns(batch: pa.Table) -> Sequence[str]:
+def payload_columns(batch: pa.Table) -> list[str]:
     """Return the names of the payload columns of a batch."""
     return [name for name in batch.column_names if name.startswith(PAYLOAD_PREFIX)]
+
+
+def shown_columns(table: pa.Table) -> list[str]:
+    """Return the names of the payload columns of what annotators get: see `blind`."""
+    return [name for name in table.column_names if name not in (TASK, LABEL)]

@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.labels.label_studio import QUESTION
+from evalsampling.labels.tasks import shown_columns
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
@@ -50,22 +52,18 @@ def write_csv(table: pa.Table, path: Path, escape: bool, encoding: str = "utf-8"
         rows.writerows(zip(*columns, strict=True))
 
 
-def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
-    """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and the instructions.
+def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
+    """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and the instructions beside.
 
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        directory: directory of the round.
-        sink: the question, and whether formulas are escaped.
-        labels: the classes.
+    The arguments are those of `sinks.Sink.write`.
     """
-    shown = [name for name in table.column_names if name not in ("task", "label")]
+    shown = shown_columns(table)
     for name in ADDED:
         if name not in table.column_names:
             table = table.append_column(name, pa.array([""] * len(table), pa.string()))
-    write_csv(table, directory / BATCH, sink.escape, "utf-8-sig")
-    sheet = instructions(BATCH, len(table), shown, sink, labels)
-    (directory / SHEET).write_text(sheet, encoding="utf-8")
+    write_csv(table, path, spec.sink.escape, "utf-8-sig")
+    sheet = instructions(BATCH, len(table), shown, spec.sink, spec.labels)
+    path.with_name(SHEET).write_text(sheet, encoding="utf-8")
 
 
 def instructions(
@@ -73,12 +71,7 @@ def instructions(
 ) -> str:
     """Return the instructions in Markdown: the question, what to write where, what not to change.
 
-    Args:
-        batch: name of the file of tasks.
-        rows: number of tasks.
-        columns: columns of the payload.
-        sink: the question.
-        labels: the classes.
+    They are about a file of some rows, of which annotators see some columns.
     """
     field = labels.space.field
     answers = field.form or "\n".join(

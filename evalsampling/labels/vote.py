@@ -8,13 +8,12 @@ from typing import Any
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
 
+YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+"""What the lower-case words in a column ``skipped`` say."""
+
 
 def long_table(ids: Iterable[str]) -> list[str]:
-    """Return the columns of the table that `evalsampling votes` writes, a line for each vote.
-
-    Args:
-        ids: columns that name the row.
-    """
+    """Return the columns of what `evalsampling votes` writes: ``ids`` are those that name a row."""
     return [
         "task", *ids, "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
     ]  # fmt: skip

@@ -39,23 +39,15 @@ class VoteRule(Protocol):
 
 
 def rule_of(spec: EvaluationSpec) -> VoteRule:
-    """Return the rule that a spec names, if it decides by all votes together.
-
-    Raises:
-        InputError: if it is not installed here, or cannot be imported.
-    """
+    """Return the rule of a spec, if it decides by all votes together: see `Registry.find`."""
     rule: VoteRule = VOTE_RULES.find("labels.rule", spec.labels.rule, spec.pool.directory)
     return rule
 
 
 def check_rule(spec: EvaluationSpec) -> None:
-    """Check that the rule of a spec is installed.
-
-    Raises:
-        InputError: if it is not installed here, or cannot be imported.
-    """
+    """Raise an `InputError` if the rule of a spec is not installed here, or cannot be imported."""
     if spec.labels.rule == MODEL:
-        dawid_skene.check_installed()
+        dawid_skene.load_model()
     elif spec.labels.rule not in BY_ROW:
         rule_of(spec)
 
@@ -66,8 +58,8 @@ def decided_by(spec: EvaluationSpec, tally: Tally) -> dict[int, int]:
     Raises:
         InputError: if the rule is not installed, or its result has a class or row that is unknown.
     """
-    votes = cast_votes(tally)
-    rows, classes = {vote.row for vote in votes}, len(spec.labels.codes)
+    votes, classes = cast_votes(tally), len(spec.labels.codes)
+    rows = {vote.row for vote in votes}
     decided = rule_of(spec).decide(votes) if votes else {}
     codes = {int(row): int(code) for row, code in decided.items()}
     for row, code in codes.items():

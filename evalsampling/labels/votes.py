@@ -5,92 +5,17 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
+from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.annotator_names import People
 from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, Name, is_shortened, with_zeros
-from evalsampling.labels.cut_delivery import Continuations
+from evalsampling.labels.cut_delivery import cut_problem
 from evalsampling.labels.label_flags import missing_flag
-from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Subjects, Tally
+from evalsampling.labels.register import Register, answer_of
+from evalsampling.labels.splink import make_pair
+from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote, with_values
-from evalsampling.pool.row_ids import parts_of, text_of
-from evalsampling.spec.id_columns import IdColumns
-from evalsampling.stats.arrays import IntArray
-
-
-@dataclasses.dataclass(frozen=True)
-class Register:
-    """Tasks that have been sent out and votes so far, to check a delivery against.
-
-    A *subject* is what a vote can be about: the questions come first, then the tasks that are no
-    questions (adjudications, gold rows, repeats).
-
-    Attributes:
-        question_of_task: the subject behind each task.
-        questions_of_id: the questions about each row, by its id as text; only a stochastic oracle
-            has several about one row.
-        ids: id of each subject's row as text.
-        tasks: task of each subject.
-        labels: class code of each question, shape (questions,), `NO_LABEL` for none.
-        space: what labels there are.
-        tally: votes so far; None stands for no votes.
-        withdrawn: number of the round of each task that was withdrawn.
-        pairs: the questions about each pair of records, see `labels.splink`.
-        folds_names: whether spellings of an annotator's name that look alike are one person.
-        id: columns of the ids.
-    """
-
-    question_of_task: Mapping[str, int]
-    questions_of_id: Mapping[str, Sequence[int]]
-    ids: Sequence[str]
-    tasks: Sequence[str]
-    labels: IntArray
-    space: LabelSpace
-    tally: Tally | None = None
-    withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
-    folds_names: bool = False
-    id: IdColumns = "id"
-
-    @property
-    def annotators(self) -> set[str]:
-        """Names of the annotators who have answered so far."""
-        names = {name for answers in self.votes_so_far.answers.values() for name in answers}
-        return {name for name in names if name is not None}
-
-    @property
-    def votes_so_far(self) -> Tally:
-        """The tally of the votes so far, empty if there are none."""
-        return self.tally or Tally(Subjects(len(self.labels)))
-
-    def texts(self, id: str) -> Sequence[str]:
-        """Return the values of an id, one for each column."""
-        return [id] if isinstance(self.id, str) else [*map(str, parts_of(id))]
-
-    def unescaped(self, id: str) -> str:
-        """Return an id without the apostrophes of `vendor.escaped`."""
-        if isinstance(self.id, str):
-            return unescaped(id)
-        return text_of([*map(unescaped, self.texts(id))])
-
-    def with_votes(
-        self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
-    ) -> tuple["Register", bool]:
-        """Return the register with more votes counted, and whether they changed anything."""
-        tally = self.votes_so_far.copy()
-        answers = [
-            Answer(subject, vote.annotator, _code(vote, self.space.codes))
-            for subject, vote in taken
-        ]
-        changed = tally.add(answers, replace, rounds)
-        return dataclasses.replace(self, tally=tally, labels=tally.codes), changed
-
-
-def _code(vote: Vote, codes: Mapping[str, int]) -> int:
-    if vote.label is not None:
-        return codes[vote.label]
-    return UNSURE if vote.unsure else SKIPPED
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,14 +40,7 @@ class Reject:
 
     @classmethod
     def of(cls, vote: Vote, reason: str, subject: int | None, register: Register) -> "Reject":
-        """Return the reject of a vote.
-
-        Args:
-            vote: the vote as delivered.
-            reason: why it does not count, in words.
-            subject: number of the subject it is about, None if unknown.
-            register: the register that has the subjects.
-        """
+        """Return the reject of a vote as it was delivered."""
         task = vote.task if subject is None else register.tasks[subject]
         label = None if vote.labels is None else "+".join(vote.labels)
         label = label if vote.score is None else str(vote.score)
@@ -150,12 +68,8 @@ def check_votes(
     drawn = Lookalikes(named, votes, isinstance(register.id, tuple))
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []
-    labels = {
-        vote.label
-        for vote in votes
-        if vote.label not in (None, UNSURE_LABEL) and vote.problem is None
-    }
-    label_meant = register.space.meant([label for label in labels if label is not None])
+    labels = {vote.label for vote in votes if vote.label is not None and vote.problem is None}
+    label_meant = register.space.meant(labels - {UNSURE_LABEL})
     for given_vote in votes:
         subject, reason = _find(given_vote, register, drawn)
         reason = given_vote.problem or reason
@@ -165,9 +79,9 @@ def check_votes(
         label = label_meant.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(with_values(given_vote, label=label), register)
         if given_vote.unended is not None and not reason:
-            reason = _continuations(votes, register).problem(given_vote)
+            reason = cut_problem(given_vote, votes, register)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
-            wanted = register.votes_so_far.subjects.wanted(subject)
+            wanted = register.tally.subjects.wanted(subject)
             if wanted > 1:
                 reason = f"no annotator is named, and a row is to have {wanted} votes"
         if reason:
@@ -184,19 +98,6 @@ def check_votes(
         else:
             taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
-
-
-def _continuations(votes: Sequence[Vote], register: Register) -> Continuations:
-    """Return the texts that the last field of a delivery may be a truncated copy of."""
-    names = {vote.annotator for vote in votes if vote.annotator is not None}
-    return Continuations(
-        space=register.space,
-        tasks=register.question_of_task,
-        ids=register.questions_of_id,
-        pairs=register.pairs,
-        annotators=names | register.annotators,
-        id=register.id,
-    )
 
 
 def _is_answer(vote: Vote) -> bool:
@@ -257,7 +158,7 @@ def _contradiction(
     """
     if vote.label is None:
         return ""
-    tally, by_annotator = register.votes_so_far, first_lines[subject]
+    tally, by_annotator = register.tally, first_lines[subject]
     wanted = tally.subjects.wanted(subject)
     if wanted == 1 or replace:
         line_of_label = (
@@ -335,7 +236,8 @@ _CHANGED = f"which was drawn too, changed by a program that reads numbers: {BY_T
 def _find_pair(
     given: Pair, has_number: bool, register: Register, drawn: Lookalikes
 ) -> tuple[int | None, str]:
-    pair = given if given in register.pairs else _unescaped_pair(given)
+    plain = (unescaped(text) for record in given for text in record)
+    pair = given if given in register.pairs else make_pair(*plain)
     questions, other = register.pairs.get(pair, ()), drawn.other(pair, has_number)
     if not questions:
         return None, f"unknown pair {_pair_text(given)}"
@@ -349,11 +251,6 @@ def _find_pair(
 
 def _pair_text(pair: Pair) -> str:
     return " and ".join(repr(":".join(filter(None, record))) for record in pair)
-
-
-def _unescaped_pair(pair: Pair) -> Pair:
-    first, second = sorted((unescaped(source), unescaped(id)) for source, id in pair)
-    return first, second
 
 
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:
@@ -378,20 +275,13 @@ def answers_of(
 ) -> list[Answer]:
     """Return the stored votes of a delivery as answers, which a `Tally` counts.
 
-    Args:
-        votes: as `vote_table` returns them, or an earlier version, without the column ``unsure``.
-        subject_of_task: the subject behind each task; votes on other tasks are left out.
-        codes: code of each class as text.
+    Earlier versions had no column ``unsure``. Votes on other tasks are left out.
     """
     names = votes.column_names
     unsure = votes["unsure"].to_pylist() if "unsure" in names else [False] * len(votes)
     columns = [votes[name].to_pylist() for name in ("task", "annotator", "label")]
     return [
-        Answer(
-            subject_of_task[task],
-            annotator,
-            (UNSURE if cannot_tell else SKIPPED) if label is None else codes[label],
-        )
+        answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)
         for task, annotator, label, cannot_tell in zip(*columns, unsure, strict=True)
         if task in subject_of_task
     ]

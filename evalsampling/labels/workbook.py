@@ -6,6 +6,7 @@ extra: ``pip install 'evalsampling[xlsx]'``.
 """
 
 import bisect
+import collections
 import io
 import re
 import warnings
@@ -19,9 +20,10 @@ import pyarrow as pa
 from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.parquet_votes import MOST_BYTES, MOST_ROWS, too_large
+from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vendor import ADDED, instructions
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sink import SinkSpec
 
 BATCH = "batch.xlsx"
 TASKS, SHEET = "tasks", "instructions"
@@ -55,16 +57,11 @@ _MOST_CHOICES = 255
 """Most characters of a cell's list of choices, and of the message where something else is typed."""
 
 
-def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: LabelsSpec) -> None:
+def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
     """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
-
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        directory: directory of the round.
-        sink: the question.
-        labels: the classes.
+    The arguments are those of `sinks.Sink.write`.
 
     Raises:
         InputError: if openpyxl is not installed.
@@ -77,7 +74,7 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
     for place, name in enumerate(names):
         letter = openpyxl.utils.get_column_letter(place + 1)
         sheet.column_dimensions[letter].width = 24
-        choices = _choices(labels) if name == "label" else None
+        choices = _choices(spec.labels) if name == "label" else None
         if choices is not None:
             sheet.data_validations.append(
                 openpyxl.worksheet.datavalidation.DataValidation(
@@ -105,12 +102,12 @@ def write_tasks(table: pa.Table, directory: Path, sink: SinkSpec, labels: Labels
     added = [[""] * len(table)] * (len(names) - len(columns))
     for row in zip(*columns, *added, strict=True):
         sheet.append([cell(value) for value in row])
-    shown = [name for name in table.column_names if name not in ("task", "label")]
     help_sheet = book.create_sheet(SHEET)
     help_sheet.column_dimensions["A"].width = 100
-    for line in instructions(BATCH, len(table), shown, sink, labels).splitlines():
+    text = instructions(BATCH, len(table), shown_columns(table), spec.sink, spec.labels)
+    for line in text.splitlines():
         help_sheet.append([cell(line)])
-    book.save(directory / BATCH)
+    book.save(path)
 
 
 def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
@@ -121,16 +118,12 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     A workbook of some kilobytes may take hours to parse, since empty texts and cells compress to
     almost nothing. So they are counted before it is parsed.
 
-    Args:
-        path: path of the file, for messages.
-        content: content of the file.
-
     Raises:
         InputError: if openpyxl is not installed, the file is damaged or too large, or a value
             stands in a column without a name.
     """
     openpyxl = _openpyxl(path)
-    characters, cells, width = 0, 0, 0
+    characters = cells = width = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_parts(path, archive)
@@ -173,13 +166,15 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
 _MOST_PADDED = 1 << 24
 """Most cells that are parsed, with those that the file leaves out before a row's last cell."""
 
-_CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
-_ROW = re.compile(rb"<(?:[\w.-]+:)?row[\s/>]")
-_STRING = re.compile(rb"<(?:[\w.-]+:)?si[\s/>]")
-_TAGS_OF_CELL, _TAGS_OF_STRING = 8, 4
-"""Tags of a cell with a formula or a text, and of a shared text without formats."""
+_COUNTED = {
+    "texts": (re.compile(rb"<(?:[\w.-]+:)?si[\s/>]"), 4, MOST_STRINGS),
+    "cells": (re.compile(rb"<(?:[\w.-]+:)?c[\s/>]"), 8, MOST_CELLS),
+    "rows": (re.compile(rb"<(?:[\w.-]+:)?row[\s/>]"), 2, MOST_SHEET_ROWS),
+}
+"""Elements that are counted: the tag of one, how many tags it has within it at most, as a shared
+text without formats or a cell with a formula, and most of them."""
 
-_MOST_TAGS = MOST_CELLS * _TAGS_OF_CELL + MOST_STRINGS * _TAGS_OF_STRING + 2 * MOST_ELEMENTS
+_MOST_TAGS = sum(tags * most for _, tags, most in _COUNTED.values())
 
 MOST_MARKUP = 1 << 20
 """Most bytes of a tag with the text after it, or of a comment: the parser scans one again with
@@ -195,19 +190,14 @@ _ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
 
 
 def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
-    """Check that a workbook is small enough to be parsed.
-
-    Raises:
-        InputError: if it is too large, or a part has entities, which may expand to more.
-        zipfile.BadZipFile: if a part is damaged.
-    """
+    """Raise an error if a workbook is too large, or has entities, which may expand to more."""
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > MOST_BYTES:
         raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
     if len(parts) > MOST_PARTS:
         raise too_large(path, f"{len(parts):,} parts", f"{MOST_PARTS:,}")
-    strings = cells = rows = others = 0
+    counts = collections.Counter[str]()
     for part in parts:
         text = archive.read(part)
         is_wide = {text[:2], text[2:4]} & {b"<\0", b"\0<"}
@@ -215,22 +205,20 @@ def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
             raise InputError(f"{path}: cannot be read: {part.filename!r} is no XML of a workbook")
         if text.count(b"<") > _MOST_TAGS:  # Too many to search for patterns.
             raise too_large(path, "more elements", f"{_MOST_TAGS:,}")
-        counts = [sum(1 for _ in tag.finditer(text)) for tag in (_STRING, _CELL, _ROW)]
-        strings, cells, rows = strings + counts[0], cells + counts[1], rows + counts[2]
-        tags = counts[0] * _TAGS_OF_STRING + counts[1] * _TAGS_OF_CELL + 2 * counts[2]
-        others += max(0, text.count(b"<") - tags)
+        others = text.count(b"<")
+        for kind, (tag, tags, _) in _COUNTED.items():
+            count = sum(1 for _ in tag.finditer(text))
+            counts[kind] += count
+            others -= count * tags
+        counts["other elements"] += max(0, others)
         if _LONG_TAG.search(text) or any(_is_long(text, *aside) for aside in _ASIDES):
             raise too_large(path, "a longer element", f"{MOST_MARKUP:,} bytes of each")
         lengths = [len(match[0]) for match in _FORMAT.finditer(text)]
         if len(lengths) > MOST_FORMATS or max(lengths, default=0) > MOST_FORMAT:
             allowed = f"{MOST_FORMATS:,} of {MOST_FORMAT:,} bytes each"
             raise too_large(path, "more or longer number formats", allowed)
-    for count, most, kind in [
-        (strings, MOST_STRINGS, "texts"),
-        (cells, MOST_CELLS, "cells"),
-        (rows, MOST_SHEET_ROWS, "rows"),
-        (others, MOST_ELEMENTS, "other elements"),
-    ]:
+    for kind, count in counts.items():
+        most = _COUNTED[kind][2] if kind in _COUNTED else MOST_ELEMENTS
         if count > most:
             raise too_large(path, f"{count:,} {kind}", f"{most:,}")
 
@@ -252,11 +240,7 @@ def _width(row: Sequence[Any]) -> int:
 
 
 def _openpyxl(what: str) -> Any:
-    """Return openpyxl with the modules that are used.
-
-    Raises:
-        InputError: if openpyxl is not installed; the message begins with ``what``.
-    """
+    """Return openpyxl; where it is not installed, the error begins with ``what``."""
     with from_extra("xlsx", "openpyxl", f"{what}: a workbook"):
         import openpyxl
         import openpyxl.cell

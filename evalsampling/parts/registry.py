@@ -52,16 +52,7 @@ class Registry(Mapping[str, Part]):
     """
 
     def __init__(self, kind: str, own: Mapping[str, str], interface: str) -> None:
-        """Name our own parts.
-
-        Args:
-            kind: one of `KINDS`.
-            own: ``module:object`` of each name.
-            interface: ``module:class`` of what each part is.
-        """
-        self.kind = kind
-        self.own = own
-        self.interface = interface
+        self.kind, self.own, self.interface = kind, own, interface
 
     @functools.cached_property
     def _others(self) -> "Mapping[str, Sequence[EntryPoint]]":
@@ -116,11 +107,7 @@ class Registry(Mapping[str, Part]):
         return self[name]
 
     def _checked(self, what: str, part: Any) -> Part:
-        """Return a part.
-
-        Raises:
-            InputError: if it is no part of this kind.
-        """
+        """Return a part, an `InputError` if it is none of this kind."""
         problem = _problem(part, pkgutil.resolve_name(self.interface))
         if problem:
             raise InputError(f"{what} {problem}")
@@ -147,7 +134,6 @@ class Registry(Mapping[str, Part]):
         return iter([*self.own, *sorted(self._others)])
 
     def __len__(self) -> int:
-        """Return how many parts there are."""
         return len(self.own) + len(self._others)
 
 

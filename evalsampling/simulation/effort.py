@@ -11,6 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.measures.base import Measure
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.base import Sampler, no_rounds
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import draws_within, predicted_saving
 from evalsampling.stats.draws import Proposal
@@ -37,9 +38,8 @@ def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) 
     proposal = sampler.proposal(table, no_rounds(table))
     draws = None
     if proposal is not None and not sampler.stochastic:
-        cost = np.ones(len(table)) if table.cost is None else table.cost
         if by_cost:
-            draws = draws_within(budget, proposal.cell_probability, table.count, cost)
+            draws = draws_within(budget, proposal.cell_probability, table.count, _costs(table))
         else:
             draws = _draws_for_labels(budget, proposal, table)
     if proposal is None or draws is None:
@@ -47,14 +47,17 @@ def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) 
     return dict(effort_of_draws(proposal, table, draws))
 
 
+def _costs(table: CellTable) -> FloatArray:
+    return np.ones(len(table)) if table.cost is None else table.cost
+
+
 def effort_of_draws(proposal: Proposal, table: CellTable, draws: float) -> dict[str, float]:
     """Return the whole number of draws, and the expected number and cost of distinct rows."""
     chance, rows = proposal.cell_probability, table.count
-    cost = np.ones(len(table)) if table.cost is None else table.cost
     return {
         "draws": float(math.floor(draws)),
         "labels": distinct_rows(chance, rows, draws),
-        "cost": distinct_rows(chance, rows * cost, draws),
+        "cost": distinct_rows(chance, rows * _costs(table), draws),
     }
 
 

@@ -54,12 +54,22 @@ class GainPlanner:
     moments: GainMoments
     confidence: float
 
+    @property
+    def no_queries(self) -> History:
+        """The history before the first round."""
+        return History.start(self.moments.mean.shape[2], 1)
+
     @functools.cached_property
     def proposal(self) -> Proposal:
         """The first proposal of the sampler."""
-        proposal = self.sampler.proposal(self.table, History.start(self.moments.mean.shape[2], 1))
+        proposal = self.sampler.proposal(self.table, self.no_queries)
         assert proposal is not None
         return proposal
+
+    @property
+    def reach(self) -> float:
+        """Half-width of an interval in standard errors."""
+        return float(scipy.special.ndtri((1 + self.confidence) / 2))
 
     def one_draw(self, measure: Measure) -> tuple[float, float]:
         """Return the expected value R of a measure, and the standard deviation of one draw's term.
@@ -70,9 +80,8 @@ class GainPlanner:
         mean, square = self.moments.of(measure)
         count, rows = self.table.count, self.table.rows
         value = float(count @ mean) / rows
-        normalised = self.sampler.inputs(
-            self.table, History.start(self.moments.mean.shape[2], 1), self.confidence
-        ).self_normalised
+        inputs = self.sampler.inputs(self.table, self.no_queries, self.confidence)
+        normalised = inputs.self_normalised
         if normalised:
             square = square - 2 * value * mean + value**2
         chance = self.proposal.cell_probability
@@ -95,8 +104,7 @@ class GainPlanner:
                 rejects = power(value, deviation, draws, 1 - self.confidence, max(draws - 1, 1.0))
             if queries is not None and round(queries) < FEWEST_EVIDENCE:
                 rejects = 0.0
-        reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
-        spread = {"standard_error": error, "half_width": reach * error, "power": rejects}
+        spread = {"standard_error": error, "half_width": self.reach * error, "power": rejects}
         return {**spread, **effort}
 
     def select(
@@ -132,12 +140,8 @@ class GainPlanner:
     ) -> dict[str, float | int | None]:
         """Return the draws whose test has a given power, and the labels and cost they take.
 
-        By the noncentral t distribution, with at least the queries that a claim needs.
-
-        Args:
-            measure: the difference that is tested.
-            wanted: the power.
-            effect: the true difference; None for the expected one.
+        By the noncentral t distribution, with at least the queries that a claim needs. The true
+        difference, ``effect``, is the expected one if it is None.
         """
         unknown = dict.fromkeys(("standard_error", "half_width", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
@@ -159,10 +163,9 @@ class GainPlanner:
         if not self.sampler.can_estimate(self.table, measure):
             return {**unknown, "half_width": wanted}
         deviation = self.one_draw(measure)[1]
-        reach = float(scipy.special.ndtri((1 + self.confidence) / 2))
-        draws = math.ceil((reach * deviation / wanted) ** 2)
+        draws = math.ceil((self.reach * deviation / wanted) ** 2)
         effort = effort_of_draws(self.proposal, self.table, draws)
-        return {**unknown, "half_width": wanted, "standard_error": wanted / reach, **effort}
+        return {**unknown, "half_width": wanted, "standard_error": wanted / self.reach, **effort}
 
 
 def plan_gains(
@@ -177,24 +180,14 @@ def plan_gains(
 ) -> list[dict[str, Any]]:
     """Return predicted errors of gains of rankings if the probabilities of the grades are right.
 
-    Args:
-        spec: of the evaluation of queries.
-        table: the cells of the pool.
-        ranges: of the systems' scores, none of which is known.
-        names: names of the samplers.
-        budgets: numbers of queries, or money if the spec's budget is money.
-        half_width: if given, the budget for it is returned too.
-        wanted_power: if given, the budgets of differences for it are returned too.
-        effect: the true difference that the power is for; by default the expected one.
-
-    Returns:
-        The same as `simulation.plan.plan`.
+    Arguments and result are those of `simulation.plan.plan`. Budgets are numbers of queries, or
+    money; power is of differences.
     """
     systems = tuple(system.name for system in spec.pool.systems)
     moments = GainMoments.of_cells(build_gains(spec), table)
     by_cost = spec.money is not None
-    measures = [item for item in build_measures(spec, ranges)
-                if not isinstance(measure_of(item), Quotient)]  # fmt: skip
+    built = build_measures(spec, ranges)
+    measures = [item for item in built if not isinstance(measure_of(item), Quotient)]
     of_all = [measure_of(requested) for requested in measures]
     choices = candidates_of(of_all)
     entries: list[dict[str, Any]] = []

@@ -1,6 +1,7 @@
 """Pools of queries with all true grades, for simulations."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,17 @@ GRADE = "grade"
 """Column of a file of true grades: a list for each query, of one grade for every item."""
 
 
+def read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
+    """Return the rows of a file of the truth, which has some."""
+    try:
+        table = read(path).combine_chunks()
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(str(path), error) from error
+    if not len(table):
+        raise InputError(f"{path}: no labels")
+    return PoolBatch(table.to_batches()[0], str(path))
+
+
 @dataclasses.dataclass(frozen=True)
 class Grades:
     """True grades of the items of queries, by the items' names.
@@ -52,13 +64,7 @@ class Grades:
         assert spec.pool.lists is not None
         assert isinstance(spec.pool.id, str), "queries have one column of ids"
         names = [spec.pool.id, spec.pool.lists.items, GRADE]
-        try:
-            table = pq.read_table(path).combine_chunks()
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(str(path), error) from error
-        if not len(table):
-            raise InputError(f"{path}: no labels")
-        batch = PoolBatch(table.to_batches()[0], str(path))
+        batch = read_batch(path, pq.read_table)
         id, items, grade = batch.column(names[0]), *(list_column(batch, name) for name in names[1:])
         lengths = [pc.list_value_length(column).to_numpy() for column in (items, grade)]
         wrong = np.flatnonzero(lengths[0] != lengths[1])
@@ -76,11 +82,7 @@ class Grades:
         return cls(path, pa.array(item_ids(stored), pa.string()), codes.to_numpy().astype(np.int64))
 
     def of(self, rows: pa.Table) -> IntArray:
-        """Return the grades of the items of stored queries, in the order of `item_ids`.
-
-        Raises:
-            InputError: naming an item without a grade.
-        """
+        """Return the grades of stored queries by `item_ids`; it is an error if one is missing."""
         items = pa.array(item_ids(rows), pa.string())
         place = pc.index_in(items, value_set=self.items)
         if place.null_count:
@@ -95,14 +97,6 @@ def read_graded(
     """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
 
     All queries are held in memory: with known grades there are not too many.
-
-    Args:
-        spec: of the evaluation.
-        stratification: how the pool is cut into cells.
-        truth: see `Grades.read`.
-
-    Raises:
-        InputError: for anything wrong with the pool or the truth.
     """
     grades = Grades.read(truth, spec)
     depth = max(gain.cut for gain in build_gains(spec))

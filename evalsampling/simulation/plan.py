@@ -8,7 +8,6 @@ range of half-widths.
 """
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -153,18 +152,20 @@ def plan(
     )
     systems = tuple(system.name for system in spec.pool.systems)
     savings = [saving_of(measure_of(requested), table) for requested in measures]
-    spreads = _imagined(table, systems, measures, plan, built, workers, report)
+    imagined = _Imagined(table, systems, measures, plan)
+    spreads = imagined.spreads(built, workers, report)
     while (
         half_width is not None
         and budgets is None
         and (more := _doubled(plan.budgets, _most(table, plan), spreads, half_width))
     ):
         plan = dataclasses.replace(plan, budgets=more)
+        imagined = dataclasses.replace(imagined, plan=plan)
         report(-repeats * len(built))
-        spreads = _imagined(table, systems, measures, plan, built, workers, report)
+        spreads = imagined.spreads(built, workers, report)
     entries: list[dict[str, Any]] = []
     ranges_if_off = (
-        _imagined(table, systems, measures, plan, built, workers, lambda repeats: None, off=True)
+        dataclasses.replace(imagined, is_off=True).spreads(built, workers, lambda repeats: None)
         if table.classes == 2 and obstacle(table) is None
         else [[[NO_RANGE] * len(plan.budgets)] * len(measures)] * len(built)
     )
@@ -205,40 +206,6 @@ Spread = dict[str, float | None]
 """Standard error, half-width, power and selection of one sampler, measure and budget."""
 
 
-def _imagined(
-    table: CellTable,
-    systems: tuple[str | None, ...],
-    measures: Sequence[Requested],
-    plan: Plan,
-    built: Sequence[samplers.Sampler],
-    workers: int | None,
-    report: Callable[[int], None],
-    off: bool = False,
-) -> list[list[list[Spread]]]:
-    """Return the expected spread of each sampler, measure and budget.
-
-    With ``off`` the range of half-widths of eight in ten pools with miscalibrated probabilities, of
-    half as many repeats.
-    """
-    run = functools.partial(_repeat, table, systems, measures=measures, plan=plan, off=off)
-    repeats = max(plan.repeats // 2, 1) if off else plan.repeats
-    all_runs = repeat_all(run, built, repeats, workers, report)
-    bounds = [requested.components[0].bounds for requested in measures]
-
-    def sum_up(points: list[_Outcome], m: int) -> Spread:
-        if off:
-            return _range([point.half for point in points])
-        return _spread(points, plan.confidence, (bounds[m][1] - bounds[m][0]) / 2)
-
-    return [
-        [
-            [sum_up([run[b][m] for run in runs], m) for b in range(len(plan.budgets))]
-            for m in range(len(measures))
-        ]
-        for runs in all_runs
-    ]
-
-
 def _range(halves: Sequence[float | None]) -> Spread:
     """Return the quantiles .1 and .9 of half-widths, some of which may be None."""
     given = [half for half in halves if half is not None]
@@ -256,14 +223,7 @@ def _doubled(
 ) -> tuple[float, ...] | None:
     """Return budgets with one of twice the last, if that may make intervals narrow enough.
 
-    Args:
-        budgets: the budgets so far.
-        most: the largest budget, see `_most`.
-        spreads: spreads of each sampler, measure and budget.
-        half_width: the half-width that is wanted.
-
-    Returns:
-        None if every sampler and measure has that half-width, or the last budget is the largest.
+    None if every sampler and measure has that half-width, or the last budget is the largest.
     """
     last = min(2 * budgets[-1], most)
     if last <= budgets[-1]:
@@ -315,54 +275,83 @@ class _Outcome:
     selection: Selection | None
 
 
-def _repeat(
-    table: CellTable,
-    systems: tuple[str | None, ...],
-    sampler: samplers.Sampler,
-    measures: Sequence[Requested],
-    plan: Plan,
-    repeat: int,
-    off: bool = False,
-) -> list[list[_Outcome]]:
-    """Return outcomes by budget and measure, with miscalibrated probabilities if ``off``."""
-    pool, truth = _imagine_defined(table, systems, measures, (plan.seed, repeat), off)
-    points = run_repeat(pool, sampler, measures, plan, repeat)
-    candidates = candidates_of([measure_of(requested) for requested in measures])
-    return [
-        [
-            _outcome(point, true, next(iter(selections(among, [row], truth)), None))
-            for point, true, among in zip(row, truth, candidates, strict=True)
-        ]
-        for row in points
-    ]
+@dataclasses.dataclass(frozen=True)
+class _Imagined:
+    """Imagined evaluations of a pool.
 
-
-def _imagine_defined(
-    table: CellTable,
-    systems: tuple[str | None, ...],
-    measures: Sequence[Requested],
-    seed: Sequence[int],
-    off: bool = False,
-) -> tuple[KnownPool, list[FloatArray]]:
-    """Return an imagined pool on which every measure has a value, and the true values.
-
-    Raises:
-        InputError: if the scores make such a pool unlikely.
+    Attributes:
+        table: the cells.
+        systems: names of the systems.
+        measures: those to estimate.
+        plan: budgets, rounds and repeats.
+        is_off: whether probabilities are as far off as those of real models.
     """
-    for attempt in range(MOST_ATTEMPTS):
-        source = table
-        if off:
-            source = miscalibrated(table, np.random.default_rng([*seed, attempt, 1]))
-        # The sampler knows the probabilities as they were given.
-        pool = dataclasses.replace(imagine(source, systems, (*seed, attempt)), table=table)
-        truth = [pool.value(measure_of(requested)) for requested in measures]
-        if all(np.isfinite(value).any() for value in truth):
-            return pool, truth
-    names = [m.name for m, v in zip(measures, truth, strict=True) if not np.isfinite(v).any()]
-    raise InputError(
-        f"if the scores are right, {names[0]} is as good as always undefined (0/0) on this pool: "
-        "nothing to plan for"
-    )
+
+    table: CellTable
+    systems: tuple[str | None, ...]
+    measures: Sequence[Requested]
+    plan: Plan
+    is_off: bool = False
+
+    def spreads(
+        self,
+        built: Sequence[samplers.Sampler],
+        workers: int | None,
+        report: Callable[[int], None],
+    ) -> list[list[list[Spread]]]:
+        """Return the expected spread of each sampler, measure and budget.
+
+        If probabilities are off, it is the range of half-widths of eight in ten pools, of half as
+        many repeats.
+        """
+        repeats = max(self.plan.repeats // 2, 1) if self.is_off else self.plan.repeats
+        all_runs = repeat_all(self.repeat, built, repeats, workers, report)
+        budgets = range(len(self.plan.budgets))
+        return [
+            [
+                [self._sum_up([run[b][m] for run in runs], measure) for b in budgets]
+                for m, measure in enumerate(self.measures)
+            ]
+            for runs in all_runs
+        ]
+
+    def _sum_up(self, points: Sequence[_Outcome], measure: Requested) -> Spread:
+        if self.is_off:
+            return _range([point.half for point in points])
+        least, greatest = measure.components[0].bounds
+        return _spread(points, self.plan.confidence, (greatest - least) / 2)
+
+    def repeat(self, sampler: samplers.Sampler, repeat: int) -> list[list[_Outcome]]:
+        """Return outcomes by budget and measure."""
+        pool, truth = self._defined((self.plan.seed, repeat))
+        points = run_repeat(pool, sampler, self.measures, self.plan, repeat)
+        candidates = candidates_of([measure_of(requested) for requested in self.measures])
+        return [
+            [
+                _outcome(point, true, next(iter(selections(among, [row], truth)), None))
+                for point, true, among in zip(row, truth, candidates, strict=True)
+            ]
+            for row in points
+        ]
+
+    def _defined(self, seed: Sequence[int]) -> tuple[KnownPool, list[FloatArray]]:
+        """Return an imagined pool on which every measure has a value, and the true values."""
+        for attempt in range(MOST_ATTEMPTS):
+            source = self.table
+            if self.is_off:
+                source = miscalibrated(source, np.random.default_rng([*seed, attempt, 1]))
+            # The sampler knows the probabilities as they were given.
+            pool = imagine(source, self.systems, (*seed, attempt))
+            pool = dataclasses.replace(pool, table=self.table)
+            truth = [pool.value(measure_of(requested)) for requested in self.measures]
+            if all(np.isfinite(value).any() for value in truth):
+                return pool, truth
+        values = zip(self.measures, truth, strict=True)
+        undefined = next(measure for measure, value in values if not np.isfinite(value).any())
+        raise InputError(
+            f"if the scores are right, {undefined.name} is as good as always undefined (0/0) on "
+            "this pool: nothing to plan for"
+        )
 
 
 def _outcome(point: Point, truth: FloatArray, selection: Selection | None) -> _Outcome:
@@ -392,10 +381,10 @@ def _spread(points: Sequence[_Outcome], confidence: float, most: float) -> Sprea
     if all(point.is_compared for point in points):
         p_values = [point.p_value for point in points]
         power = float(np.mean([p is not None and p <= 1 - confidence for p in p_values]))
-    if not halves:
-        return {"standard_error": error, "half_width": None, "power": power, **selection}
-    least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
-    half = max(float(np.median(halves)), least)
+    half = None
+    if halves:
+        least = min(float(scipy.special.ndtri((1 + confidence) / 2)) * error, most)
+        half = max(float(np.median(halves)), least)
     return {"standard_error": error, "half_width": half, "power": power, **selection}
 
 
@@ -418,17 +407,11 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
         return entry | {key: after[key] for key in ("budget", "standard_error")}
     ends = [np.log(row["half_width"]) for row in (before, after)]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
-    errors = before["standard_error"], after["standard_error"]
-    return entry | {
-        "budget": _whole_or_money(_between(before["budget"], after["budget"], share), rows),
-        "standard_error": _between(*errors, share),
-    }
-
-
-def _whole_or_money(budget: float, rows: Sequence[dict[str, Any]]) -> float:
-    """Return a budget of labels rounded up, one of money as it is."""
-    is_labels = all(isinstance(row["budget"], int) for row in rows)
-    return math.ceil(budget) if is_labels else budget
+    budget, error = (
+        _between(before[key], after[key], share) for key in ("budget", "standard_error")
+    )
+    is_money = not all(isinstance(row["budget"], int) for row in rows)
+    return entry | {"budget": budget if is_money else math.ceil(budget), "standard_error": error}
 
 
 def _between(first: float, last: float, share: float) -> float:

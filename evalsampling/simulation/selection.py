@@ -47,17 +47,14 @@ class Candidates:
     sign: int
 
     def select(self, estimated: Sequence[FloatArray], true: Sequence[FloatArray]) -> Selection:
-        """Return the choice by the estimates of all measures of the list.
+        """Return the choice by the estimates of all measures of the list, and their true values.
 
-        Args:
-            estimated: shape (components,) each; NaN where undefined.
-            true: the true values, likewise.
+        Each has the shape (components,), with NaN where it is undefined.
         """
-        looks, are = (
-            np.array([values[place][0] for place in self.differences])
-            for values in (estimated, true)
+        both = np.array(
+            [[values[place][0] for place in self.differences] for values in (estimated, true)]
         )
-        return self.choose(looks, are)
+        return self.choose(*both)
 
     def choose(self, estimated: FloatArray, true: FloatArray) -> Selection:
         """Return the choice by estimated differences.
@@ -87,7 +84,11 @@ def candidates_of(measures: Sequence[Measure]) -> list[Candidates | None]:
     """
     places: dict[tuple[str, int], list[int]] = {}
     for place, measure in enumerate(measures):
-        if isinstance(measure, Difference) and _decides(measure):
+        if (
+            isinstance(measure, Difference)
+            and len(measure.components) == 1
+            and measure.first.greater_is_better is not None
+        ):
             places.setdefault((measure.name, measure.first.system), []).append(place)
     candidates: list[Candidates | None] = [None] * len(measures)
     for together in places.values():
@@ -97,10 +98,6 @@ def candidates_of(measures: Sequence[Measure]) -> list[Candidates | None]:
         for place in together:
             candidates[place] = of_all
     return candidates
-
-
-def _decides(measure: Difference) -> bool:
-    return len(measure.components) == 1 and measure.first.greater_is_better is not None
 
 
 def mean_selection(selections: Sequence[Selection]) -> dict[str, float | None]:

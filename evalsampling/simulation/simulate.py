@@ -115,22 +115,18 @@ def simulate(
     all_runs = repeat_all(run, samplers, plan.repeats, workers, report)
     titles = [title(measure, known.systems) for measure in measures]
     candidates = candidates_of([measure_of(measure) for measure in measures])
-    results = []
-    for sampler, runs in zip(samplers, all_runs, strict=True):
-        for m in range(len(measures)):
-            for b, budget in enumerate(plan.budgets):
-                points = [run[b][m] for run in runs]
-                results.append(
-                    {
-                        "sampler": sampler.name,
-                        "measure": titles[m],
-                        "budget": budget,
-                        **summary(points, truth[m], plan.confidence),
-                        **mean_selection(
-                            selections(candidates[m], [run[b] for run in runs], truth)
-                        ),
-                    }
-                )
+    results = [
+        {
+            "sampler": sampler.name,
+            "measure": titles[m],
+            "budget": budget,
+            **summary([run[b][m] for run in runs], truth[m], plan.confidence),
+            **mean_selection(selections(candidates[m], [run[b] for run in runs], truth)),
+        }
+        for sampler, runs in zip(samplers, all_runs, strict=True)
+        for m in range(len(measures))
+        for b, budget in enumerate(plan.budgets)
+    ]
     values = {
         name: value.tolist() if len(value) > 1 else float(value[0])
         for name, value in zip(titles, truth, strict=True)
@@ -153,8 +149,8 @@ def title(requested: Requested, systems: Sequence[str | None]) -> str:
         return requested.name
     measure = measure_of(requested)
     name = requested.components[0].name if isinstance(measure, Comparison) else requested.name
-    return " against ".join([f"{name} of {systems[measure.system]}",
-                             *(str(systems[i]) for i in measure.systems[1:])])  # fmt: skip
+    others = [f" against {systems[place]}" for place in measure.systems[1:]]
+    return f"{name} of {systems[measure.system]}{''.join(others)}"
 
 
 def run_repeat(

@@ -41,33 +41,33 @@ def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> di
     An undefined value counts as 0, and its interval as it is. ``defined`` says how many repeats
     had a value: where none had, errors and coverage are about nothing.
     """
-    counted = np.isfinite(truth)
+    counted, compared = np.isfinite(truth), _compared(points, truth)
     values = np.stack([point.value for point in points])[:, counted]
     errors = np.nan_to_num(values) - truth[counted]
     divergences = [point.divergence for point in points if point.divergence is not None]
     return {
         "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
         "bias": float(np.mean(errors)),
-        **_intervals(points, truth, confidence, None),
+        **_intervals(compared, confidence, None),
         "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
         "defined": int(np.sum(np.any(np.isfinite(values), axis=1))),
         "draws": float(np.mean([point.draws for point in points])),
         "labels": float(np.mean([point.labels for point in points])),
         "cost": float(np.mean([point.cost for point in points])),
         "seconds": float(np.sum([point.seconds for point in points])),
-        "wald": _intervals(points, truth, confidence, "wald"),
+        "wald": _intervals(compared, confidence, "wald"),
         "intervals": {
-            method: _intervals(points, truth, confidence, method) for method in _methods(points)
+            method: _intervals(compared, confidence, method) for method in _methods(points)
         },
         "divergence": float(np.mean(divergences)) if divergences else None,
-        **_claims(points, truth),
+        **_claims(compared),
     }
 
 
 def _methods(points: Sequence[Point]) -> list[str]:
     """Return the methods of the intervals reported beside the default one."""
     methods = {
-        interval.method: None
+        interval.method
         for point in points
         for estimate in point.estimates
         for interval in estimate.intervals[1:]
@@ -76,16 +76,17 @@ def _methods(points: Sequence[Point]) -> list[str]:
     return sorted(methods)
 
 
-def _intervals(
-    points: Sequence[Point], truth: FloatArray, confidence: float, method: str | None
-) -> dict[str, Any]:
+_Compared = list[tuple[Estimate, float]] | None
+"""Each estimate with its true value; None without estimates."""
+
+
+def _intervals(compared: _Compared, confidence: float, method: str | None) -> dict[str, Any]:
     """Return coverage, width and score of the intervals of one method, or of the default.
 
     Where the first interval of a kind claims nothing, so does every other method of the kind that
     rests on the same labels; it then counts with that interval. Where a method is missing, it
     counts with the default.
     """
-    compared = _compared(points, truth)
     if compared is None:
         return {"coverage": None, "median_width": None, "interval_score": None}
     chosen = [(_interval(estimate, method), true) for estimate, true in compared]
@@ -98,9 +99,8 @@ def _intervals(
     }
 
 
-def _claims(points: Sequence[Point], truth: FloatArray) -> dict[str, Any]:
+def _claims(compared: _Compared) -> dict[str, Any]:
     """Return the share of default intervals that are not the whole range, and their coverage."""
-    compared = _compared(points, truth)
     if compared is None:
         return {"claims": None, "coverage_of_claims": None}
     claims = [(estimate.intervals[0], true) for estimate, true in compared if estimate.claims]
@@ -111,8 +111,8 @@ def _claims(points: Sequence[Point], truth: FloatArray) -> dict[str, Any]:
     }
 
 
-def _compared(points: Sequence[Point], truth: FloatArray) -> list[tuple[Estimate, float]] | None:
-    """Return each estimate with its true value, if that is defined; None without estimates."""
+def _compared(points: Sequence[Point], truth: FloatArray) -> _Compared:
+    """Return each estimate with its true value, if that is defined."""
     if not all(point.estimates for point in points):
         return None
     return [

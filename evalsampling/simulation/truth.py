@@ -24,13 +24,13 @@ from evalsampling.preparation.local import read_cells
 from evalsampling.preparation.plan import SUM_CELLS
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.simulation.graded_queries import read_graded
+from evalsampling.simulation.graded_queries import read_batch, read_graded
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import one_line, unreadable
+from evalsampling.storage.filesystems import one_line
 
 _FINEST = 1024
 """Steps to which probabilities are rounded: losses are then exact to one in a million."""
@@ -240,19 +240,15 @@ class _Truth:
     @classmethod
     def read(cls, path: Path, spec: EvaluationSpec) -> "_Truth":
         id = spec.pool.id
-        try:
-            if path.suffix.lower() == ".csv":
-                text = {name: pa.string() for name in (*columns_of(id), LABEL)}
-                convert = pyarrow.csv.ConvertOptions(column_types=text)
-                table = pyarrow.csv.read_csv(path, convert_options=convert)
-            else:
-                table = pq.read_table(path)
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(str(path), error) from error
-        if not len(table):
-            raise InputError(f"{path}: no labels")
-        batch = PoolBatch(table.combine_chunks().to_batches()[0], str(path))
-        space, columns, ids = spec.labels.space, _TruthColumns.of(batch), _distinct_ids(batch, id)
+        read = pq.read_table
+        if path.suffix.lower() == ".csv":
+            text = {name: pa.string() for name in (*columns_of(id), LABEL)}
+            convert = pyarrow.csv.ConvertOptions(column_types=text)
+            read = functools.partial(pyarrow.csv.read_csv, convert_options=convert)
+        batch = read_batch(path, read)
+        space, columns = spec.labels.space, _TruthColumns.of(batch)
+        ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
+        check_unique_ids([batch], id)
         if spec.labels.oracle == "stochastic":
             rates = space.true_rates(columns)
             if np.all(rates.max(axis=1) == 1):
@@ -307,10 +303,3 @@ def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
     except InputError:
         return False
     return True
-
-
-def _distinct_ids(batch: PoolBatch, id: IdColumns) -> pa.Array:
-    """Return the ids of rows, checked to be distinct; of several columns all as texts."""
-    ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
-    check_unique_ids([batch], id)
-    return ids

@@ -9,7 +9,6 @@ import dataclasses
 import numpy as np
 
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.history import History
 
 
@@ -50,11 +49,7 @@ class Urns:
         if self._pool.rate is None:
             return history.with_labels(self._pool.label[kinds])
         said = self._rng.multinomial(self.votes, self._pool.rate[kinds[answered:]]) / self.votes
-        self._shares = np.concatenate([self._shares, said])
-        return self._with_answers(history, self._shares)
-
-    def _with_answers(self, history: History, shares: FloatArray) -> History:
-        """Return the history with the share of each class among the answers to its questions."""
+        shares = self._shares = np.concatenate([self._shares, said])
         history = history.with_labels(shares.argmax(axis=1))
         if self.votes == 1:
             return history

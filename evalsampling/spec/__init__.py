@@ -1,4 +1,7 @@
-"""The spec of an evaluation: what ``evaluation.yaml`` says, as plain checked data."""
+"""The spec of an evaluation: what ``evaluation.yaml`` says, as plain checked data.
+
+Whatever reads a section, or a key of it, raises an `InputError` that names a key that is wrong.
+"""
 
 from evalsampling.spec.evaluation import MAX_CELLS as MAX_CELLS
 from evalsampling.spec.evaluation import EvaluationSpec as EvaluationSpec
@@ -7,5 +10,4 @@ from evalsampling.spec.evaluation import SamplerSpec as SamplerSpec
 from evalsampling.spec.labels import LabelsSpec as LabelsSpec
 from evalsampling.spec.measures import MeasureSpec as MeasureSpec
 from evalsampling.spec.pool import PoolSpec as PoolSpec
-from evalsampling.spec.strata import StrataSpec as StrataSpec
 from evalsampling.spec.systems import SystemSpec as SystemSpec

@@ -1,7 +1,6 @@
 """The budget of an evaluation: a number of labels, an amount of money, or both."""
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,11 +25,7 @@ class Budget:
 
     @classmethod
     def read(cls, top: Section) -> "Budget":
-        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``) or both.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``), both."""
         if not isinstance(top.get("budget"), Mapping):
             return cls(top.integer("budget", 1000, least=1))
         section = top.section("budget")
@@ -38,7 +33,7 @@ class Budget:
         if section.get("cost") is None:
             return cls(section.integer("labels", 1000, least=1))
         money = section.number("cost", 0.0)
-        if not 0 < money < math.inf:
+        if money <= 0:
             raise InputError(f"budget.cost: must be above 0, got {money:g}")
         return cls(section.integer("labels", NO_BUDGET, least=1), money)
 
@@ -73,9 +68,7 @@ class Budget:
     def raised(self, amount: float, labels: int | None = None) -> "Budget":
         """Return the budget with another amount, of money if it has any, else of labels.
 
-        Args:
-            amount: the new amount.
-            labels: the new limit of labels beside money; None to keep it.
+        The limit of labels beside money stays if ``labels`` is None.
 
         Raises:
             InputError: if the amount is of labels and not whole, or ``labels`` is given, too.

@@ -11,7 +11,7 @@ import yaml
 
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
-from evalsampling.spec.gates import GatesSpec
+from evalsampling.spec.gates import INTERVALS, GatesSpec
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
@@ -19,7 +19,7 @@ from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
-from evalsampling.spec.sections import Section, absolute
+from evalsampling.spec.sections import Section, absolute, given
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import StrataSpec, of_moments, read_strata, strata_mapping
@@ -31,9 +31,6 @@ MAX_CELLS = 4096
 
 LARGEST_ROUND = 10**9
 """Size at which a growing round stops growing."""
-
-STOP_INTERVALS = ("default", "assumption-light")
-"""Intervals whose width may end an evaluation: the second kind may be looked at often."""
 
 TESTS = ("anytime", "fixed")
 """P-values that may end an evaluation: the first kind may be looked at often."""
@@ -110,7 +107,7 @@ class EvaluationSpec:
         confidence: level of the intervals, in (0, 1).
         stop_half_width: no further round is drawn once half the width of every interval is at most
             this; None to spend the budget.
-        stop_interval: which intervals: one of `STOP_INTERVALS`.
+        stop_interval: which intervals: one of `gates.INTERVALS`.
         stop_significance: no further round is drawn once the p-values of the comparisons of the
             first measure are at most this; None for no such stop.
         stop_test: which p-values: one of `TESTS`.
@@ -136,7 +133,7 @@ class EvaluationSpec:
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
     stop_half_width: float | None = None
-    stop_interval: str = "default"
+    stop_interval: str = INTERVALS[0]
     stop_significance: float | None = None
     stop_test: str = "anytime"
     money: float | None = None
@@ -150,13 +147,10 @@ class EvaluationSpec:
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
-        """Return the spec in a YAML file; relative paths in it resolve against its directory.
+        """Return the spec in a YAML file or at a URL; paths in it resolve against its directory.
 
         Names of measures and samplers, and their parameters, are checked where these are built:
         `evaluation.specs.load_spec` checks them too.
-
-        Args:
-            path: path of the file, or its URL in a store.
 
         Raises:
             InputError: naming the file and the key that is wrong.
@@ -188,9 +182,6 @@ class EvaluationSpec:
             directory: path or URL that relative paths resolve against.
             is_stored: whether it is the spec of a workspace. The parts that it names need not be
                 installed: an error comes where one is used.
-
-        Raises:
-            InputError: naming the key that is wrong.
         """
         top = Section("", content, is_stored)
         top.check_keys(
@@ -265,6 +256,11 @@ class EvaluationSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
+        newer_stops = {
+            "interval": None if self.stop_interval == INTERVALS[0] else self.stop_interval,
+            "significance": self.stop_significance,
+            "test": None if self.stop_significance is None else self.stop_test,
+        }
         return {
             "pool": pool_mapping(self.pool, self.labels),
             "labels": labels_mapping(self.labels),
@@ -277,19 +273,11 @@ class EvaluationSpec:
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            "stop": {"half_width": self.stop_half_width, **self._other_stops()},
+            # Newer keys are left out where they are not used: specs of older workspaces lack them.
+            "stop": {"half_width": self.stop_half_width, **given(newer_stops)},
             **self.gates.to_mapping(),
             "workspace": self.workspace,
         }
-
-    def _other_stops(self) -> dict[str, Any]:
-        """Return the newer keys of `stop` that are used: specs of older workspaces lack them."""
-        stops: dict[str, Any] = {}
-        if self.stop_interval != STOP_INTERVALS[0]:
-            stops["interval"] = self.stop_interval
-        if self.stop_significance is not None:
-            stops |= {"significance": self.stop_significance, "test": self.stop_test}
-        return stops
 
     @property
     def limits(self) -> Budget:
@@ -344,8 +332,6 @@ def _stop(section: Section) -> dict[str, Any]:
         level = stop["stop_significance"] = section.number("significance", 0.0)
         if not 0 < level < 1:
             raise InputError(f"stop.significance: must be between 0 and 1, got {level:g}")
-    for key, names in (("interval", STOP_INTERVALS), ("test", TESTS)):
-        name = stop[f"stop_{key}"] = section.get(key, names[0])
-        if name not in names:
-            raise InputError(f"stop.{key}: must be one of {', '.join(names)}, got {name!r}")
+    for key, names in (("interval", INTERVALS), ("test", TESTS)):
+        stop[f"stop_{key}"] = section.choice(key, names, names[0])
     return stop

@@ -10,7 +10,7 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.spec.sections import Section
 
 INTERVALS = ("default", "assumption-light")
-"""Intervals that decide about a gate: the second kind may be looked at often."""
+"""Intervals that decide about a gate or a stop: the second kind may be looked at often."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,11 +48,7 @@ class GatesSpec:
     interval: str = INTERVALS[0]
 
     def __post_init__(self) -> None:
-        """Check the targets.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Check the targets; a key that is wrong is an `InputError` that names it."""
         for key, targets in (("at_least", self.at_least), ("at_most", self.at_most)):
             if not isinstance(targets, Mapping):
                 raise InputError(f"gates.{key}: must be a mapping like {{recall: 0.9}}")
@@ -77,11 +73,7 @@ class GatesSpec:
 
     @classmethod
     def read(cls, section: Section) -> "GatesSpec":
-        """Return the section ``gates``, checked.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the section ``gates``, checked."""
         section.check_keys("at_least", "at_most", "interval")
         return cls(
             at_least=section.get("at_least", {}),

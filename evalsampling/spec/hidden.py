@@ -8,7 +8,6 @@ from evalsampling.spec.sections import Section
 MOST_CLASSES = 10
 """Most classes for which labels have a model: a calibration curve is fitted for each."""
 
-
 RELATIVE_TO = ("positives", "overlap")
 """What the number of hidden positives may be stated over."""
 

@@ -9,7 +9,7 @@ from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.parameters import construct, name_and_parameters
-from evalsampling.spec.sections import READ_FROM, Section, absolute
+from evalsampling.spec.sections import READ_FROM, Section, absolute, given
 
 MAJORITY, MODEL = "majority", "dawid-skene"
 """Rules by which several votes decide a row."""
@@ -99,13 +99,7 @@ class LabelsSpec:
 def read_labels(section: Section, directory: str, of_items: bool = False) -> LabelsSpec:
     """Return the section ``labels``, checked.
 
-    Args:
-        section: the section.
-        directory: relative paths resolve against it.
-        of_items: whether labels are grades of the items of queries.
-
-    Raises:
-        InputError: naming the key that is wrong.
+    Relative paths resolve against ``directory``. With ``of_items`` labels are grades of items.
     """
     section.check_keys(*KEYS)
     space, made_by = read_space(section, of_items, directory)
@@ -132,19 +126,14 @@ def read_space(
 ) -> tuple[LabelSpace, Mapping[str, Any] | None]:
     """Return what labels there are; and of a space that is not our own its name and parameters.
 
-    Args:
-        section: the section ``labels``.
-        of_items: whether labels are grades of the items of queries.
-        directory: searched first for a module that the section names.
-
-    Raises:
-        InputError: naming the key that is wrong.
+    A module that the section names is searched for in ``directory`` first.
     """
     if of_items or section.get("space") is None:
         return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None
-    for key in ("classes", "positive", "multilabel", "range"):
-        if section.get(key) is not None:
-            raise InputError(f"labels.{key}: with labels.space, which says what labels there are")
+    section.refuse(
+        ("classes", "positive", "multilabel", "range"),
+        "with labels.space, which says what labels there are",
+    )
     name, parameters = name_and_parameters("labels.space", section.get("space"))
     if name in LABEL_SPACES.own:
         raise InputError(
@@ -172,8 +161,7 @@ def of_systems(space: LabelSpace, systems: int) -> LabelSpace:
     """
     if systems == 1 or space.compared is None:
         return space
-    compared: LabelSpace = LABEL_SPACES[space.compared].of(space, systems)
-    return compared
+    return LABEL_SPACES[space.compared].of(space, systems)
 
 
 def _rule(section: Section, oracle: str, votes: int) -> str:
@@ -206,16 +194,12 @@ def _gold(section: Section, directory: str) -> GoldSpec:
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``labels`` as a mapping, with defaults except those of newer keys."""
     own = labels.space.to_mapping() if labels.made_by is None else {"space": {**labels.made_by}}
-    mapping = {"oracle": labels.oracle, **own}
     # Newer keys are left out where they are not used: specs of older workspaces are compared.
-    if labels.votes > 1:
-        mapping["votes"] = labels.votes
-    if labels.gold is not None:
-        mapping["gold"] = dataclasses.asdict(labels.gold)
-    if labels.repeats:
-        mapping["repeats"] = labels.repeats
-    if labels.rule not in (MAJORITY, labels.space.rule):
-        mapping["rule"] = labels.rule
-    if labels.meanings:
-        mapping["meanings"] = dict(labels.meanings)
-    return mapping
+    newer = {
+        "votes": labels.votes if labels.votes > 1 else None,
+        "gold": None if labels.gold is None else dataclasses.asdict(labels.gold),
+        "repeats": labels.repeats or None,
+        "rule": None if labels.rule in (MAJORITY, labels.space.rule) else labels.rule,
+        "meanings": dict(labels.meanings) or None,
+    }
+    return {"oracle": labels.oracle, **own, **given(newer)}

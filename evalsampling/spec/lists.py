@@ -22,27 +22,18 @@ class ListsSpec:
 
 
 def read_lists(pool: Section) -> ListsSpec | None:
-    """Return the section ``pool.lists``, checked; None if rows are no queries.
-
-    Args:
-        pool: the section ``pool``.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``lists`` of ``pool``, checked; None if rows are no queries."""
     if pool.get("lists") is None:
         return None
     section = pool.section("lists")
     section.check_keys("items", "payload")
-    for key in ("score", "prediction", "probability", "logits", "features", "scorer", "variance"):
-        if pool.get(key) is not None:
-            raise InputError(f"pool.{key}: with pool.lists, rows are queries and have none")
+    pool.refuse(
+        ("score", "prediction", "probability", "logits", "features", "scorer", "variance"),
+        "with pool.lists, rows are queries and have none",
+    )
     if pool.get("systems") is None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
-    return ListsSpec(
-        items=str(section.text("items", required=True)),
-        payload=section.columns("payload"),
-    )
+    return ListsSpec(str(section.text("items", required=True)), section.columns("payload"))
 
 
 def lists_mapping(lists: ListsSpec) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.parameters import name_and_parameters
-from evalsampling.spec.sections import Section
+from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
 
 JOINT = "joint"
@@ -52,28 +52,20 @@ class MeasureSpec:
 
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
-        """Return an entry, its form checked; names are checked by `measures.build`.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return an entry, its form checked; names are checked by `measures.build`."""
         if isinstance(item, Mapping) and JOINT in item:
             Section("measure", item).check_keys(JOINT)
             listed = item[JOINT]
             if not isinstance(listed, list) or not listed:
                 raise InputError(f"measure.joint: must be a list of measures, got {listed!r}")
             return cls(JOINT, parts=tuple(cls.parse(part) for part in listed))
-        for kind in COMPARISONS:
+        for kind in (*COMPARISONS, *EXTREMES):
             if isinstance(item, Mapping) and kind in item:
-                return cls._comparison(kind, item)
-        for kind in EXTREMES:
-            if isinstance(item, Mapping) and kind in item:
-                return cls._extreme(kind, item)
+                read = cls._comparison if kind in COMPARISONS else cls._extreme
+                return read(kind, item)
         name, parameters = name_and_parameters("measure", item)
         section = Section("measure", parameters)
-        system, calibrate = section.text("system"), section.get("calibrate", False)
-        if not isinstance(calibrate, bool):
-            raise InputError(f"measure.calibrate: must be true or false, got {calibrate!r}")
+        system, calibrate = section.text("system"), section.flag("calibrate", False)
         where = read_slices("measure.where", section.get("where"))
         own = {k: v for k, v in parameters.items() if k not in ("system", "calibrate", "where")}
         return cls(name, own, system, calibrate, where=where)
@@ -98,28 +90,26 @@ class MeasureSpec:
         part = cls.parse(item[kind])
         if part.parts:
             raise InputError(f"measure.{kind}: must be one measure, got {part.name}")
-        given = section.get("over")
-        if isinstance(given, str):
+        over = section.get("over")
+        if isinstance(over, str):
             raise InputError(
-                f"measure.over: list the values of {given}, as {{{given}: [first, second]}}: a "
+                f"measure.over: list the values of {over}, as {{{over}: [first, second]}}: a "
                 "value that is not listed has no cells of its own"
             )
-        over = read_slices("measure.over", given)
-        return cls(kind, parts=(part,), over=over)
+        return cls(kind, parts=(part,), over=read_slices("measure.over", over))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the entry as `parse` takes it."""
         if self.name in COMPARISONS:
-            named = {"of": self.of, "against": self.against}
-            given = {key: name for key, name in named.items() if name is not None}
-            return {self.name: self.parts[0].to_mapping(), **given}
+            systems = given({"of": self.of, "against": self.against})
+            return {self.name: self.parts[0].to_mapping(), **systems}
         if self.name in EXTREMES:
             return {self.name: self.parts[0].to_mapping(), "over": where_mapping(self.over)}
         if self.parts:
             return {JOINT: [part.to_mapping() for part in self.parts]}
-        entry: dict[str, Any] = {"name": self.name, **self.parameters}
-        if self.system is not None:
-            entry["system"] = self.system
-        if self.where:
-            entry["where"] = where_mapping(self.where)
-        return entry | ({"calibrate": True} if self.calibrate else {})
+        own = {
+            "system": self.system,
+            "where": where_mapping(self.where) or None,
+            "calibrate": self.calibrate or None,
+        }
+        return {"name": self.name, **self.parameters, **given(own)}

@@ -1,6 +1,7 @@
 """The section ``pool`` of a spec: where the rows are, and their columns."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,8 +10,8 @@ from evalsampling.spec.id_columns import IdColumns, columns_of, read_id
 from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
-from evalsampling.spec.sections import READ_FROM, Section, absolute
-from evalsampling.spec.sink import EVERY_BATCH, check_id_columns, mistaken_ids
+from evalsampling.spec.sections import READ_FROM, Section, absolute, given
+from evalsampling.spec.sink import EVERY_BATCH, ID, check_id_columns
 from evalsampling.spec.strata import StrataSpec
 from evalsampling.spec.systems import (
     Probability,
@@ -89,16 +90,15 @@ class PoolSpec:
         Empty if all rows of the files of `path` are the pool.
         """
         table = self.table
-        facts: dict[str, Any] = {"where": self.where}
-        if table is not None:
-            facts |= {"table": table.named, "version": table.pinned}
-        return {key: value for key, value in facts.items() if value is not None}
+        of_table = {} if table is None else {"table": table.named, "version": table.pinned}
+        return given({"where": self.where, **of_table})
 
     @property
     def mistaken_ids(self) -> Sequence[str]:
         """Payload columns that a delivery would mistake for the ids of its rows."""
         as_they_are = set() if self.lists is not None else {*columns_of(self.id)} - {*self.masks}
-        return mistaken_ids(self.payload, self.id, as_they_are)
+        names = {ID, self.id} if isinstance(self.id, str) else {*self.id}
+        return [name for name in self.payload if name in names - as_they_are]
 
 
 def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec) -> PoolSpec:
@@ -109,15 +109,15 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         labels: the classes.
         directory: relative paths resolve against it.
         strata: tells whether a score is needed, or features.
-
-    Raises:
-        InputError: naming the key that is wrong.
     """
     section.check_keys(*KEYS)
     table = read_table(section.section("table"), directory) if section.get("table") else None
-    path = table.name if table is not None else _path(section, directory)
-    if table is not None and section.get("path") is not None:
-        raise InputError("pool.path: a pool has a path or a table, not both")
+    if table is None:
+        path = section.text("path", required=True)
+        path = absolute("pool.path", path, directory, READ_FROM)
+    else:
+        path = table.name
+        section.refuse(["path"], "a pool has a path or a table, not both")
     where = section.text("where")
     if where is not None and not section.is_stored:
         read_where(where)
@@ -129,16 +129,13 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         if column in EVERY_BATCH:
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
     lists = read_lists(section)
-    pool = PoolSpec(
-        path=path,
-        id=read_id(section, lists is not None),
-        score=None,
-        probability=None,
-        systems=(),
+    id = read_id(section, lists is not None)
+    check_id_columns(id)
+    made = functools.partial(
+        PoolSpec,
+        path=str(path),
+        id=id,
         slices=section.columns("slices"),
-        features=(),
-        payload=payload,
-        scorer=None,
         directory=directory,
         masks=masks,
         lists=lists,
@@ -146,16 +143,19 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         table=table,
         where=where,
     )
-    check_id_columns(pool.id)
     if lists is not None:
-        payload = (*payload, *(name for name in lists.payload if name not in payload))
-        systems = read_rankers(section.section("systems"))
-        return dataclasses.replace(pool, systems=systems, payload=payload)
+        return made(
+            score=None,
+            probability=None,
+            systems=read_rankers(section.section("systems")),
+            features=(),
+            payload=(*payload, *(name for name in lists.payload if name not in payload)),
+            scorer=None,
+        )
     score = labels.space.score(section, not strata.by_score)
     probability = read_probability(section, labels)
     if section.get("systems") is not None:
-        if section.get("prediction") is not None:
-            raise InputError("pool.prediction: with systems, each has a prediction of its own")
+        section.refuse(["prediction"], "with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
         has_score = of_systems(labels.space, len(systems)).has_score
         score = score or (systems[0].score if has_score else None)
@@ -173,51 +173,38 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
             f"pool.probability: with {labels.space.size}, name a column for each "
             "(probability: {class: column, ...}), or for its logit (logits: {...})"
         )
-    return dataclasses.replace(
-        pool,
+    return made(
         score=score,
         probability=probability,
         systems=systems,
         features=features,
+        payload=payload,
         scorer=scorer,
     )
 
 
-def _path(section: Section, directory: str) -> str:
-    """Return ``pool.path``, absolute."""
-    path = section.text("path", required=True)
-    return str(absolute("pool.path", path, directory, READ_FROM))
-
-
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
+    lists, score_key, first = pool.lists, labels.space.score_key, pool.systems[0]
     place = {"path": pool.path} if pool.table is None else {"table": pool.table.to_mapping()}
-    id = pool.id if isinstance(pool.id, str) else list(pool.id)
-    mapping: dict[str, Any] = {**place, "id": id}
-    if pool.where is not None:
-        mapping["where"] = pool.where
-    if pool.lists is not None:
-        mapping["lists"] = lists_mapping(pool.lists)
-    first = pool.systems[0]
-    if pool.score is not None and (first.name is None or labels.space.score_key == "score"):
-        mapping[labels.space.score_key] = pool.score
-    if first.name is None:
-        mapping["prediction"] = prediction_mapping(first)
-    else:
-        mapping["systems"] = {
-            system.name: system_mapping(system, labels) for system in pool.systems
+    is_single = first.name is None
+    systems = {system.name: system_mapping(system, labels) for system in pool.systems}
+    item_payload = () if lists is None else lists.payload
+    shown = (name for name in pool.payload if name not in item_payload)
+    return given(
+        {
+            **place,
+            "id": pool.id if isinstance(pool.id, str) else list(pool.id),
+            "where": pool.where,
+            "lists": None if lists is None else lists_mapping(lists),
+            score_key: pool.score if is_single or score_key == "score" else None,
+            "prediction": prediction_mapping(first) if is_single else None,
+            "systems": None if is_single else systems,
+            **probability_mapping(pool.probability, labels),
+            "slices": list(pool.slices) or None,
+            "features": list(pool.features) or None,
+            "cost": pool.cost,
+            "payload": [shown_mapping(name, pool.masks.get(name)) for name in shown],
+            "scorer": pool.scorer,
         }
-    if pool.probability is not None:
-        mapping |= probability_mapping(pool.probability, labels)
-    for key, columns in (("slices", pool.slices), ("features", pool.features)):
-        if columns:
-            mapping[key] = list(columns)
-    if pool.cost is not None:
-        mapping["cost"] = pool.cost
-    item_payload = () if pool.lists is None else pool.lists.payload
-    mapping["payload"] = [
-        shown_mapping(name, pool.masks.get(name))
-        for name in pool.payload
-        if name not in item_payload
-    ]
-    return mapping | ({"scorer": pool.scorer} if pool.scorer else {})
+    )

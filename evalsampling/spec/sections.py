@@ -60,9 +60,7 @@ class Section:
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
         """Raise an `InputError` for an unknown key, with the nearest known one.
 
-        Args:
-            known: the known keys.
-            below: keys of sections within this one, by section, to which a key may belong.
+        ``below`` are keys of sections within this one, by section, to which a key may belong.
         """
         sections = {key: name for name, keys in (below or {}).items() for key in keys}
         unknown = [str(key) for key in self.content if key not in known]
@@ -77,13 +75,7 @@ class Section:
             self.content = {key: self.content[key] for key in known if key in self.content}
 
     def _meant(self, key: str, known: Sequence[str], sections: Mapping[str, str]) -> str:
-        """Return the end of a message about an unknown key: where it belongs, or what was meant.
-
-        Args:
-            key: the unknown key.
-            known: keys of this section.
-            sections: the section within this one of each key that belongs to one.
-        """
+        """Return the end of a message about an unknown key: where it belongs, or what was meant."""
         if key in sections:
             return f"; it is a key of {sections[key]}"
         near = difflib.get_close_matches(key, [*known, *sections], n=1, cutoff=0.5)
@@ -95,6 +87,12 @@ class Section:
         """Return a value, the default if it is missing or null."""
         value = self.content.get(key)
         return default if value is None else value
+
+    def refuse(self, keys: Sequence[str], problem: str) -> None:
+        """Raise an error if one of some keys is there, which others leave no place for."""
+        for key in keys:
+            if self.get(key) is not None:
+                raise InputError(f"{self._path(key)}: {problem}")
 
     def section(self, key: str, required: bool = False) -> "Section":
         """Return a mapping within this one, empty if it is missing and not required."""
@@ -114,14 +112,13 @@ class Section:
     def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
         """Return the name of a part, or a ``module:object``; the part is not imported.
 
+        A stored spec may name any.
+
         Args:
             key: the key.
             parts: registry of the parts.
             default: the name if the key is missing.
             ours: further names that are allowed.
-
-        Raises:
-            InputError: if it is no name of a part; a stored spec may name any.
         """
         name = self.get(key, default)
         if isinstance(name, str) and (
@@ -130,6 +127,21 @@ class Section:
             return name
         choices = ", ".join([*ours, *parts])
         raise InputError(f"{self._path(key)}: must be one of {choices}, got {name!r}")
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """Return one of some texts."""
+        value = self.get(key, default)
+        if value not in choices:
+            listed = ", ".join(choices)
+            raise InputError(f"{self._path(key)}: must be one of {listed}, got {value!r}")
+        return str(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """Return true or false."""
+        value = self.get(key, default)
+        if not isinstance(value, bool):
+            raise InputError(f"{self._path(key)}: must be true or false, got {value!r}")
+        return value
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Return a whole number of at least ``least``."""
@@ -162,6 +174,11 @@ class Section:
         return tuple(listed)
 
 
+def given(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a section whose values are not None."""
+    return {key: value for key, value in keys.items() if value is not None}
+
+
 def number(path: str, value: Any) -> float:
     """Return a value as a float, checked to be a finite number; errors name its path."""
     if not is_number(value):
@@ -191,12 +208,9 @@ def shown(value: Any) -> str:
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
-    """Return the end of a message about an unknown key, with the most similar known one.
+    """Return the end of a message about an unknown key: the most similar known one, or all.
 
-    Args:
-        key: that is unknown.
-        known: those that are not.
-        all_known: what these are called, where they are listed since none is similar.
+    ``all_known`` is what these are called, where they are listed.
     """
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
@@ -211,8 +225,6 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         directory: path or URL of the directory of the spec.
         stores: schemes of stores that it may have, beside those of installed packages.
 
-    Raises:
-        InputError: for a path of any other store, or with characters that no path has.
     """
     if path is None:
         return None

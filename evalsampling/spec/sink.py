@@ -1,13 +1,13 @@
 """The section ``sink`` of a spec: the batches that are sent to annotators."""
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.id_columns import IdColumns
-from evalsampling.spec.sections import Section, nearest
+from evalsampling.spec.sections import Section, given, nearest
 
 SINKS: Registry[Any] = Registry(
     "sinks",
@@ -48,6 +48,11 @@ class RecordColumns:
     left_source: str | None = None
     right_source: str | None = None
 
+    @property
+    def in_order(self) -> tuple[str | None, ...]:
+        """Data set and id of the left record, then of the right one."""
+        return self.left_source, self.left, self.right_source, self.right
+
 
 @dataclasses.dataclass(frozen=True)
 class SinkSpec:
@@ -85,15 +90,10 @@ class SinkSpec:
             payload: columns that annotators see.
             mistaken: columns among these that would be mistaken for the ids of the rows.
             id: columns of the ids, which may name the two records of a row.
-
-        Raises:
-            InputError: naming the key that is wrong.
         """
         section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
         chosen = section.part("format", SINKS, cls.format)
-        escape = section.get("escape", chosen == "vendor")
-        if not isinstance(escape, bool):
-            raise InputError(f"sink.escape: must be true or false, got {escape!r}")
+        escape = section.flag("escape", chosen == "vendor")
         if escape and chosen == "xlsx":
             raise InputError("sink.escape: the cells of an xlsx file are text and need none")
         if escape and chosen not in _CSV:
@@ -117,19 +117,17 @@ class SinkSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the section as a mapping, without unused keys, as specs of older workspaces."""
-        mapping: dict[str, Any] = {"format": self.format}
-        if self.question is not None:
-            mapping["question"] = self.question
-        if self.sides is not None:
-            mapping["pairs"] = dict(zip(_SIDES, self.sides, strict=True))
-        if self.records is not None:
-            named = dataclasses.asdict(self.records)
-            mapping["records"] = {key: name for key, name in named.items() if name is not None}
-        if self.chunk != SinkSpec.chunk:
-            mapping["chunk"] = self.chunk
-        if self.escape != (self.format == "vendor"):
-            mapping["escape"] = self.escape
-        return mapping
+        sides, records = self.sides, self.records
+        return given(
+            {
+                "format": self.format,
+                "question": self.question,
+                "pairs": None if sides is None else dict(zip(_SIDES, sides, strict=True)),
+                "records": None if records is None else given(dataclasses.asdict(records)),
+                "chunk": None if self.chunk == SinkSpec.chunk else self.chunk,
+                "escape": None if self.escape == (self.format == "vendor") else self.escape,
+            }
+        )
 
 
 _ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
@@ -138,8 +136,8 @@ _ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
 EVERY_BATCH = ("task", "label")
 """Columns of every batch, whose names no payload column can have."""
 
-_ID = "id"
-"""Name that a delivery may use for the ids of the rows, whatever their name in the pool."""
+ID = "id"
+"""Name that a delivery may use for a single column of ids, whatever its name in the pool."""
 
 _READ = ("annotator", "skipped", "comment", "time", "clerical_match_score")
 """Columns of a delivery that are read, beside those that every batch has."""
@@ -147,27 +145,11 @@ _READ = ("annotator", "skipped", "comment", "time", "clerical_match_score")
 
 def is_taken(name: str) -> bool:
     """Tell whether a column name has another meaning in a batch or a delivery of some format."""
-    return name in (*EVERY_BATCH, _ID) or _is_answer(name)
-
-
-def mistaken_ids(payload: Sequence[str], id: IdColumns, as_they_are: Collection[str]) -> list[str]:
-    """Return the payload columns that a delivery would mistake for the ids of its rows.
-
-    Args:
-        payload: columns that annotators see.
-        id: columns of the ids. Where there are several, a delivery names them all.
-        as_they_are: those of them that, if they are in the payload, are shown as they are.
-    """
-    names = {_ID, id} if isinstance(id, str) else {*id}
-    return [name for name in payload if name in names and name not in as_they_are]
+    return name in (*EVERY_BATCH, ID) or _is_answer(name)
 
 
 def check_id_columns(id: IdColumns) -> None:
-    """Check that a delivery can name rows by several columns of ids.
-
-    Raises:
-        InputError: naming a column that has another meaning there.
-    """
+    """Raise an error if one of several columns of ids has another meaning in a delivery."""
     for name in () if isinstance(id, str) else id:
         if name in EVERY_BATCH or _is_answer(name):
             raise InputError(f"pool.id: {name} is a column of every delivery, rename it")
@@ -199,9 +181,8 @@ def _sides(section: Section, payload: Sequence[str]) -> tuple[str, str] | None:
     left, right = (section.text(side, required=True) or "" for side in _SIDES)
     for affix in (left, right):
         if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
-            raise InputError(
-                f"{section.name}: no column of pool.payload begins or ends with {affix!r}"
-            )
+            problem = f"no column of pool.payload begins or ends with {affix!r}"
+            raise InputError(f"{section.name}: {problem}")
     return left, right
 
 
@@ -210,11 +191,7 @@ def _records(
 ) -> RecordColumns | None:
     """Return the columns of the two records; by default those of Splink, if they are the id.
 
-    Args:
-        section: the section.
-        payload: columns that annotators see.
-        id: columns of the ids.
-        shown: whether annotators must see the records.
+    They are among ``payload``, or ids unless the records have to be shown.
     """
     known = payload if shown or isinstance(id, str) else (*payload, *id)
     if not section.content:

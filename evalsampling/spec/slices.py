@@ -12,24 +12,16 @@ Where = Mapping[str, tuple[str, ...]]
 """A slice: rows that have one of the values of each column."""
 
 
-def read_where(path: str, given: Any) -> Where:
-    """Return the values of a slice by column.
+def read_slices(path: str, given: Any) -> Where:
+    """Return the values of slices by column, none if nothing is given.
 
-    Args:
-        path: the key, for messages.
-        given: for each column a value, or a list of them.
-
-    Raises:
-        InputError: if it is anything else.
+    Each column has a value, or a list of them.
     """
+    if given is None:
+        return {}
     if not isinstance(given, Mapping) or not given:
         raise InputError(f"{path}: must be columns with values, as {{country: DE}}, got {given!r}")
     return {str(column): _values(f"{path}.{column}", of) for column, of in given.items()}
-
-
-def read_slices(path: str, given: Any) -> Where:
-    """Return values by column, none if nothing is given: see `read_where`."""
-    return {} if given is None else read_where(path, given)
 
 
 def _values(path: str, given: Any) -> tuple[str, ...]:
@@ -55,7 +47,7 @@ def _text(path: str, value: Any) -> str:
 
 
 def where_mapping(where: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return a slice as `read_where` takes it: lists where there are several values."""
+    """Return a slice as `read_slices` takes it: lists where there are several values."""
     return {
         column: values[0] if len(values) == 1 else list(values) for column, values in where.items()
     }

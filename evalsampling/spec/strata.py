@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
-from evalsampling.spec.sections import Section
+from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
 
 CUT_METHODS: Registry[Any] = Registry(
@@ -73,20 +73,14 @@ class StrataSpec:
 
 
 def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
-    """Return the sections ``strata`` and ``partition``, checked.
+    """Return the sections ``strata`` and ``partition`` of a spec, checked.
 
-    Args:
-        top: the spec.
-        by_numbers: whether leaves are cut by how many labels rows have, unless it says otherwise.
-
-    Raises:
-        InputError: naming the key that is wrong.
+    With ``by_numbers`` leaves are cut by how many labels rows have, unless it says otherwise.
     """
     section, columns = top.section("strata"), _columns(top)
     section.check_keys("method", "leaves", "branching", "edges", "hierarchy", "slices")
-    for key in ("method", "edges"):
-        if columns and section.get(key) is not None:
-            raise InputError(f"strata.{key}: with a partition, its columns are the strata")
+    if columns:
+        section.refuse(("method", "edges"), "with a partition, its columns are the strata")
     edges = None if section.get("edges") is None else section.numbers("edges")
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
         raise InputError("strata.edges: must be strictly increasing")
@@ -96,7 +90,7 @@ def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
         branching=section.integer("branching", 2, least=2),
         edges=edges,
         columns=columns,
-        hierarchy=section.get("hierarchy", HIERARCHIES[bool(columns)]),
+        hierarchy=section.choice("hierarchy", HIERARCHIES, HIERARCHIES[bool(columns)]),
         slices=read_slices("strata.slices", section.get("slices")),
     )
     _check_hierarchy(strata)
@@ -104,11 +98,7 @@ def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
 
 
 def _columns(top: Section) -> tuple[str, ...]:
-    """Return the columns of ``partition``, coarse to fine; none if there is no such section.
-
-    Raises:
-        InputError: if it names no columns.
-    """
+    """Return the columns of ``partition``, coarse to fine; none if there is no such section."""
     if top.get("partition") is None:
         return ()
     section = top.section("partition")
@@ -121,14 +111,7 @@ def _columns(top: Section) -> tuple[str, ...]:
 
 
 def _check_hierarchy(strata: StrataSpec) -> None:
-    """Check that there is such a hierarchy.
-
-    Raises:
-        InputError: if there is none.
-    """
-    if strata.hierarchy not in HIERARCHIES:
-        names = ", ".join(HIERARCHIES)
-        raise InputError(f"strata.hierarchy: must be one of {names}, got {strata.hierarchy!r}")
+    """Raise an error if strata have no such hierarchy."""
     without = strata.method in CUT_METHODS.own and strata.method not in HIERARCHICAL
     if not strata.has_own_hierarchy or strata.columns or not (strata.edges or without):
         return
@@ -141,15 +124,12 @@ def _check_hierarchy(strata: StrataSpec) -> None:
 
 def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
     """Return the strata of queries, which are cut from moments of their gains."""
-    if strata.columns:
+    keys = ["partition"] if strata.columns else []
+    keys += [f"strata.{key}" for key in ("method", "edges") if section.get(key) not in (None, KD)]
+    if keys:
         raise InputError(
-            "partition: with pool.lists, strata are cut from expected gains by a k-d tree"
+            f"{keys[0]}: with pool.lists, strata are cut from expected gains by a k-d tree"
         )
-    for key in ("method", "edges"):
-        if section.get(key) not in (None, KD):
-            raise InputError(
-                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
-            )
     return dataclasses.replace(strata, method=KD)
 
 
@@ -158,13 +138,13 @@ def strata_mapping(strata: StrataSpec) -> dict[str, Any]:
 
     Keys that older specs lack are there only if they say something.
     """
-    mapping: dict[str, Any] = {} if strata.columns else {"method": strata.method}
-    mapping |= {"leaves": strata.leaves, "branching": strata.branching}
-    if strata.edges:
-        mapping["edges"] = list(strata.edges)
-    if strata.hierarchy != HIERARCHIES[bool(strata.columns)]:
-        mapping["hierarchy"] = strata.hierarchy
-    if strata.slices:
-        mapping["slices"] = where_mapping(strata.slices)
-    partition = {"partition": {"column": list(strata.columns)}} if strata.columns else {}
-    return {"strata": mapping} | partition
+    columns, usual = list(strata.columns), HIERARCHIES[bool(strata.columns)]
+    keys = {
+        "method": None if columns else strata.method,
+        "leaves": strata.leaves,
+        "branching": strata.branching,
+        "edges": list(strata.edges or ()) or None,
+        "hierarchy": None if strata.hierarchy == usual else strata.hierarchy,
+        "slices": where_mapping(strata.slices) or None,
+    }
+    return {"strata": given(keys)} | ({"partition": {"column": columns}} if columns else {})

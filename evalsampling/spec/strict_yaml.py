@@ -16,22 +16,14 @@ class _Loader(yaml.SafeLoader):
     """Loader of plain YAML that refuses duplicate keys, of which YAML would take the last."""
 
     def get_single_node(self) -> Any:
-        """Return the root of a document.
-
-        Raises:
-            InputError: naming the line of a value that aliases expand too far, or in itself.
-        """
+        """Return the root of a document, in which no alias expands too far, or in itself."""
         root = super().get_single_node()
         if root is not None:
             _expanded(root, {})
         return root
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node.
-
-        Raises:
-            InputError: naming the line of a duplicate key.
-        """
+        """Return the mapping of a node, which has no key twice."""
         seen = set()
         keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
         for key in (key for key in keys if isinstance(key, yaml.ScalarNode)):
@@ -45,25 +37,17 @@ class _Loader(yaml.SafeLoader):
 def _expanded(node: Any, counted: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
     """Return how many values a node expands to, and how many of them come from aliases.
 
-    Args:
-        node: a node of the document.
-        counted: results by the ids of nodes visited before, None for the parents of this one.
-
-    Raises:
-        InputError: see `_Loader.get_single_node`.
+    ``counted`` are results by the ids of nodes visited before, None for the parents of this one.
     """
     line = node.start_mark.line + 1
     counted[id(node)] = None
     values, repeated = 1, 0
     for child in _children(node):
-        if id(child) in counted:
-            count = counted[id(child)]
-            if count is None:
-                raise InputError(f"line {line}: a value is a part of itself")
-            values, repeated = values + count[0], repeated + count[0]
-        else:
-            more = _expanded(child, counted)
-            values, repeated = values + more[0], repeated + more[1]
+        is_alias = id(child) in counted
+        count = counted[id(child)] if is_alias else _expanded(child, counted)
+        if count is None:
+            raise InputError(f"line {line}: a value is a part of itself")
+        values, repeated = values + count[0], repeated + count[0 if is_alias else 1]
         if repeated > MOST_ALIASED:
             raise InputError(
                 f"line {line}: aliases stand for more than {MOST_ALIASED:,} values: write them out"

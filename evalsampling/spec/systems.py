@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import Logits, column_of_each
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sections import Section, number
+from evalsampling.spec.sections import Section, given, number
 
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class or its logit, or neither."""
@@ -44,8 +44,8 @@ def read_system(
     prediction, threshold = section.get("prediction", default), None
     columns = labels.space.by_label(where, prediction)
     if columns:
-        return SystemSpec(name, score, None, None, read_probability(section, labels), columns)
-    if isinstance(prediction, Mapping):
+        prediction = None
+    elif isinstance(prediction, Mapping):
         rule = Section(where, prediction)
         rule.check_keys("threshold")
         threshold, prediction = number(f"{where}.threshold", rule.get("threshold")), None
@@ -55,15 +55,12 @@ def read_system(
             raise InputError(f"{where}: a threshold needs a score")
     elif not isinstance(prediction, str):
         raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
-    return SystemSpec(name, score, prediction, threshold, read_probability(section, labels))
+    probability = read_probability(section, labels)
+    return SystemSpec(name, score, prediction, threshold, probability, columns)
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
-    """Return the systems of the section ``systems``, checked.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the systems of the section ``systems``, checked."""
     if not section.content:
         raise InputError("pool.systems: must name at least one system")
     systems = []
@@ -94,11 +91,7 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
 
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
-    """Return the value of a key ``probability``, or of ``logits`` in its place, checked.
-
-    Raises:
-        InputError: naming the key, if it is not a column, or a column for each class.
-    """
+    """Return the value of a key ``probability``, or of ``logits`` in its place, checked."""
     value = section.get("probability")
     if section.get("logits") is not None:
         return _read_logits(section, labels)
@@ -133,19 +126,19 @@ def prediction_mapping(system: SystemSpec) -> Any:
 
 def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return a system as a mapping, as in the section ``systems``."""
-    mapping: dict[str, Any] = {}
-    if system.prediction or system.by_label or system.threshold is not None:
-        mapping["prediction"] = prediction_mapping(system)
-    if system.score is not None:
-        mapping[labels.space.score_key] = system.score
-    if system.probability is not None:
-        mapping |= probability_mapping(system.probability, labels)
-    return mapping
+    predicts = system.prediction or system.by_label or system.threshold is not None
+    return given(
+        {
+            "prediction": prediction_mapping(system) if predicts else None,
+            labels.space.score_key: system.score,
+            **probability_mapping(system.probability, labels),
+        }
+    )
 
 
-def probability_mapping(probability: str | Mapping[str, str], labels: LabelsSpec) -> dict[str, Any]:
+def probability_mapping(probability: Probability, labels: LabelsSpec) -> dict[str, Any]:
     """Return the key ``probability`` or ``logits`` with its value, with classes as in the spec."""
-    if isinstance(probability, str):
+    if not isinstance(probability, Mapping):
         return {"probability": probability}
     key = "logits" if isinstance(probability, Logits) else "probability"
     return {key: dict(zip(labels.space.names, probability.values(), strict=True))}

@@ -44,11 +44,7 @@ class TableSpec:
         return {self.kind: self.name}
 
     def find_kind(self) -> Any:
-        """Return the `pool.tables.base.TableKind` of the table.
-
-        Raises:
-            InputError: if the package that has it is not installed.
-        """
+        """Return the `pool.tables.base.TableKind` of the table: see `Registry.find`."""
         return TABLES.find(f"pool.table.{self.kind}", self.kind)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -57,15 +53,7 @@ class TableSpec:
 
 
 def read_table(section: Section, directory: str) -> TableSpec:
-    """Return the section ``pool.table``, checked.
-
-    Args:
-        section: the section.
-        directory: relative paths resolve against it.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``pool.table``, checked; relative paths resolve against ``directory``."""
     kinds = [key for key in section.content if key in TABLES]
     if section.is_stored and not kinds:  # The package of its kind is not installed here.
         kinds = list(section.content)[:1]
@@ -73,7 +61,11 @@ def read_table(section: Section, directory: str) -> TableSpec:
         raise InputError(f"{section.name}: must have one of the keys {', '.join(TABLES)}")
     [kind] = kinds
     name = str(section.text(kind, required=True))
-    keys = {key: _plain(value) for key, value in section.content.items() if key != kind}
+    keys = {  # As JSON has them: YAML makes points of time of some texts.
+        key: value.isoformat() if isinstance(value, datetime.date) else value
+        for key, value in section.content.items()
+        if key != kind
+    }
     if not section.is_stored:
         part = TABLES.find(f"{section.name}.{kind}", kind)
         section.check_keys(kind, *part.keys)
@@ -81,8 +73,3 @@ def read_table(section: Section, directory: str) -> TableSpec:
         if part.is_path:
             name = str(absolute(f"{section.name}.{kind}", name, directory, READ_FROM))
     return TableSpec(kind, name, keys)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a key as JSON has it: YAML makes points of time of some texts."""
-    return value.isoformat() if isinstance(value, datetime.date) else value

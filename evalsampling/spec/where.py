@@ -129,12 +129,7 @@ def read_where(text: str) -> Condition:
 
 
 def in_dialect(text: str, dialect: str) -> str:
-    """Return a condition in the SQL of another program, by its name in sqlglot.
-
-    Args:
-        text: as `read_where` takes it.
-        dialect: ``bigquery`` or ``spark``.
-    """
+    """Return a condition in another SQL, as ``bigquery`` or ``spark``, by its name in sqlglot."""
     import sqlglot  # As in `read_where`.
 
     return str(sqlglot.transpile(text, write=dialect)[0])
@@ -195,7 +190,8 @@ def _literal(tree: "Expression") -> Value:
     negative = isinstance(tree, sql.Neg)
     inner = tree.this if negative else tree
     if isinstance(inner, sql.Literal) and not inner.is_string:
-        return _number(inner.name) * (-1 if negative else 1)
+        number = int(inner.name) if inner.name.isdigit() else float(inner.name)
+        return -number if negative else number
     if negative:
         raise _unknown(tree)
     if isinstance(tree, sql.Literal):
@@ -212,16 +208,8 @@ def _literal(tree: "Expression") -> Value:
     raise _unknown(tree)
 
 
-def _number(text: str) -> int | float:
-    return int(text) if text.isdigit() else float(text)
-
-
 def moment(text: str) -> datetime.datetime:
-    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight."""
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:

@@ -1,6 +1,7 @@
 """Logs for machines: one JSON object a line on stderr, in place of text for people."""
 
 import contextlib
+import io
 import logging
 import os
 import sys
@@ -80,9 +81,7 @@ def one_line(error: BaseException) -> str:
 def job(name: str, **fields: Any) -> Iterator[None]:
     """Log the start and the end of a job, or why it failed; within another job, add its fields.
 
-    Args:
-        name: of the job.
-        **fields: of its records; those that are None are left out.
+    Fields of its records that are None are left out.
 
     Raises:
         UsageError: if the variable is neither ``json`` nor ``text``.
@@ -130,30 +129,19 @@ def stream() -> TextIO:
     return sys.stderr if _fields is None else cast(TextIO, _Lines())
 
 
-class _Nowhere:
+class _Nowhere(io.TextIOBase):
     """A stream that drops all text."""
 
-    def isatty(self) -> bool:
-        return False
-
-    def write(self, text: str) -> None:
-        """Drop the text."""
-
-    def flush(self) -> None:
-        """Do nothing."""
+    def write(self, text: str) -> int:
+        return len(text)
 
 
-class _Lines:
+class _Lines(io.TextIOBase):
     """A stream that logs each line as a record."""
 
-    def isatty(self) -> bool:
-        return False
-
-    def write(self, text: str) -> None:
+    def write(self, text: str) -> int:
         LOG.info("%s", text.strip())
-
-    def flush(self) -> None:
-        """Do nothing: records are not buffered."""
+        return len(text)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ A file of YAML names them by a provider of type ``python`` or ``pythonPackage``,
 are no tables: they go from one transform to the next as bytes.
 """
 
-import functools
 import json
 import keyword
 import pickle
@@ -28,6 +27,7 @@ from evalsampling.pool.stored_columns import CELL, SLICE_PREFIX, output_columns
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import estimates, rounds
+from evalsampling.transforms.coders import packed
 from evalsampling.transforms.passes import CountSlices, SumCells
 from evalsampling.workspace.pool_facts import PoolFacts
 
@@ -97,7 +97,7 @@ class SampleRound(beam.PTransform):
         return {
             "tasks": picked["tasks"] | "Tasks" >> _to_rows(_shown, self._task),
             "rows": picked["rows"] | "Rows" >> _to_rows(columns.fields_of, columns.types),
-            "chances": picked["chances"] | "Chances" >> _to_rows(_chances_fields, _OBJECT),
+            "chances": picked["chances"] | "Chances" >> _to_column(_chances_text, _OBJECT),
         }
 
 
@@ -112,7 +112,7 @@ class WriteTasks(beam.PTransform):
     def expand(self, tasks: beam.PCollection[Any]) -> beam.PCollection[beam.Row]:
         check_columns(tasks, [TASK], "WriteTasks")
         written = tasks | "ToMappings" >> beam.Map(mapping_of) | self._write
-        return written | "Paths" >> _to_rows(_path_fields, _FILE)
+        return written | "Paths" >> _to_column(str, _FILE)
 
 
 class JoinLabels(beam.PTransform):
@@ -143,7 +143,7 @@ class JoinLabels(beam.PTransform):
             joined = labels | "Join" >> self._join
         reject = dict.fromkeys((TASK, *self._ids, LABEL), _TEXT) | {"reason": str}
         return {
-            "counts": joined["counts"] | "Pack" >> _to_rows(_packed_counts, _STATE),
+            "counts": joined["counts"] | "Pack" >> _to_column(packed, _STATE),
             "rejects": joined["rejects"] | "Rejects" >> _to_rows(_same, reject),
         }
 
@@ -172,7 +172,7 @@ class EstimateMeasures(beam.PTransform):
         made = _states(given, "EstimateMeasures") | "Estimate" >> self._estimate
         return {
             "measures": made | "Measures" >> _to_rows(_measure_fields, MEASURE),
-            "json": made | "Objects" >> _to_rows(_json_fields, _OBJECT),
+            "json": made | "Objects" >> _to_column(json.dumps, _OBJECT),
         }
 
 
@@ -191,7 +191,7 @@ class DesignRound(beam.PTransform):
 
     def expand(self, given: Any) -> beam.PCollection[beam.Row]:
         made = _states(given, "DesignRound") | "Design" >> self._design
-        return made | "Objects" >> _to_rows(_chances_fields, _OBJECT)
+        return made | "Objects" >> _to_column(_chances_text, _OBJECT)
 
 
 class RoundColumns:
@@ -236,11 +236,7 @@ def _type_of(kind: pa.DataType, name: str) -> Any:
 
 
 def row_type(fields: Mapping[str, Any]) -> RowTypeConstraint:
-    """Return the type of rows with given fields.
-
-    Raises:
-        InputError: if a name is none that rows of Beam can have.
-    """
+    """Return the type of rows with given fields; a name that Beam cannot have is an error."""
     for name in fields:
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
             raise InputError(
@@ -255,21 +251,28 @@ def _to_rows(made: Any, fields: Mapping[str, Any]) -> beam.ParDo:
     return beam.FlatMap(_rows_of, made, list(fields)).with_output_types(row_type(fields))
 
 
+def _to_column(made: Any, column: Mapping[str, Any]) -> beam.ParDo:
+    """Return the transform to rows of one column with what a function returns of each element."""
+    [name] = column
+    return beam.Map(_row_of, made, name).with_output_types(row_type(column))
+
+
+def _row_of(element: Any, made: Any, name: str) -> beam.Row:
+    return beam.Row(**{name: made(element)})
+
+
 def _rows_of(element: Any, made: Any, fields: Sequence[str]) -> Iterator[beam.Row]:
     for values in made(element):
         yield beam.Row(**{field: values[field] for field in fields})
 
 
 def check_columns(rows: beam.PCollection[Any], needed: Sequence[str], taker: str) -> None:
-    """Check that rows have a schema with some columns.
+    """Raise an `InputError` if rows have no schema, or lack a column that a transform needs.
 
     Args:
-        rows: what a transform is given.
+        rows: what the transform is given.
         needed: names of the columns.
         taker: name of the transform.
-
-    Raises:
-        InputError: if the rows have no schema, or lack a column.
     """
     try:
         columns = [name for name, _ in schemas.named_fields_from_element_type(rows.element_type)]
@@ -295,15 +298,14 @@ def _check_round(round: Any) -> None:
 def unpacked(cells: beam.PCollection[Any], taker: str) -> beam.PCollection[CellBatch]:
     """Return the batches that `AssignCells` made rows of."""
     check_columns(cells, list(_BATCH), f"{taker} takes what AssignCells gives")
-    unpack = functools.partial(_unpacked, CELLS)
-    return cells | "UnpackCells" >> beam.Map(unpack).with_output_types(CellBatch)
+    return cells | "UnpackCells" >> beam.Map(_unpacked, CELLS).with_output_types(CellBatch)
 
 
 def _states(given: Any, taker: str) -> Any:
     """Return what `transforms.EstimateMeasures` takes."""
     given = _inputs(given, "counts", {"cells", "chances"}, taker)
     check_columns(given["counts"], list(_STATE), f"{taker} takes what JoinLabels gives")
-    counts = given["counts"] | "UnpackCounts" >> beam.Map(functools.partial(_unpacked, COUNTS))
+    counts = given["counts"] | "UnpackCounts" >> beam.Map(_unpacked, COUNTS)
     states = {"counts": counts}
     if "cells" in given:
         cells = unpacked(given["cells"], taker)
@@ -334,27 +336,15 @@ def _shown(task: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _packed_cells(cells: CellBatch) -> Iterator[dict[str, Any]]:
-    yield {ROWS: len(cells), CELLS: pickle.dumps(cells, protocol=pickle.HIGHEST_PROTOCOL)}
+    yield {ROWS: len(cells), CELLS: packed(cells)}
 
 
-def _packed_counts(counts: Any) -> Iterator[dict[str, Any]]:
-    yield {COUNTS: pickle.dumps(counts, protocol=pickle.HIGHEST_PROTOCOL)}
-
-
-def _unpacked(column: str, row: Any) -> Any:
+def _unpacked(row: Any, column: str) -> Any:
     return pickle.loads(getattr(row, column))
 
 
-def _path_fields(path: str) -> Iterator[dict[str, Any]]:
-    yield {PATH: path}
-
-
-def _json_fields(content: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {JSON: json.dumps(content)}
-
-
-def _chances_fields(chances: RoundChances) -> Iterator[dict[str, Any]]:
-    yield from _json_fields(chances.to_mapping())
+def _chances_text(chances: RoundChances) -> str:
+    return json.dumps(chances.to_mapping())
 
 
 def _read_chances(row: Any) -> RoundChances:

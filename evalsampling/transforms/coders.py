@@ -14,11 +14,16 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import CellBatch
 
 
+def packed(value: Any) -> bytes:
+    """Return a value pickled."""
+    return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+
+
 class BatchCoder(coders.Coder):
     """A coder that pickles batches, and takes their size from `nbytes` without pickling."""
 
     def encode(self, value: Any) -> bytes:
-        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        return packed(value)
 
     def decode(self, encoded: bytes) -> Any:
         return pickle.loads(encoded)

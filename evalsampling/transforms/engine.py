@@ -7,7 +7,14 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from evalsampling.preparation.stages import Keyed, Reading, Stage, Step
-from evalsampling.transforms.stages import AddUp, InspectPool, MergeByKey, ReadItems, map_batches
+from evalsampling.transforms.stages import (
+    AddUp,
+    InspectPool,
+    MergeByKey,
+    ReadItems,
+    map_batches,
+    map_step,
+)
 
 
 class BeamEngine:
@@ -24,11 +31,10 @@ class BeamEngine:
         return pvalue.AsSingleton(self._root | name >> beam.Create([value]))
 
     def call(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsSingleton:
-        made = value.pvalue | step.name >> beam.Map(step.function, *step.arguments)
-        return pvalue.AsSingleton(made)
+        return pvalue.AsSingleton(value.pvalue | step.name >> map_step(step))
 
     def each(self, step: Step, values: pvalue.AsList) -> pvalue.AsList:
-        return pvalue.AsList(values.pvalue | step.name >> beam.Map(step.function, *step.arguments))
+        return pvalue.AsList(values.pvalue | step.name >> map_step(step))
 
     def expand(self, step: Step, value: pvalue.AsSideInput) -> pvalue.AsList:
         return pvalue.AsList(
@@ -42,9 +48,9 @@ class BeamEngine:
         self, reading: Reading, items: pvalue.AsList
     ) -> tuple[beam.PCollection[Any], pvalue.AsList]:
         read = items.pvalue | ReadItems(reading)
-        return (
-            (read, items) if reading.stored is None else (read.batches, pvalue.AsList(read.items))
-        )
+        if reading.stored is None:
+            return read, items
+        return read.batches, pvalue.AsList(read.items)
 
     def map(self, rows: beam.PCollection[Any], step: Step) -> beam.PCollection[Any]:
         return rows | step.name >> map_batches(step)
@@ -61,8 +67,6 @@ class BeamEngine:
 def _result(rows: beam.PCollection[Any], stage: Stage) -> pvalue.AsSideInput:
     if isinstance(stage, Keyed):
         merged, finish = rows | MergeByKey(stage), stage.finish
-        if finish is not None:
-            merged = merged | finish.name >> beam.Map(finish.function, *finish.arguments)
-        return pvalue.AsList(merged)
+        return pvalue.AsList(merged | finish.name >> map_step(finish) if finish else merged)
     add_up = AddUp(stage)
     return pvalue.AsSingleton(rows | add_up if stage.name else add_up.expand(rows))

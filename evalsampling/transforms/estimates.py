@@ -53,7 +53,8 @@ from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 COUNTS, POOL, SLICES, CHANCES = "counts", "pool", "slices", "chances"
 """Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
 
-_BEFORE = {kind: f"{kind} before" for kind in (COUNTS, POOL, SLICES, CHANCES)}
+_NOW = {kind: kind for kind in (COUNTS, POOL, SLICES, CHANCES)}
+_BEFORE = {kind: f"{kind} before" for kind in _NOW}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,11 +88,7 @@ class JoinLabels(beam.PTransform):
     """
 
     def __init__(self, workspace: str | Path | PoolFacts, by: str = TASK) -> None:
-        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``.
-
-        Raises:
-            InputError: if the workspace is not prepared, or is of a kind that takes the commands.
-        """
+        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``."""
         super().__init__()
         if by not in (TASK, ID):
             raise InputError(f"labels are joined by task or id, not by {by!r}")
@@ -100,15 +97,11 @@ class JoinLabels(beam.PTransform):
     def expand(self, given: Any) -> Any:
         labels, rows = _labels_and_rows(given, self._facts.path)
         by, id = self._by, self._facts.pool.spec.pool.id
+        of_labels = Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
+        of_rows = Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)
         shares = (  # Those of labels first: they say when groups fire.
-            labels
-            | "ShareLabels"
-            >> beam.ParDo(
-                Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
-            ),
-            rows
-            | "ShareRows"
-            >> beam.ParDo(Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)),
+            labels | "ShareLabels" >> beam.ParDo(of_labels),
+            rows | "ShareRows" >> beam.ParDo(of_rows),
         )
         by_sample = isinstance(given, beam.PCollection)
         join = beam.ParDo(_Join(self._facts.label_join, by, by_sample))
@@ -122,11 +115,7 @@ class JoinLabels(beam.PTransform):
 
 
 def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam.PCollection[Any]]:
-    """Return answers, and the rows of rounds: as they are given, or those of a workspace.
-
-    Raises:
-        InputError: if one of them is missing, or their windows differ.
-    """
+    """Return answers, and the rows of rounds: as they are given, or those of a workspace."""
     if isinstance(given, beam.PCollection):
         check_accumulates(given, "labels")
         created = given.pipeline | "Workspace" >> beam.Create([path])
@@ -186,11 +175,7 @@ class _Together(beam.PTransform):
 
 
 def _counts_of(given: Any) -> beam.PCollection[Latest]:
-    """Return the counts among what an estimate is made of.
-
-    Raises:
-        InputError: if there are none.
-    """
+    """Return the counts among what an estimate is made of."""
     if isinstance(given, beam.PCollection):
         return given
     if COUNTS not in given:
@@ -236,23 +221,19 @@ class EstimateMeasures(beam.PTransform):
         round: Rounds | None = None,
         budget: float | None = None,
     ) -> None:
-        """Choose what rows were picked by: `SampleRound`'s arguments.
+        """Choose what rows were picked by; the last round is by default that of the workspace.
 
-        Args:
-            workspace: whose spec, strata and rounds are used.
-            round: the last round; by default that of the workspace.
-            budget: rows expected of a window.
+        The arguments are those of `SampleRound`.
 
         Raises:
             InputError: if there is no such round.
         """
         super().__init__()
         facts = PoolFacts.read(workspace)
-        rounds = facts.rounds if round is None else facts.rounds_until(round)
+        self._make = _Maker(facts, round, budget)
         check_budget(budget)
-        if budget is not None and not rounds:
+        if budget is not None and not self._make.rounds:
             raise InputError(f"{facts.path}: a budget needs a round, whose chances windows keep")
-        self._make = _Maker(facts, rounds, budget)
 
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
         own = isinstance(given, Mapping) and POOL in given
@@ -284,8 +265,7 @@ class DesignRound(beam.PTransform):
         check_new_rows(size)
         facts = PoolFacts.read(workspace)
         facts.check_draws_by_row()
-        rounds = facts.rounds if round is None else facts.rounds_until(round)
-        self._make, self._size = _Maker(facts, rounds, None), size
+        self._make, self._size = _Maker(facts, round), size
 
     def expand(self, given: Any) -> beam.PCollection[RoundChances]:
         own = isinstance(given, Mapping) and POOL in given
@@ -296,22 +276,15 @@ class DesignRound(beam.PTransform):
 class _Maker:
     """Makes of the states of a window what is asked for."""
 
-    def __init__(
-        self, facts: PoolFacts, rounds: tuple[RoundChances, ...], budget: float | None
-    ) -> None:
-        self._facts, self._rounds, self.budget = facts, rounds, budget
+    def __init__(self, facts: PoolFacts, last: Rounds | None, budget: float | None = None) -> None:
+        self.rounds = facts.rounds if last is None else facts.rounds_until(last)
+        self._facts, self.budget = facts, budget
 
     def estimates(
         self, states: Latest, own: bool, of: Any = beam.DoFn.WindowParam
     ) -> Iterator[dict[str, Any]]:
-        """Yield the estimates, unless the window has no rows.
-
-        Args:
-            states: what they are made of.
-            own: whether the pool is that of the window.
-            of: the window.
-        """
-        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
+        """Yield the estimates, unless the window has no rows; ``own`` if the pool is its own."""
+        now = self._analysis(states, own, _NOW)
         if now is not None:
             analysis, rejects, outside = now
             before = self._analysis(states, own, _BEFORE)
@@ -320,9 +293,9 @@ class _Maker:
 
     def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""
-        now = self._analysis(states, own, {kind: kind for kind in _BEFORE})
+        now = self._analysis(states, own, _NOW)
         if now is not None:
-            begin = self._facts.begin_after(self._rounds, now[0].table.code)
+            begin = self._facts.begin_after(self.rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)
 
     def _analysis(
@@ -333,7 +306,7 @@ class _Maker:
         pools = states.named(kinds[POOL])
         if not (pools if own else shares):
             return None
-        facts, rounds = self._facts, self._rounds
+        facts, rounds = self._facts, self.rounds
         analysis, outside = facts.analysis, {}
         if pools:
             facts.check_draws_by_row()
@@ -356,5 +329,5 @@ class _Maker:
 
     def _has_rows_by_sample(self, shares: Iterable[_Joined]) -> bool:
         """Return whether rounds that `sample` drew are among those that count."""
-        goes_on = 0 < len(self._facts.rounds) < len(self._rounds)
+        goes_on = 0 < len(self._facts.rounds) < len(self.rounds)
         return goes_on or any(share.by_sample for share in shares)

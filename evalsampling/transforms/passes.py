@@ -18,7 +18,7 @@ from evalsampling.preparation.summary import PoolSummary
 from evalsampling.preparation.with_replacement import draw_rows
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.engine import BeamEngine
-from evalsampling.transforms.stages import AddUp, MergeByKey, ReadItems, map_batches
+from evalsampling.transforms.stages import AddUp, MergeByKey, ReadItems, map_batches, map_step
 
 
 class FetchPool(ReadItems):
@@ -56,7 +56,7 @@ class CutStrata(beam.PTransform):
         self._step = plan.cut_strata(spec)
 
     def expand(self, summaries: beam.PCollection[PoolSummary]) -> beam.PCollection[Stratification]:
-        return summaries | "CutEdges" >> beam.Map(self._step.function, *self._step.arguments)
+        return summaries | "CutEdges" >> map_step(self._step)
 
 
 class FetchCells(ReadItems):
@@ -134,7 +134,7 @@ class CheckHeld(AddUp):
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[bool]:
         counts = super().expand(cells)
-        return counts | "CompareCounts" >> beam.Map(self._step.function, *self._step.arguments)
+        return counts | "CompareCounts" >> map_step(self._step)
 
 
 class PoissonSample(beam.PTransform):

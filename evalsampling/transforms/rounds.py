@@ -4,7 +4,6 @@ In windows each is a pool of its own, with its own rows, budget and estimate.
 """
 
 import functools
-import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_batches import batches_of
 from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.spec.sections import is_number
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
@@ -51,11 +51,7 @@ class AssignCells(beam.PTransform):
     """
 
     def __init__(self, workspace: str | Path | PoolFacts) -> None:
-        """Choose the workspace, by whose strata rows are cut; it is read while the job is built.
-
-        Raises:
-            InputError: if it is not prepared, or is of a kind that takes the commands.
-        """
+        """Choose the workspace, by whose strata rows are cut; see `PoolFacts.read`."""
         super().__init__()
         self._facts = PoolFacts.read(workspace)
 
@@ -130,24 +126,13 @@ class SampleRound(beam.PTransform):
 
 
 def check_budget(budget: float | None) -> None:
-    """Check the rows expected of a window, if they are given.
-
-    Raises:
-        InputError: if they are no finite number above 0.
-    """
-    if budget is None:
-        return
-    is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
-    if not is_number or not 0 < budget < math.inf:
+    """Raise an `InputError` if the rows expected of a window are given, and none above 0."""
+    if budget is not None and not (is_number(budget) and budget > 0):
         raise InputError(f"the budget of a window must be a number above 0, got {budget!r}")
 
 
 def check_windows(elements: beam.PCollection[Any], budget: float | None) -> None:
-    """Check that elements are in windows where a budget is that of a window.
-
-    Raises:
-        InputError: if they are not.
-    """
+    """Raise an `InputError` if there is a budget, and elements are in no windows."""
     if budget is not None and not is_fixed(elements):
         raise InputError("a budget is that of a window: put the rows into FixedWindows first")
 
@@ -162,15 +147,9 @@ class CountBefore(beam.PTransform):
 
     def expand(self, cells: beam.PCollection[CellBatch]) -> beam.PCollection[Latest]:
         windowing = cells.windowing
-        in_time = beam.WindowInto(
-            windowing.windowfn,
-            trigger=DefaultTrigger(),
-            accumulation_mode=AccumulationMode.DISCARDING,
-            allowed_lateness=0,
-        )
-        for_all = beam.WindowInto(
-            windowing.windowfn,
-            trigger=DefaultTrigger(),
+        once = functools.partial(beam.WindowInto, windowing.windowfn, trigger=DefaultTrigger())
+        in_time = once(accumulation_mode=AccumulationMode.DISCARDING, allowed_lateness=0)
+        for_all = once(
             accumulation_mode=AccumulationMode.ACCUMULATING,
             allowed_lateness=windowing.allowed_lateness,
         )

@@ -16,6 +16,7 @@ from evalsampling.pool.source import planned_files
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
+from evalsampling.transforms.coders import packed
 from evalsampling.transforms.metering import Meter, MeteredMap
 
 STORED = "items"
@@ -73,8 +74,13 @@ class _Read(beam.DoFn):
             yield pvalue.TaggedOutput(STORED, self._stored(item))
 
 
+def map_step(step: Step) -> beam.ParDo:
+    """Return the transform that calls a step with each element."""
+    return beam.Map(step.function, *step.arguments)
+
+
 def map_batches(step: Step) -> beam.ParDo:
-    """Return the metered transform that calls a step with each batch."""
+    """Return the transform that calls a step with each batch, metered."""
     return beam.ParDo(MeteredMap(step.function), *step.arguments).with_output_types(step.result)
 
 
@@ -86,20 +92,16 @@ class SumFn(beam.CombineFn):
     """
 
     def create_accumulator(self) -> Any:
-        """Return the sum of no states: None."""
         return None
 
     def add_input(self, accumulator: Any, element: Any) -> Any:
-        """Return the sum of an accumulator and a state."""
         return element if accumulator is None else accumulator + element
 
     def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
-        """Return the sum of accumulators."""
         sums = [accumulator for accumulator in accumulators if accumulator is not None]
         return functools.reduce(operator.add, sums) if sums else None
 
     def extract_output(self, accumulator: Any) -> Any:
-        """Return the sum."""
         return accumulator
 
 
@@ -143,7 +145,7 @@ class MergeByKey(beam.PTransform):
 
 def _encoded(element: Any, step: Step) -> Iterator[tuple[int, bytes]]:
     for key, state in step(element):
-        yield key, pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
+        yield key, packed(state)
 
 
 def _merged(group: tuple[int, Iterable[bytes]], merge: Any, *arguments: Any) -> Any:

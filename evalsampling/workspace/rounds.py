@@ -67,7 +67,7 @@ class RoundFiles:
             closed=_exists_intact(store, f"{folder}/closed.json"),
             controls=Controls(store.read_table(controls, checksums))
             if controls in checksums
-            else Controls.none(),
+            else Controls.concatenate([]),
         )
         current = Checksum.from_content(content)
         if name in checksums and not store.is_as_written(name, checksums[name], current):

@@ -13,11 +13,12 @@ import numpy as np
 from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.tally import EACH, State, Subjects, Tally
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import State, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.vote_rules import decided_by
-from evalsampling.labels.votes import Register, answers_of
+from evalsampling.labels.votes import answers_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.stats.arrays import IntArray
@@ -185,8 +186,7 @@ class Snapshot:
         first = len(self.tasks)
         settles = {first + place: q for place, (_, _, q) in enumerate(self._adjudication_tasks)}
         labels = self.pool.spec.labels
-        rule = EACH if labels.oracle == "stochastic" else labels.rule
-        tally = Tally(Subjects(first, settles, labels.votes), rule=rule)
+        tally = Tally.of(labels, first, settles)
         decide = self.decide or functools.partial(decided_by, self.pool.spec)
         # A rule that looks at all votes is applied once to all deliveries between two rounds.
         for rounds, deliveries in itertools.groupby(self.deliveries, self._rounds_before):
@@ -260,7 +260,7 @@ class Snapshot:
     @functools.cached_property
     def states(self) -> Sequence[State]:
         """The state of each question: open, decided, disputed, skipped or unsure."""
-        return self.tally.states(range(len(self.tasks)))
+        return [self.tally.state(question) for question in range(len(self.tasks))]
 
     @functools.cached_property
     def answered(self) -> frozenset[int]:
@@ -329,17 +329,10 @@ class Snapshot:
     @property
     def register(self) -> Register:
         """The register of tasks, ids and votes against which the next delivery is checked."""
-        questions_of_id: dict[str, list[int]] = {}
-        for question, id in enumerate(self.ids):
-            questions_of_id.setdefault(id, []).append(question)
-        labels, controls = self.pool.spec.labels, self.controls
         return Register(
             question_of_task=self.subject_of_task,
-            questions_of_id=questions_of_id,
-            ids=[*self.ids, *(id for _, id, _ in self._adjudication_tasks), *controls.ids],
-            tasks=list(self.subject_of_task),
-            labels=self.labels,
-            space=labels.space,
+            ids=[*self.ids, *(id for _, id, _ in self._adjudication_tasks), *self.controls.ids],
+            space=self.pool.spec.labels.space,
             tally=self.tally,
             withdrawn={
                 task: files.number

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,8 +23,9 @@ import pytest
 from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.votes import Register, check_votes
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.votes import check_votes
 
 ROWS = 12
 CLASSES = ["0", "1", "2"]
@@ -33,10 +33,8 @@ IDS = [str(id) for id in [*range(8), 2**53, 2**53 + 1, 2**53 + 2, "007"]]
 TASKS = [f"t_{row:04x}" for row in range(ROWS)]
 REGISTER = Register(
     question_of_task={task: row for row, task in enumerate(TASKS)},
-    questions_of_id={id: [row] for row, id in enumerate(IDS)},
     ids=IDS,
-    tasks=TASKS,
-    labels=np.full(ROWS, NO_LABEL),
+    tally=Tally(Subjects(ROWS)),
     space=Classes(tuple(CLASSES), 2),
 )
 FEW, MANY = 300, int(os.environ.get("EVALSAMPLING_DELIVERIES", "100000"))

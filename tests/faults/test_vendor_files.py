@@ -17,19 +17,18 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.labels.formats import read_votes
+from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.task_names import opaque_name, with_check
 from evalsampling.labels.vendor import escaped
-from evalsampling.labels.votes import Register, check_votes
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.labels.votes import check_votes
 
 ROWS = 12
 TASKS = [with_check(opaque_name(b"key", row)) for row in range(ROWS)]
@@ -37,10 +36,7 @@ PAIRS = [(("a", f"00{row}"), ("b", str(row + 7))) for row in range(ROWS)]
 CLASSES = ["no", "yes"]
 REGISTER = Register(
     question_of_task={task: row for row, task in enumerate(TASKS)},
-    questions_of_id={str(row): [row] for row in range(ROWS)},
     ids=[str(row) for row in range(ROWS)],
-    tasks=TASKS,
-    labels=np.full(ROWS, NO_LABEL),
     space=Classes(tuple(CLASSES)),
     tally=Tally(Subjects(ROWS, votes=3)),
     pairs={make_pair(*left, *right): [row] for row, (left, right) in enumerate(PAIRS)},

@@ -13,10 +13,11 @@ from evalsampling import InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.changed_ids import is_shortened
 from evalsampling.labels.formats import read_votes
+from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
+from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.vote import Vote, is_number
-from evalsampling.labels.votes import Register, Reject, check_votes
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.labels.votes import Reject, check_votes
 from tests.jobs import Job, Pool, call
 from tests.labels.deliveries import FORMATS, as_spreadsheet, written
 
@@ -24,10 +25,8 @@ from tests.labels.deliveries import FORMATS, as_spreadsheet, written
 def drawn(ids: Sequence[str], pairs: Any = None) -> Register:
     return Register(
         question_of_task={f"t_{row}": row for row in range(len(ids))},
-        questions_of_id={id: [row] for row, id in enumerate(ids)},
         ids=list(ids),
-        tasks=[f"t_{row}" for row in range(len(ids))],
-        labels=np.full(len(ids), NO_LABEL),
+        tally=Tally(Subjects(len(ids))),
         space=Classes(),
         pairs=pairs or {},
     )

@@ -3,7 +3,6 @@
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evalsampling import InputError
@@ -12,8 +11,9 @@ from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.votes import Register, check_votes
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.votes import check_votes
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
 from tests.jobs import Job, Pool, call, make_pool
@@ -26,10 +26,8 @@ IDS = ["12", "123", "9", "x"]
 def register(space: LabelSpace) -> Register:
     return Register(
         question_of_task={f"t_{id}": row for row, id in enumerate(IDS)},
-        questions_of_id={id: [row] for row, id in enumerate(IDS)},
         ids=IDS,
-        tasks=[f"t_{id}" for id in IDS],
-        labels=np.full(len(IDS), NO_LABEL),
+        tally=Tally(Subjects(len(IDS))),
         space=space,
     )
 

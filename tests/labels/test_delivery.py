@@ -16,7 +16,8 @@ import pytest
 from evalsampling import InputError
 from evalsampling.labels import delivery, formats, parquet_votes
 from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.formats import Vote, read_votes
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.vote import Vote
 
 TWO_53 = 2**53
 

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,7 +12,9 @@ from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.votes import check_votes
 
 KNOWN = ("toxic", "insult", "threat")
 SPACE = Sets(KNOWN)
@@ -26,10 +27,8 @@ FLAGS = [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
 def register(space: LabelSpace = SPACE) -> Register:
     return Register(
         question_of_task={task: place for place, task in enumerate(TASKS)},
-        questions_of_id={},
         ids=["1", "2", "3"],
-        tasks=TASKS,
-        labels=np.full(3, -1),
+        tally=Tally(Subjects(3)),
         space=space,
     )
 

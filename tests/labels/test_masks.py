@@ -9,7 +9,7 @@ import openpyxl
 import pyarrow as pa
 import pytest
 
-from evalsampling.labels.masks import masked
+from evalsampling.labels.tasks import masked
 from evalsampling.spec.payload import Mask
 from evalsampling.spec.sink import SINKS
 from tests.jobs import Job, Pool, make_pool, text_of

@@ -110,7 +110,7 @@ def test_no_order_and_no_division_matters() -> None:
             cuts = sorted(draw.sample(range(20), 3))
             for begin, end in itertools.pairwise([0, *cuts, 20]):
                 one.add(votes[begin:end], replace=False, rounds=1)
-            found.add((tuple(one.codes), tuple(one.states(range(4)))))
+            found.add((tuple(one.codes), tuple(map(one.state, range(4)))))
         assert len(found) == 1
 
 

@@ -1,19 +1,17 @@
 """Which votes of a delivery count, and why the others do not."""
 
-import numpy as np
 import pytest
 
 from evalsampling.label_spaces.classes import Classes
-from evalsampling.labels.formats import Vote
-from evalsampling.labels.votes import Register, check_votes
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.vote import Vote
+from evalsampling.labels.votes import check_votes
 
 REGISTER = Register(
     question_of_task={"t_a": 0, "t_b": 1, "t_c": 2},
-    questions_of_id={"7": [0], "8": [1, 2]},
     ids=["7", "8", "8"],
-    tasks=["t_a", "t_b", "t_c"],
-    labels=np.full(3, NO_LABEL),
+    tally=Tally(Subjects(3)),
     space=Classes(),
 )
 

@@ -1,5 +1,6 @@
 """Workbooks: what goes out is text, what comes back is what was typed, damage is told."""
 
+import dataclasses
 import datetime
 import io
 import random
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsampling import InputError
+from evalsampling import EvaluationSpec, InputError
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels import workbook
 from evalsampling.labels.formats import read_votes
@@ -262,7 +263,9 @@ def test_a_row_far_below_is_no_billion_rows(monkeypatch: pytest.MonkeyPatch) -> 
 def written(directory: Path, labels: LabelsSpec, **columns: list[Any]) -> Any:
     rows = len(columns["text"])
     table = pa.table({"task": [f"t_{n}" for n in range(rows)], **columns, "label": [""] * rows})
-    write_tasks(table, directory, SinkSpec("xlsx", "Same?"), labels)
+    spec = EvaluationSpec.from_mapping({"pool": {"path": "x"}}, "/")
+    spec = dataclasses.replace(spec, sink=SinkSpec("xlsx", "Same?"), labels=labels)
+    write_tasks(table, directory / BATCH, spec, "b_x")
     return openpyxl.load_workbook(directory / BATCH)
 
 

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.labels.formats import Vote, read_votes
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.vote import Vote
 from evalsampling.pool.formats.parquet_process import (
     Decoder,
     TooLargeError,

@@ -1,0 +1,110 @@
+"""The register of tasks and votes that a delivery is checked against."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Tally
+from evalsampling.labels.vendor import unescaped
+from evalsampling.labels.vote import Pair, Vote
+from evalsampling.pool.row_ids import as_text, parts_of, text_of
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import IdColumns
+
+
+@dataclasses.dataclass(frozen=True)
+class Register:
+    """Tasks that have been sent out and votes so far, to check a delivery against.
+
+    A *subject* is what a vote can be about: the questions come first, then the tasks that are no
+    questions (adjudications, gold rows, repeats).
+
+    Attributes:
+        question_of_task: the subject behind each task, in their order.
+        ids: id of each subject's row as text.
+        space: what labels there are.
+        tally: votes so far.
+        withdrawn: number of the round of each task that was withdrawn.
+        pairs: the questions about each pair of records, see `labels.splink`.
+        folds_names: whether spellings of an annotator's name that look alike are one person.
+        id: columns of the ids.
+    """
+
+    question_of_task: Mapping[str, int]
+    ids: Sequence[str]
+    space: LabelSpace
+    tally: Tally
+    withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
+    folds_names: bool = False
+    id: IdColumns = "id"
+
+    @classmethod
+    def of_questions(
+        cls, tasks: Sequence[str], ids: Sequence[Any], spec: EvaluationSpec, folds_names: bool
+    ) -> "Register":
+        """Return the register of questions without any answer, by their tasks and ids."""
+        return cls(
+            question_of_task={task: question for question, task in enumerate(tasks)},
+            ids=[as_text(id, spec.pool.id) for id in ids],
+            space=spec.labels.space,
+            tally=Tally.of(spec.labels, len(tasks)),
+            folds_names=folds_names,
+            id=spec.pool.id,
+        )
+
+    @functools.cached_property
+    def tasks(self) -> Sequence[str]:
+        """Task of each subject."""
+        return list(self.question_of_task)
+
+    @functools.cached_property
+    def questions_of_id(self) -> Mapping[str, Sequence[int]]:
+        """The questions about each row, by its id; only a stochastic oracle has several."""
+        questions: dict[str, list[int]] = {}
+        for question, id in enumerate(self.ids[: self.tally.subjects.questions]):
+            questions.setdefault(id, []).append(question)
+        return questions
+
+    @property
+    def annotators(self) -> set[str]:
+        """Names of the annotators who have answered so far."""
+        names = {name for answers in self.tally.answers.values() for name in answers}
+        return {name for name in names if name is not None}
+
+    def texts(self, id: str) -> Sequence[str]:
+        """Return the values of an id, one for each column."""
+        return [id] if isinstance(self.id, str) else [*map(str, parts_of(id))]
+
+    def unescaped(self, id: str) -> str:
+        """Return an id without the apostrophes of `vendor.escaped`."""
+        if isinstance(self.id, str):
+            return unescaped(id)
+        return text_of([*map(unescaped, self.texts(id))])
+
+    def with_votes(
+        self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
+    ) -> tuple["Register", bool]:
+        """Return the register with more votes counted, and whether they changed anything."""
+        tally = self.tally.copy()
+        answers = [
+            answer_of(subject, vote.annotator, vote.label, vote.unsure, self.space.codes)
+            for subject, vote in taken
+        ]
+        changed = tally.add(answers, replace, rounds)
+        return dataclasses.replace(self, tally=tally), changed
+
+
+def answer_of(
+    subject: int,
+    annotator: str | None,
+    label: str | None,
+    unsure: bool,
+    codes: Mapping[str, int],
+) -> Answer:
+    """Return a vote as an answer: without a label it is `UNSURE` or `SKIPPED`."""
+    if label is not None:
+        return Answer(subject, annotator, codes[label])
+    return Answer(subject, annotator, UNSURE if unsure else SKIPPED)
