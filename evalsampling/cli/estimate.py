@@ -2,10 +2,10 @@
 
 import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evalsampling.cli.command import Beam, Command
+from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
@@ -24,7 +24,6 @@ from evalsampling.report.numbers import (
     two_digits,
 )
 from evalsampling.storage import is_url
-from evalsampling.telemetry import logs
 
 _WHOLE = "whole pool"
 
@@ -41,27 +40,25 @@ _MOST_NOTES = 3
 def _run(arguments: argparse.Namespace) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
-    result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
-    at_the_top = {rejection.words for rejection in result.mostly_rejected}
-    warnings = (f"warning: {warning}" for warning in result.warnings if warning not in at_the_top)
-    notes = (f"note: {note}" for note in result.notes)
-    reports = (receipt.words for receipt in result.reports)
-    for line in [*result.messages, *warnings, *notes, *reports]:
-        logs.say(line)
-    return result
+    options = dataclasses.replace(options, labels=labels, replace=replace)
+    if not arguments.beam:
+        return estimate(options)
+    from evalsampling.pipelines.estimate import main
+
+    output = through_pipeline(main, options, arguments.beam)
+    return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
 
 
 def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(path if is_url(path) else str(Path(path).resolve()) for path in paths)
 
 
-def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> EstimateResult:
-    if arguments.runner is None:
-        return estimate(options)
-    from evalsampling.pipelines.estimate import main
-
-    with through_pipeline(main, options, arguments.beam) as output:
-        return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
+def _remarks(result: EstimateResult) -> Iterator[str]:
+    """Yield what became of the deliveries, warnings but for those at the top of the text, notes."""
+    yield from result.messages
+    at_the_top = {rejection.words for rejection in result.mostly_rejected}
+    yield from (line for line in told(result) if line.removeprefix("warning: ") not in at_the_top)
+    yield from (receipt.words for receipt in result.reports)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -361,4 +358,4 @@ def _thinned(measures: Sequence[Number]) -> list[Number]:
     return shown
 
 
-COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, status=_status)
+COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, _remarks, _status)

@@ -2,19 +2,11 @@
 
 import argparse
 
-from evalsampling.cli.command import Command
+from evalsampling.cli.command import Command, told
 from evalsampling.cli.wording import grouped_table, wrapped
 from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.report.numbers import compared
-from evalsampling.telemetry import logs
-
-
-def _run(options: PlanOptions) -> PlanResult:
-    result = plan(options)
-    for warning in result.warnings:
-        logs.say(f"warning: {warning}")
-    return result
 
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
@@ -97,4 +89,4 @@ def _will_it_pay(result: PlanResult) -> list[str]:
     return [line for sentence in sentences for line in wrapped(sentence, "  ")]
 
 
-COMMAND = Command.of(PlanOptions, _run, _text, reads_pools=True)
+COMMAND = Command.of(PlanOptions, plan, _text, remarks=told, reads_pools=True)

@@ -1,27 +1,22 @@
 """`evalsampling status`."""
 
 import argparse
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted, table, wrapped
-from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+from evalsampling.commands.options import WorkspaceOptions, flag
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.workspace.manifest import JobRecord
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    add_to_command(parser, WorkspaceOptions)
-    parser.add_argument(
-        "--jobs",
-        action="store_true",
-        help="also list its jobs, with rows, time and memory of their steps (`--json` has more)",
+@dataclasses.dataclass(frozen=True)
+class _Options(WorkspaceOptions):
+    jobs: bool = flag(
+        "also list its jobs, with rows, time and memory of their steps (`--json` has more)"
     )
-
-
-def _run(arguments: argparse.Namespace) -> StatusResult:
-    return status(read_options(WorkspaceOptions, arguments))
 
 
 def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
@@ -98,4 +93,4 @@ def _steps_table(name: str, steps: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(table([name, "rows", "seconds", "rows/s", "peak MiB"], rows))
 
 
-COMMAND = Command(_add_options, _run, _text)
+COMMAND = Command.of(_Options, status, _text)
