@@ -96,7 +96,10 @@ def draw(options: DrawOptions) -> DrawResult:
         sync_tree(draft.directory)
         # The draws come last: now the round is there.
         for name, final in (*names.items(), (file, file)):
-            _move(draft.directory / name, folder / final)
+            target = folder / final
+            if target.is_dir():  # Of a draw that was killed.
+                shutil.rmtree(target)
+            (draft.directory / name).replace(target)
         sync_folder(folder)
     return DrawResult(
         round=number,
@@ -124,13 +127,6 @@ def _write_batch(
         name: f"{stem}-{number:04d}{''.join(Path(name).suffixes)}"
         for name, stem in {**stems, tasks: "batch"}.items()
     }
-
-
-def _move(source: Path, target: Path) -> None:
-    """Rename a file or folder; one of that name is of a draw that was killed."""
-    if target.is_dir():
-        shutil.rmtree(target)
-    source.replace(target)
 
 
 def _batch(spec: EvaluationSpec, every: DrawnRows, new: Sequence[int], number: int) -> pa.Table:

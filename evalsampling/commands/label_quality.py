@@ -12,6 +12,7 @@ from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.extremes import Extreme
+from evalsampling.report.numbers import title
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -161,7 +162,7 @@ def label_warnings(error: LabelError | None) -> list[str]:
     """Return warnings where wrong labels matter more than sampling."""
     lines = []
     for wrong in error.measures if error else ():
-        name = wrong.measure if wrong.system is None else f"{wrong.measure} of {wrong.system}"
+        name = title(wrong.measure, wrong.system)
         if wrong.dominates and wrong.value is None:
             lines.append(f"{name}: not known, so many labels are wrong by the gold rows")
         elif wrong.dominates:

@@ -113,18 +113,15 @@ def sample(
             withdraw(snapshot, options.withdraw)
             result = SampleResult(options.withdraw, 0, None, "withdrawn")
         elif options.adjudicate:
-            result = _adjudicated(call, snapshot)
+            batch = adjudicate(snapshot, context, call.started)
+            if batch is None:
+                result = SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
+            else:
+                result = SampleResult(batch.number, len(batch.tasks), batch.exported)
         else:
             result = _sample(call, snapshot)
     LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
     return result
-
-
-def _adjudicated(request: Request, snapshot: Snapshot) -> SampleResult:
-    tasks = adjudicate(snapshot, request.context, request.started)
-    if tasks is None:
-        return SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
-    return SampleResult(tasks.number, tasks.rows, tasks.exported)
 
 
 def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
@@ -181,8 +178,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     drawn = analysis.with_round(size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
-    tasks, batch, controls = write_round(request, snapshot, drawn)
-    return _drawn(last + 1, tasks, batch, controls)
+    return write_round(request, snapshot, drawn)
 
 
 def _reason_to_stop(spec: EvaluationSpec, analysis: Analysis) -> str | None:
@@ -196,19 +192,13 @@ def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleRe
     return SampleResult(number, rows, batch, None if rows else "no-new-rows", controls)
 
 
-def write_round(
-    request: Request, snapshot: Snapshot, drawn: Analysis
-) -> tuple[int, str | None, int]:
-    """Write the last round of a history.
+def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> SampleResult:
+    """Write the last round of a history, and return what was written.
 
     Args:
         request: what the round was drawn for.
         snapshot: of the workspace, without that round.
         drawn: what stands with that round.
-
-    Returns:
-        How many tasks it has, where they are, None if there are none; and how many controls are
-        among them.
     """
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
@@ -217,7 +207,10 @@ def write_round(
     code = drawn.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
-    asked = _subjects_of(rows, spec)
+    try:
+        asked = subject_rows(rows, spec)
+    except ValueError as error:  # A list of the payload is shorter than that of the items.
+        raise InputError(f"{spec.pool.path}: {error}") from error
     questions = subject_questions(rows, (new + 1).tolist())
     names = [
         task_name(spec, pool.task_key, number, id, question, check)
@@ -251,19 +244,7 @@ def write_round(
         write_parquet(draws, directory / "draws.parquet", "snappy")
         write_parquet(batch, directory / "batch.parquet", "snappy")
     exported = pool.workspace.tasks_of(number, design["exported"])
-    return len(batch), exported, 0 if controls is None else len(controls)
-
-
-def _subjects_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
-    """Return a row for each subject: rows as they are, items of queries.
-
-    Raises:
-        InputError: if a list of the payload is shorter than that of the items.
-    """
-    try:
-        return subject_rows(rows, spec)
-    except ValueError as error:
-        raise InputError(f"{spec.pool.path}: {error}") from error
+    return _drawn(number, len(batch), exported, 0 if controls is None else len(controls))
 
 
 def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
