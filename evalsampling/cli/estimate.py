@@ -86,7 +86,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:
         return "\n".join(lines + _detail(result) + _gates(result))
-    headline = [number for number in result.measures if _is_headline(number)][:_MOST_STATEMENTS]
+    headline = [number for number in result.measures if number.is_of_pool][:_MOST_STATEMENTS]
     others = _thinned([number for number in result.measures if number not in headline])
     for number in headline:
         lines += wrapped(number.statement, "  ")
@@ -98,11 +98,6 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
     return "\n".join(lines)
-
-
-def _is_headline(number: Number) -> bool:
-    """Return whether a number is of the whole pool and no point of a curve."""
-    return number.slice is None and not number.is_point
 
 
 def _short_table(numbers: Sequence[Number]) -> list[str]:
@@ -162,7 +157,7 @@ def _of_sampler(result: EstimateResult) -> list[str]:
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
     """Return notes on hidden positives: prior, posterior, and intervals for other shares."""
-    pool = [number for number in result.measures if _is_headline(number)]
+    pool = [number for number in result.measures if number.is_of_pool]
     combined = [number for number in pool if number.sensitivity]
     notes = []
     for hidden in result.hidden[:_MOST_NOTES] if combined else ():

@@ -53,7 +53,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
         return curve_chart(curves[0], cheapest(curves[0], prevalence(analysis, curves[:1])))
     rows = [
-        IntervalRow.of(number, pretty(number) + (f", {number.slice}" if number.slice else ""))
+        IntervalRow(number, pretty(number) + (f", {number.slice}" if number.slice else ""))
         for number in numbers
         if not number.is_point and (number.slice is None or what == "slices")
     ][:MOST_ROWS]
