@@ -66,11 +66,7 @@ def prepare(
 
 
 def _rows_of(name: str, session: SparkSession) -> DataFrame:
-    """Return a table of a session by its name.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """Return a table of a session by its name."""
     try:
         return session.table(name)
     except AnalysisException as error:

@@ -64,9 +64,9 @@ def _tables(jobs: Sequence[JobRecord]) -> list[str]:
         [
             [
                 job.name[:17],
-                job.started[:19].replace("T", " "),
-                job.runner or "-",
-                f"{job.seconds:,.1f}",
+                job.manifest["started"][:19].replace("T", " "),
+                job.manifest["runner"] or "-",
+                f"{job.manifest['seconds']:,.1f}",
             ]
             for job in jobs
         ],
@@ -74,7 +74,7 @@ def _tables(jobs: Sequence[JobRecord]) -> list[str]:
     )
     lines = [head]
     for row, job in zip(rows, jobs, strict=True):
-        counts = ", ".join(f"{key} {count:,}" for key, count in job.counts.items())
+        counts = ", ".join(f"{key} {count:,}" for key, count in job.manifest["counts"].items())
         lines += [row, *wrapped(f"  {counts}", "  ")]
     return ["\n".join(lines), *(_steps_table(job.name, job.steps) for job in jobs if job.steps)]
 

@@ -248,11 +248,7 @@ def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> Sample
 
 
 def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
-    """Check that no two rows asked about have the same id.
-
-    Raises:
-        InputError: if two have.
-    """
+    """Check that no two rows asked about have the same id."""
     spec = snapshot.pool.spec
     places: dict[str, tuple[int, int]] = {}
     earlier = (id for files in snapshot.standing for id in files.asked[ID].to_pylist())

@@ -98,9 +98,7 @@ class DrawnRows:
     @functools.cached_property
     def question(self) -> IntArray:
         """The question of each draw, numbered in the order they were asked, shape (draws,)."""
-        if self.stochastic:
-            return np.arange(len(self.ids))
-        return _numbered(self.ids)
+        return np.arange(len(self.ids)) if self.stochastic else _numbered(self.ids)
 
     @functools.cached_property
     def first(self) -> IntArray:
@@ -144,13 +142,17 @@ class DrawnRows:
         estimates = [
             estimate
             for measure in self.sampled.measures()
-            for part in self._parts_of(measure)
+            for part in (self._parts if is_reported_for_slices(measure) else self._parts[:1])
             for estimate in self._on(part, measure, code, self.spec.confidence)
         ]
-        note = self._note_of(missing)
+        note = (
+            f"{len(missing)} of {len(self.first)} rows drawn have no label, which are taken to be "
+            "missing at random"
+        )
+        added = (note,) if len(missing) else ()
         return [
             dataclasses.replace(
-                estimate, notes=(*estimate.notes, *note), statement=statement(estimate)
+                estimate, notes=(*estimate.notes, *added), statement=statement(estimate)
             )
             for estimate in estimates
         ]
@@ -164,23 +166,14 @@ class DrawnRows:
             parts += [_Part(f"{name}={value}", texts == value) for value in np.unique(texts)]
         return parts
 
-    def _parts_of(self, measure: Measure) -> list[_Part]:
-        """Return the parts that a measure is reported for: see `ReportedDomains.domains_of`."""
-        return self._parts if is_reported_for_slices(measure) else self._parts[:1]
-
     def _on(
         self, part: _Part, measure: Measure, code: IntArray, confidence: float
     ) -> list[Estimate]:
         """Return the estimates of a measure on a part of the pool.
 
         The draws of a slice are draws of its rows, each with its chance, so their weights are
-        divided by their sum: how many rows it has is not known.
-
-        Args:
-            part: of the pool.
-            measure: the measure.
-            code: shape (questions,): class code of each question, `NO_LABEL` of those without.
-            confidence: level of the intervals, in (0, 1).
+        divided by their sum: how many rows it has is not known. ``code`` has the class code of each
+        question, `NO_LABEL` of those without.
         """
         targets, design = self.sampled.targets(measure, part.title), Design.of(self.spec)
         if isinstance(measure, Extreme):
@@ -231,14 +224,6 @@ class DrawnRows:
             f"id {self.ids[draw]!r} was drawn in round {self.round[draw]} and has no label, as "
             f"{len(missing)} of {len(self.first)} rows. Label them, leave out rounds that are "
             "not labelled yet, or take them as missing at random"
-        )
-
-    def _note_of(self, missing: IntArray) -> tuple[str, ...]:
-        if not len(missing):
-            return ()
-        return (
-            f"{len(missing)} of {len(self.first)} rows drawn have no label, which are taken to be "
-            "missing at random",
         )
 
     def _refused(self, measure: Measure, targets: Sequence[Target]) -> list[Estimate]:

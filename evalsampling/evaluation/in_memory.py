@@ -83,10 +83,8 @@ class MemoryPool:
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
-        if score is not None and "partition" in spec:
-            pool.setdefault("score", "score")
         space = _space_of(spec)
-        if space.tagged and score is not None:
+        if score is not None and ("partition" in spec or space.tagged):
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
@@ -269,11 +267,7 @@ def _named(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
-    """Return what labels there are, by the keys of a spec.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return what labels there are, by the keys of a spec."""
     return read_space(Section("labels", spec.get("labels", {})), of_items, "")[0]
 
 

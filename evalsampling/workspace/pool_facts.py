@@ -70,12 +70,11 @@ class PoolFacts:
     @classmethod
     def of(cls, snapshot: Snapshot) -> "PoolFacts":
         """Return the facts of a snapshot; see `read`."""
-        check_counted(snapshot)
+        _check_counted(snapshot)
         pool = snapshot.pool
         *begins, begin = _beginnings(snapshot)
-        rounds = tuple(
-            map(functools.partial(_chances, pool.table), snapshot.history.rounds, begins)
-        )
+        chances = functools.partial(_chances, pool.table)
+        rounds = tuple(map(chances, snapshot.history.rounds, begins))
         return cls(
             str(pool.workspace.path),
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
@@ -167,7 +166,10 @@ class PoolFacts:
         self.check_draws_by_row()
         if not isinstance(round, int):
             later = round if isinstance(round, list | tuple) else [round]
-            return (*self.rounds, *map(_chances_of, later))
+            known = (
+                each if isinstance(each, RoundChances) else read_chances(each) for each in later
+            )
+            return (*self.rounds, *known)
         if not 1 <= round <= len(self.rounds):
             raise InputError(
                 f"{self.path}: round {round} was not drawn, there are {len(self.rounds)}; give the "
@@ -190,7 +192,7 @@ class PoolFacts:
         return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
 
 
-def check_counted(snapshot: Snapshot) -> None:
+def _check_counted(snapshot: Snapshot) -> None:
     """Check that rows and labels of a workspace can be counted in a pipeline.
 
     Raises:
@@ -210,10 +212,6 @@ def check_counted(snapshot: Snapshot) -> None:
     if problem is not None:
         path = snapshot.pool.workspace.path
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
-
-
-def _chances_of(round: _LaterRound) -> RoundChances:
-    return round if isinstance(round, RoundChances) else read_chances(round)
 
 
 def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
@@ -270,7 +268,7 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
         InputError: as `PoolFacts.read` says.
     """
     snapshot = Snapshot.at(workspace)
-    check_counted(snapshot)
+    _check_counted(snapshot)
     history, begin, tables = snapshot.history, 0, []
     drawn_in = history.drawn_in
     if snapshot.analysis.sampler.keeps_order:
