@@ -17,9 +17,10 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     head += (
         ["power"] * compares + ["wrong"] * chooses + ["draws", "labels", "cost"] * result.by_cost
     )
-    groups: dict[str, list[list[str]]] = {}
+    rows = []
     for row in result.errors:
         cells = [
+            row.sampler,
             row.measure,
             "more" if row.budget is None else _whole_or_rounded(row.budget),
             _shown(row.standard_error, 4),
@@ -31,9 +32,9 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
             cells.append("" if row.selection_error is None else f"{row.selection_error:.2f}")
         if result.by_cost:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
-        groups.setdefault(row.sampler, []).append(cells)
+        rows.append(cells)
     title = "if the scores' probabilities are right:"
-    lines = [*_what_to_expect(result), title, *grouped_table(head, groups)]
+    lines = [*_what_to_expect(result), title, *grouped_table(head, rows)]
     return "\n".join([*lines, *_will_it_pay(result)])
 
 

@@ -161,11 +161,7 @@ def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
 
 
 def _read(spec: EvaluationSpec, file: Path) -> pa.Table:
-    """Return the draws of a round.
-
-    Raises:
-        InputError: if they cannot be read, or what draws them differs from the spec's.
-    """
+    """Return the draws of a round, after checking that what draws them is that of the spec."""
     try:
         table = parse_parquet(file.read_bytes())
     except (OSError, pa.ArrowException) as error:

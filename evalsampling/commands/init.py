@@ -51,7 +51,7 @@ def init(options: InitOptions) -> InitResult:
     if not is_url(pattern) and path.resolve().parent != Path.cwd():
         pattern = str(Path(pattern).resolve())
     guess = Guess.of(columns)
-    text = spec_text(pattern, columns, guess)
+    text = _spec_text(pattern, columns, guess)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -64,14 +64,8 @@ def init(options: InitOptions) -> InitResult:
     return InitResult(str(path), files, open_keys)
 
 
-def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
-    """Return a commented spec.
-
-    Args:
-        pattern: of the pool's files.
-        columns: of the pool.
-        guess: what they are.
-    """
+def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
+    """Return a commented spec for files of a pattern, given what their columns may be."""
     lines = [
         "# Written by `evalsampling init` from the first rows of the pool. Check every line, then:",
         "#   evalsampling check, prepare, sample, estimate. All keys: docs/spec.md.",

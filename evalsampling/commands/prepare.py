@@ -320,11 +320,7 @@ class Preparation:
         return self.result()
 
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
-        """Check that the reserve is whole and no id is in it twice; return its rows.
-
-        Raises:
-            InputError: naming an id that is there twice, or if a part was removed.
-        """
+        """Check that the reserve is whole and no id is in it twice; return its rows."""
         nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
         rows = pa.concat_tables([nothing, *located])
         repeated = repeated_values(rows[HASH].to_numpy())

@@ -20,7 +20,6 @@ from evalsampling.labels.items import subject_questions, subject_rows
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import in_words
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import History
@@ -171,21 +170,16 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
         return SampleResult(last, 0, None, "budget")
     if analysis.exhausted:
         return SampleResult(last, 0, None, "exhausted")
-    reason = _reason_to_stop(spec, analysis) if snapshot.answers > 0 else None
-    if reason is not None:
-        return SampleResult(last, 0, None, reason)
+    may_stop = spec.stop_half_width is not None or spec.stop_significance is not None
+    if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
+        reason = reason_to_stop(spec, analysis.estimate())
+        if reason is not None:
+            return SampleResult(last, 0, None, reason)
     size = request.options.size or snapshot.next_round_size
     drawn = analysis.with_round(size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
     return write_round(request, snapshot, drawn)
-
-
-def _reason_to_stop(spec: EvaluationSpec, analysis: Analysis) -> str | None:
-    """Return which wish of the spec's ``stop`` is met; without one, nothing is estimated."""
-    if spec.stop_half_width is None and spec.stop_significance is None:
-        return None
-    return reason_to_stop(spec, analysis.estimate())
 
 
 def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:

@@ -231,15 +231,9 @@ def _is_matrix(values: Any) -> bool:
 
 
 def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
-    """Return the columns of a matrix under new names: those of a table by its own names.
+    """Return the columns of a matrix, shape (rows, classes), under the new name of each class.
 
-    Args:
-        matrix: shape (rows, classes).
-        names: new name of the column of each class. A table whose columns are called otherwise is
-            taken in the order of the classes.
-
-    Raises:
-        InputError: if there are more or fewer columns than classes.
+    A table whose columns are not called as the classes are is taken in their order.
     """
     if not isinstance(matrix, np.ndarray):
         table = Table.of(matrix)

@@ -141,47 +141,27 @@ def title_of(number: Number) -> str:
     return Target(**{name: getattr(number, name) for name in TITLE}).title
 
 
-_TEXT, _COUNT, _NUMBER = pa.string(), pa.int64(), pa.float64()
+_TYPES = {
+    "time": pa.timestamp("us", "UTC"),
+    "claims": pa.bool_(),
+    **dict.fromkeys(("round", "labels", "open"), pa.int64()),
+    **dict.fromkeys(
+        ("threshold", "value", "standard_error", "low", "high", "level", "effective_size",
+         "design_effect", "largest_share", "largest_weight", "light_low", "light_high", "at_least",
+         "at_most"),
+        pa.float64(),
+    ),
+}  # fmt: skip
+"""Types of the columns that are no text."""
 
 SCHEMA = pa.schema(
-    {
-        "estimate_id": _TEXT,
-        "run_id": _TEXT,
-        "time": pa.timestamp("us", "UTC"),
-        "evaluation": _TEXT,
-        "workspace": _TEXT,
-        "pool": _TEXT,
-        "pool_version": _TEXT,
-        "spec_version": _TEXT,
-        "version": _TEXT,
-        "round": _COUNT,
-        "labels": _COUNT,
-        "open": _COUNT,
-        "measure": _TEXT,
-        "label": _TEXT,
-        "system": _TEXT,
-        "against": _TEXT,
-        "slice": _TEXT,
-        "threshold": _NUMBER,
-        "value": _NUMBER,
-        "standard_error": _NUMBER,
-        "low": _NUMBER,
-        "high": _NUMBER,
-        "level": _NUMBER,
-        "kind": _TEXT,
-        "method": _TEXT,
-        "claims": pa.bool_(),
-        "reason": _TEXT,
-        "effective_size": _NUMBER,
-        "design_effect": _NUMBER,
-        "largest_share": _NUMBER,
-        "largest_weight": _NUMBER,
-        "light_low": _NUMBER,
-        "light_high": _NUMBER,
-        "at_least": _NUMBER,
-        "at_most": _NUMBER,
-        "gate": _TEXT,
-        "warnings": _TEXT,
-    }
-)
+    (name, _TYPES.get(name, pa.string()))
+    for name in (
+        "estimate_id", "run_id", "time", "evaluation", "workspace", "pool", "pool_version",
+        "spec_version", "version", "round", "labels", "open", "measure", "label", "system",
+        "against", "slice", "threshold", "value", "standard_error", "low", "high", "level", "kind",
+        "method", "claims", "reason", "effective_size", "design_effect", "largest_share",
+        "largest_weight", "light_low", "light_high", "at_least", "at_most", "gate", "warnings",
+    )
+)  # fmt: skip
 """Columns of the table. `estimate_id` is different in each row, also of several runs."""

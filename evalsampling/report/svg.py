@@ -100,6 +100,12 @@ def path(points: Iterable[tuple[float, float]], kind: str, closed: bool = False,
                stroke_linejoin="round")  # fmt: skip
 
 
+def ribbon(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]]) -> list[str]:
+    """Return the area between two lines, tinted, and the lines."""
+    area = path([*upper, *reversed(lower)], "f-tint", closed=True)
+    return [area, *(path(edge, "s-accent", width=1) for edge in (upper, lower))]
+
+
 @dataclasses.dataclass(frozen=True)
 class Scale:
     """A linear map from numbers to pixels.

@@ -2,8 +2,10 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from evalsampling.labels.vendor import escaped
 
 COLUMNS = (
     "round", "labels", "latest", "measure", "system", "against", "slice", "threshold", "value",
@@ -13,15 +15,14 @@ COLUMNS = (
 """Columns of the table. The last two are the ends of the assumption-light interval."""
 
 
-def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value: value) -> str:
+def as_csv(content: Mapping[str, Any]) -> str:
     """Return the numbers of a report as CSV: those of earlier rounds, then all the latest ones.
 
     Earlier rounds have the numbers on the whole pool only, without points of curves. A value that
-    is undefined is empty.
+    is undefined is empty; no program takes a text for a formula.
 
     Args:
         content: of the report's JSON file.
-        cell: returns a value as it is written, so that no program takes a text for a formula.
     """
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
@@ -31,7 +32,7 @@ def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value
         moment = {"round": after["round"], "labels": after["labels"], "latest": latest}
         for number in after["measures"]:
             line = moment | flat(number)
-            writer.writerow({name: cell(value) for name, value in line.items()})
+            writer.writerow({name: escaped(value) for name, value in line.items()})
     return text.getvalue()
 
 

@@ -5,6 +5,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -165,7 +166,7 @@ class PoolFacts:
         """
         self.check_draws_by_row()
         if not isinstance(round, int):
-            later = round if isinstance(round, list | tuple) else [round]
+            later: Any = round if isinstance(round, list | tuple) else [round]
             known = (
                 each if isinstance(each, RoundChances) else read_chances(each) for each in later
             )
