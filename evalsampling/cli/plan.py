@@ -3,7 +3,7 @@
 import argparse
 
 from evalsampling.cli.command import Command, told
-from evalsampling.cli.wording import grouped_table, wrapped
+from evalsampling.cli.wording import grouped_table, hanging
 from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.report.numbers import compared
@@ -48,7 +48,7 @@ def _what_to_expect(result: PlanResult) -> list[str]:
             before = by_sampler.get(row.sampler)
             if before is None or row.budget >= (before.budget or 0):
                 by_sampler[row.sampler] = row
-    lines = []
+    sentences = []
     for measure, by_sampler in largest.items():
         widths = [f"± {row.half_width:.2g} by {name}" for name, row in by_sampler.items()]
         budget = _whole_or_rounded(max(row.budget or 0 for row in by_sampler.values()))
@@ -60,8 +60,8 @@ def _what_to_expect(result: PlanResult) -> list[str]:
         ]
         if off:
             sentence += f" With probabilities as far off as those of real models {', '.join(off)}."
-        lines += wrapped(sentence, "  ")
-    return lines
+        sentences.append(sentence)
+    return hanging(sentences)
 
 
 def _whole_or_rounded(budget: float) -> str:
@@ -87,7 +87,7 @@ def _will_it_pay(result: PlanResult) -> list[str]:
             f"label likelihood {likelihood:.2f}: from {WORTH_CHOOSING:g} on it pays to choose rows "
             "by the scores, if labels agree with them"
         )
-    return [line for sentence in sentences for line in wrapped(sentence, "  ")]
+    return hanging(sentences)
 
 
 COMMAND = Command.of(PlanOptions, plan, _text, remarks=told, reads_pools=True)

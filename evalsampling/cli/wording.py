@@ -28,6 +28,11 @@ def wrapped(text: str, indent: str = "") -> list[str]:
     )
 
 
+def hanging(texts: Iterable[str]) -> list[str]:
+    """Return sentences as lines that fit, all but the first line of each indented."""
+    return [line for text in texts for line in wrapped(text, "  ")]
+
+
 def cut(text: str, width: int) -> str:
     """Return a text, shortened in the middle if it is wider than its column."""
     if len(text) <= width:

@@ -78,7 +78,7 @@ class DrawnRows:
         every = pa.concat_tables(tables, promote_options="permissive")
         sampled = SampledRows.read(spec, every, WEIGHT)
         number = np.repeat(np.arange(1, len(tables) + 1), [len(table) for table in tables])
-        return cls(sampled, number, sampled.batch.numbers(WEIGHT).astype(np.float64))
+        return cls(sampled, number, sampled.numbers)
 
     @property
     def spec(self) -> EvaluationSpec:
@@ -276,19 +276,11 @@ def _numbered(ids: Sequence[Any]) -> IntArray:
 
 
 def _checked(spec: EvaluationSpec, rows: Frame, number: int) -> pa.Table:
-    """Return the columns of a round that estimates are made from.
-
-    Raises:
-        InputError: naming the round, and the column or row that is wrong.
-    """
+    """Return the columns of a round that estimates are made from."""
     try:
-        batch = SampledRows.read(spec, rows, WEIGHT).batch
-        weight = batch.numbers(WEIGHT).astype(np.float64)
-        batch.refuse(
-            WEIGHT,
-            ~((weight > 0) & np.isfinite(weight)),
-            lambda row: f"a weight is above 0 and finite, got {weight[row]:g}",
-        )
+        sampled = SampledRows.read(spec, rows, WEIGHT)
+        weight = sampled.numbers
+        sampled.refuse(~((weight > 0) & np.isfinite(weight)), "a weight is above 0 and finite")
     except InputError as error:
         raise InputError(f"round {number}: {error}") from error
-    return pa.Table.from_batches([batch.rows])
+    return pa.Table.from_batches([sampled.batch.rows])
