@@ -20,31 +20,25 @@ class _Options(WorkspaceOptions):
 
 
 def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
-    prepared = result.prepared
+    prepared, rounds = result.prepared, counted(result.rounds, "round")
+    # Which table was read at which version, and which of its rows.
+    selection = "".join(
+        f"\n{key}: {_shown(value)}" for key, value in (prepared.selection or {}).items()
+    )
+    if result.withdrawn:
+        rounds += f", {len(result.withdrawn)} withdrawn"
     summary = (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
-        f"{prepared.runner}{_selection(prepared.selection)}\n"
-        f"{_rounds(result)}, {_labels(result)}, "
+        f"{prepared.runner}{selection}\n{rounds}, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
-
-
-def _selection(selection: Mapping[str, Any] | None) -> str:
-    """Return which table was read at which version, and which of its rows, in lines."""
-    return "".join(f"\n{key}: {_shown(value)}" for key, value in (selection or {}).items())
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(held)}" for key, held in value.items())
     return str(value)
-
-
-def _rounds(result: StatusResult) -> str:
-    """Return how many rounds were drawn, and how many of them were withdrawn."""
-    rounds = counted(result.rounds, "round")
-    return f"{rounds}, {len(result.withdrawn)} withdrawn" if result.withdrawn else rounds
 
 
 def _labels(result: StatusResult) -> str:

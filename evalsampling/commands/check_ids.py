@@ -45,8 +45,8 @@ class IdCheck(Rereading):
             prepared.marker["rows"],
         )
 
-    def keep(self) -> None:
-        """Keep the manifest of the check, which found nothing.
+    def keep(self, _: Any) -> None:
+        """Keep the manifest of the check, which found nothing that is repeated.
 
         Raises:
             InputError: if the pool changed while it was read.
@@ -75,11 +75,7 @@ def plan_id_check(engine: Engine, check: IdCheck, folder: Path | None = None) ->
     """
     work, items, cells = check.plan(engine, "Check")
     repeated = engine.run(cells, plan.check_ids(check.preparation.spec, items, folder))
-    return engine.call(Step("KeepManifest", _keep, (*repeated,)), work)
-
-
-def _keep(check: IdCheck, _: Any) -> None:
-    check.keep()
+    return engine.call(Step("KeepManifest", IdCheck.keep, (*repeated,)), work)
 
 
 def ids_were_checked(prepared: PreparedPool) -> bool:

@@ -454,8 +454,8 @@ class Rereading:
         """Return what there is to read: the scored rows, if a scorer made them."""
         return self.preparation.items(self.pool)
 
-    def check_unchanged(self) -> None:
-        """Check that the pool is as it was when it was listed.
+    def check_unchanged(self, *_: Any) -> None:
+        """Check that the pool is as it was when it was listed, after what else is to be done.
 
         Raises:
             InputError: naming the file that has changed.

@@ -108,16 +108,12 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     same = engine.call(plan.compare_counts(spec, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.
     numbers = engine.each(Step("NumberParts", _number), parts)
-    checked = engine.call(Step("CheckPool", _check_unchanged, (same, numbers)), work)
+    checked = engine.call(Step("CheckPool", TopUp.check_unchanged, (same, numbers)), work)
     return engine.each(Step("WriteReserve", _write, (top_up, checked)), parts)
 
 
 def _number(part: tuple[int, Reserve]) -> int:
     return part[0]
-
-
-def _check_unchanged(top_up: TopUp, *_: Any) -> None:
-    top_up.check_unchanged()
 
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:

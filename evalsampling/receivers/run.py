@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.evaluation.gates import OUTCOMES, GateResult, Gates, all_reached
+from evalsampling.evaluation.gates import OUTCOMES, Gates, all_reached
 from evalsampling.inference.results import Target
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.report.table import flat
@@ -120,20 +120,11 @@ class Run:
             "kind": number.intervals[0].kind,
             "claims": number.claims,
         }
-        return of_run | flat(dataclasses.asdict(number)) | own | self._gate(number)
-
-    def _gate(self, number: Number) -> dict[str, Any]:
-        """Return the targets of a number, and what its interval says of them."""
-        own = self.gates_of(number)
-        return {
-            **{gate.bound: gate.target for gate in own},
-            "gate": OUTCOMES[all_reached(own)] if own else None,
-        }
-
-    def gates_of(self, number: Number) -> Sequence[GateResult]:
-        """Return the gates that are about a number."""
-        gates = () if self.gates is None else self.gates.gates
-        return [gate for gate in gates if gate.number == title_of(number)]
+        every = () if self.gates is None else self.gates.gates
+        gates = [gate for gate in every if gate.number == title_of(number)]
+        judged: dict[str, Any] = {gate.bound: gate.target for gate in gates}
+        judged["gate"] = OUTCOMES[all_reached(gates)] if gates else None
+        return of_run | flat(dataclasses.asdict(number)) | own | judged
 
 
 def title_of(number: Number) -> str:

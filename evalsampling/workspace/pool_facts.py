@@ -74,6 +74,8 @@ class PoolFacts:
         _check_counted(snapshot)
         pool = snapshot.pool
         *begins, begin = _beginnings(snapshot)
+        no_label = np.full(len(snapshot.history), NO_LABEL)
+        drawn = dataclasses.replace(snapshot.history, label=no_label, corrected={}, taken=())
         chances = functools.partial(_chances, pool.table)
         rounds = tuple(map(chances, snapshot.history.rounds, begins))
         return cls(
@@ -84,7 +86,7 @@ class PoolFacts:
             pool.folds_names,
             rounds,
             begin,
-            _unlabelled(snapshot.history) if snapshot.analysis.sampler.keeps_order else None,
+            drawn if snapshot.analysis.sampler.keeps_order else None,
         )
 
     @functools.cached_property
@@ -220,11 +222,6 @@ def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundCh
     chance = past.cell_probability
     assert chance is not None  # `PoolFacts.of` refuses older rounds
     return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
-
-
-def _unlabelled(history: History) -> History:
-    label = np.full(len(history), NO_LABEL)
-    return dataclasses.replace(history, label=label, corrected={}, taken=())
 
 
 def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
