@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
@@ -127,11 +128,7 @@ def label_error(
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
     inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
-    of_pool = {
-        (estimate.target.measure, estimate.target.system, estimate.target.against): estimate
-        for estimate in estimates
-        if estimate.target.slice is None
-    }
+    by_target = {estimate.target: estimate for estimate in estimates}
     corrected = []
     for requested in analysis.measures:
         measure = measure_of(requested)
@@ -139,22 +136,14 @@ def label_error(
             analysis.table, measure
         ):
             continue
-        component = requested.components[0]
-        system = spec.pool.systems[component.system].name
-        against = None if component.against is None else spec.pool.systems[component.against].name
-        estimate = of_pool[component.name, system, against]
+        target = analysis.scope.targets(requested, Domain())[0]
+        estimate = by_target[target]
         model = analysis.label_model if estimate.intervals[0].kind == KIND else None
         band = correct(measure, inputs, gold, spec.seed, estimate, model)
         if band is not None:
-            corrected.append(
-                CorrectedEstimate(
-                    measure.components[0].name,
-                    system,
-                    **vars(band),
-                    dominates=band.dominates,
-                    against=against,
-                )
-            )
+            names = {"measure": measure.components[0].name, "system": target.system}
+            told = {**vars(band), "dominates": band.dominates, "against": target.against}
+            corrected.append(CorrectedEstimate(**names, **told))
     return LabelError(table, tuple(corrected), None)
 
 
