@@ -1,5 +1,6 @@
 """What missing and wrong labels may do to the estimates of a workspace."""
 
+import collections
 import dataclasses
 from collections.abc import Sequence
 
@@ -89,18 +90,13 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         snapshot: of the workspace.
         analysis: of its labels, with the measures that are reported.
     """
-    counts = {state: sum(other is state for other in snapshot.states) for state in State}
+    counts = collections.Counter(snapshot.states)
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
-    waiting = sum(
-        snapshot.states[question] is State.OPEN
-        for files in snapshot.standing
-        if files.number not in snapshot.closed
-        for question in map(snapshot.question_of_task.__getitem__, files.batch["task"].to_pylist())
-    )
+    closed = snapshot.never_answered
     return MissingLabels(
-        open=waiting,
-        closed=counts[State.OPEN] - waiting,
+        open=counts[State.OPEN] - closed,
+        closed=closed,
         disputed=counts[State.DISPUTED],
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],

@@ -124,19 +124,19 @@ class LabelJoin:
                 None for no rows.
             votes: answers to their tasks, in any order; the same one may come repeatedly.
         """
-        distinct = None if rows is None else _distinct(rows)
-        tasks = [] if distinct is None else distinct[TASK].to_pylist()
-        stored = [] if distinct is None else distinct[ID].to_pylist()
-        ids = [as_text(id, self.spec.pool.id) for id in stored]
+        tasks: list[str] = []
+        ids: list[str] = []
+        if rows is not None:
+            rows = _distinct(rows)
+            tasks = rows[TASK].to_pylist()
+            ids = [as_text(id, self.spec.pool.id) for id in rows[ID].to_pylist()]
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
         register = self._register(tasks, ids)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
-        counts = LabelledCounts.none()
-        if distinct is not None:
-            counts = self._counts(distinct, register.labels)
-        return counts, rejects
+        none = LabelledCounts.none()
+        return none if rows is None else self._counts(rows, register.labels), rejects
 
     def _register(self, tasks: Sequence[str], ids: Sequence[str]) -> Register:
         labels = self.spec.labels

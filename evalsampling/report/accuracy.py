@@ -160,9 +160,8 @@ def curves(facts: Facts) -> Section | None:
             continue
         choices = cheapest(curve, facts.prevalence)
         caption = f"Area: {facts.level} interval of each point. "
-        caption += "Dashed: a band meant to hold the whole curve. " * all(
-            point.up.band for point in curve.points
-        )
+        has_band = all(point.up.band for point in curve.points)
+        caption += "Dashed: a band meant to hold the whole curve. " * has_band
         caption += "Rings: the thresholds of the table below." * bool(choices)
         body.append(figure(curve_chart(curve, choices), caption))
         if choices:
