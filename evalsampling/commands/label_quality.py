@@ -137,9 +137,8 @@ def label_error(
         model = analysis.label_model if estimate.intervals[0].kind == KIND else None
         band = correct(measure, inputs, gold, spec.seed, estimate, model)
         if band is not None:
-            names = {"measure": measure.components[0].name, "system": target.system}
             told = {**vars(band), "dominates": band.dominates, "against": target.against}
-            corrected.append(CorrectedEstimate(**names, **told))
+            corrected.append(CorrectedEstimate(measure.components[0].name, target.system, **told))
     return LabelError(table, tuple(corrected), None)
 
 

@@ -117,12 +117,10 @@ def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     for field in dataclasses.fields(options):
         option: Description = field.metadata[_DESCRIPTION]
         several = {"nargs": "+", "metavar": option.metavar}
-        name, settings = _spelled(field.name), _of_single(field, option)
+        name = field.name if option.by_place else _spelled(field.name)
+        settings = _of_single(field, option)
         if option.by_place:
-            name, settings = (
-                field.name,
-                {"type": option.type, "nargs": "+" if option.many else None},
-            )
+            settings = {"type": option.type, "nargs": "+" if option.many else None}
         elif option.is_flag:
             settings = {"action": "store_true"}
         elif option.commas:

@@ -125,22 +125,21 @@ def sample(
 
 def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
     rounds, still_open = snapshot.rounds, list(snapshot.open_questions)
-    again = [files for files in rounds if request.made(files)]
-    if not again and _is_unseen(snapshot):
-        again = [rounds[-1]]
-    if again:
-        still_open = [number for number in still_open if number < again[0].number]
+    again = next(filter(request.made, rounds), None)
+    if again is None and _is_unseen(snapshot):
+        again = rounds[-1]
+    if again is not None:
+        still_open = [number for number in still_open if number < again.number]
     elif still_open and not request.options.next:
-        again = [rounds[max(still_open) - 1]]
-    if again:
-        first = again[0]
-        result = _drawn(first.number, len(first.batch), first.exported, len(first.controls.tasks))
-        is_open = first.number in snapshot.open_questions and not request.made(first)
-        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
-    else:
+        again = rounds[max(still_open) - 1]
+    if again is None:
         result = _next_round(request, snapshot)
+    else:
+        result = _drawn(again.number, len(again.batch), again.exported, len(again.controls.tasks))
+        is_open = again.number in snapshot.open_questions and not request.made(again)
+        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
     closing = {*still_open} if request.options.next else set()
-    if not again or again[0] is rounds[-1]:
+    if again is None or again is rounds[-1]:
         closing |= {*snapshot.half_closed}
     # This is last: until it is done, nobody has heard of the new round.
     for number in sorted(closing):
