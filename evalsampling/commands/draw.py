@@ -153,8 +153,8 @@ def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
     if path.exists() and not path.is_dir():
         raise InputError(f"{folder}: is no folder")
     files = sorted(path.glob("draws-*.parquet"))
-    wanted = [path / _DRAWS.format(number) for number in range(1, len(files) + 1)]
-    for file, name in zip(files, wanted, strict=True):
+    for number, file in enumerate(files, start=1):
+        name = path / _DRAWS.format(number)
         if file != name:
             raise InputError(f"{name}: is missing, where {file.name} is there")
     return [_read(spec, file) for file in files]

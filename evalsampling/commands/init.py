@@ -57,11 +57,10 @@ def init(options: InitOptions) -> InitResult:
             file.write(text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    missing = {"pool.id": guess.id, "pool.score": guess.score, "pool.prediction": guess.prediction}
-    open_keys = tuple(key for key, column in missing.items() if not column)
-    if guess.prediction is None and guess.score is not None:
-        open_keys = tuple(key for key in open_keys if key != "pool.prediction")
-    return InitResult(str(path), files, open_keys)
+    # A score with a threshold stands in for a prediction.
+    guessed = {"id": guess.id, "score": guess.score, "prediction": guess.prediction or guess.score}
+    unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
+    return InitResult(str(path), files, unknown)
 
 
 def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:

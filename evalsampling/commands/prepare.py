@@ -382,15 +382,14 @@ class Preparation:
             for key in dict.fromkeys([*here, *there])
             for name in _differing(here.get(key), there.get(key), key)
         ]
-        now = prepared.spec.limits
-        budget_alone = all(name.partition(".")[0] == "budget" for name in differing)
-        if differing and budget_alone and self.spec.limits.allows(now):
+        sections, now = {name.partition(".")[0] for name in differing}, prepared.spec.limits
+        if sections == {"budget"} and self.spec.limits.allows(now):
             raise InputError(
                 f"{self.workspace.path}: prepared with a budget of {now.words}; "
                 f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
                 "raises it"
             )
-        if differing and all(name.partition(".")[0] == "gates" for name in differing):
+        if sections == {"gates"}:
             raise InputError(
                 f"{self.workspace.path}: prepared with other gates, which stay; options of "
                 "`evalsampling estimate` take their place: --at-least, --at-most"
