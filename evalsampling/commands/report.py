@@ -8,6 +8,7 @@ from evalsampling.commands.options import WorkspaceOptions, flag, option
 from evalsampling.commands.report_facts import report_facts
 from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
+from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import page
 from evalsampling.report.table import as_csv
@@ -70,7 +71,7 @@ def report(options: ReportOptions) -> ReportResult:
     replace_files(
         {
             f"{stem}.json": twin.encode(),
-            f"{stem}.csv": as_csv(content).encode("utf-8-sig"),
+            f"{stem}.csv": as_csv(content, escaped).encode("utf-8-sig"),
             options.to: html,
         }
     )

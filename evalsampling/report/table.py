@@ -2,10 +2,8 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
-
-from evalsampling.labels.vendor import escaped
 
 COLUMNS = (
     "round", "labels", "latest", "measure", "system", "against", "slice", "threshold", "value",
@@ -15,14 +13,15 @@ COLUMNS = (
 """Columns of the table. The last two are the ends of the assumption-light interval."""
 
 
-def as_csv(content: Mapping[str, Any]) -> str:
+def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value: value) -> str:
     """Return the numbers of a report as CSV: those of earlier rounds, then all the latest ones.
 
     Earlier rounds have the numbers on the whole pool only, without points of curves. A value that
-    is undefined is empty; no program takes a text for a formula.
+    is undefined is empty.
 
     Args:
         content: of the report's JSON file.
+        cell: returns a value as it is written, so that no program takes a text for a formula.
     """
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
@@ -32,7 +31,7 @@ def as_csv(content: Mapping[str, Any]) -> str:
         moment = {"round": after["round"], "labels": after["labels"], "latest": latest}
         for number in after["measures"]:
             line = moment | flat(number)
-            writer.writerow({name: escaped(value) for name, value in line.items()})
+            writer.writerow({name: cell(value) for name, value in line.items()})
     return text.getvalue()
 
 

@@ -24,7 +24,8 @@ def test_each_number_is_a_line_with_all_its_digits() -> None:
 
 def test_what_a_spreadsheet_takes_for_a_formula_can_be_marked() -> None:
     odd = number("f1", -0.5, system='=HYPERLINK("x")', against="-1", slice="@a=b")
-    [line] = lines_of(twin(odd))
+    text = as_csv(twin(odd), lambda value: "'" + value if str(value)[:1] in "=@" else value)
+    [line] = csv.DictReader(io.StringIO(text))
     assert (line["system"], line["slice"]) == ('\'=HYPERLINK("x")', "'@a=b")
     assert line["value"] == "-0.5"
 
