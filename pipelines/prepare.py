@@ -13,7 +13,6 @@ On Dataflow:
 import contextlib
 import dataclasses
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -69,11 +68,8 @@ def prepare(
         preparation.check_same_spec()
         if not check_ids:  # That check reads the pool, and looks by itself.
             preparation.check_same_pool()
-        check = (
-            IdCheck.from_pool(PreparedPool.read(workspace), preparation.context)
-            if check_ids
-            else None
-        )
+        pool, context = PreparedPool.read(workspace), preparation.context
+        check = IdCheck.from_pool(pool, context) if check_ids else None
         if check is not None:
             _run_check(pipeline, check, wait)
         elif is_template(options):
@@ -88,11 +84,8 @@ def prepare(
         run(pipeline, wait=False)
         return None
     spilling, preparation = _spill(options, needed=check_ids), preparation.settled()
-    with (
-        workspace.preparing(preparation.attempt, preparation.table),
-        _progress(),
-        spilling as folder,
-    ):
+    preparing = workspace.preparing(preparation.attempt, preparation.table)
+    with preparing, _progress(), spilling as folder:
         plan_passes(BeamEngine(pipeline), preparation, folder)
         done = run(pipeline)
         with workspace.in_use():
@@ -171,8 +164,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         result = prepare(spec, beam_options, options.check_ids, settings.wait)
         if result is not None:
             logs.tell(rows=result.rows, cells=result.cells)
-            json.dump(result.to_json(), sys.stdout)
-            sys.stdout.write("\n")
+            print(json.dumps(result.to_json()))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,10 @@
 
 import argparse
 import contextlib
+import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import (
@@ -18,16 +17,16 @@ from apache_beam.options.pipeline_options import (
 from apache_beam.runners import create_runner
 from apache_beam.runners.runner import PipelineResult
 
-from evalsampling.commands.options import add_to_job, read_options
+from evalsampling.commands.options import Options, add_to_job, read_options
+from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
 from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pipelines.errors import run_as_program as run_as_program
+from evalsampling.storage import replace_json
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_credentials
 from evalsampling.transforms.job_options import JobOptions
 from evalsampling.workspace.manifest import ExecutionContext
-
-Options = TypeVar("Options")
 
 IN_PROCESS = "FnApiRunner"
 """Python's own runner, by name: 'DirectRunner' may silently become another engine."""
@@ -35,13 +34,14 @@ IN_PROCESS = "FnApiRunner"
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
 
 
+@contextlib.contextmanager
 def job(
     name: str,
     description: str,
     options: type[Options],
     argv: Sequence[str] | None,
     with_output: bool = False,
-) -> AbstractContextManager[tuple[Options, argparse.Namespace, PipelineOptions]]:
+) -> Iterator[tuple[Options, argparse.Namespace, PipelineOptions]]:
     """Parse the options of a job, and log what is done with them in a block.
 
     Args:
@@ -51,9 +51,9 @@ def job(
         argv: of the program.
         with_output: whether its result may be written to a file.
 
-    Returns:
-        For the block: the command's options; ``wait``, whether to wait for the job, and ``output``,
-        the file; and Beam's options.
+    Yields:
+        The command's options; ``wait``, whether to wait for the job, and ``output``, the file; and
+        Beam's options.
     """
     parser = argparse.ArgumentParser(description=description, allow_abbrev=False)
     add_to_job(parser, options)
@@ -61,17 +61,54 @@ def job(
         parser.add_argument("--output", help="file for the result, as JSON")
     parser.add_argument("--no-wait", action="store_true", help="start the job and return")
     arguments, rest = parser.parse_known_args(argv)
-    return _logged(name, read_options(options, arguments), arguments, rest)
-
-
-@contextlib.contextmanager
-def _logged(
-    name: str, options: Options, arguments: argparse.Namespace, rest: Sequence[str]
-) -> Iterator[tuple[Options, argparse.Namespace, PipelineOptions]]:
-    with logs.job(name, workspace=getattr(options, "workspace", None)):
+    given = read_options(options, arguments)
+    with logs.job(name, workspace=getattr(given, "workspace", None)):
         beam_options = parse_options(rest)
         arguments.wait = not (arguments.no_wait or is_template(beam_options))
-        yield options, arguments, beam_options
+        yield given, arguments, beam_options
+
+
+def run_in_one_worker(
+    name: str,
+    description: str,
+    options: type[Options],
+    work: Callable[[Options, ExecutionContext], Result],
+    argv: Sequence[str] | None,
+) -> None:
+    """Run the job that calls a command in one worker, and may write its result to a file.
+
+    Args:
+        name: of the command.
+        description: what it does.
+        options: of the command.
+        work: the command.
+        argv: of the program.
+    """
+    with job(name, description, options, argv, with_output=True) as (given, settings, beam_options):
+        pipeline = beam.Pipeline(options=beam_options)
+        _ = (
+            pipeline
+            | "Options" >> beam.Create([given])
+            | name.capitalize()
+            >> beam.Map(_result_of, work, recorded(beam_options), settings.output)
+        )
+        run(pipeline, settings.wait)
+
+
+def _result_of(
+    options: Options,
+    work: Callable[[Options, ExecutionContext], Result],
+    context: ExecutionContext,
+    output: str | None,
+) -> str:
+    """Return the JSON of a command's result, and write it to a file with the command's messages."""
+    result = work(options, context)
+    content = result.to_json()
+    if output is not None:
+        messages = getattr(result, "messages", None)
+        beside = {} if messages is None else {"messages": messages}
+        replace_json(output, {"result": content, **beside})
+    return json.dumps(content)
 
 
 def is_template(options: PipelineOptions) -> bool:

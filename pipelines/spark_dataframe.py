@@ -64,11 +64,7 @@ def prepare(
 
 
 def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
-    """Return the rows and columns of a DataFrame that are to be stored.
-
-    Raises:
-        InputError: for a column that is missing or there twice, or a condition that Spark refuses.
-    """
+    """Return the rows and columns of a DataFrame that are to be stored."""
     names = columns_to_store(spec) or rows.columns
     check_columns(rows, names)
     wanted = rows.select(*quoted(names))
@@ -99,11 +95,7 @@ def quoted(names: Iterable[str]) -> list[str]:
 
 
 def _store_rows(rows: DataFrame, pool: PoolSpec) -> list[PlannedFile]:
-    """Store rows as the files of a pool, and return these.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """Store rows, at least one, as the files of a pool, and return these."""
     assert pool.table is not None
     directory, columns = pool.table.pinned[FILES], rows.columns
     store = open_store(directory)

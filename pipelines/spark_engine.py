@@ -74,11 +74,7 @@ def _merge(pieces: DataFrame, merge: Merge, tasks: int) -> DataFrame:
 
 
 def _collect(pieces: DataFrame) -> list[Piece]:
-    """Return the pieces of rows, for which a job is run.
-
-    Raises:
-        InputError: if a worker raised one, with its message alone.
-    """
+    """Return the pieces of rows, for which a job is run."""
     with plain_errors():
         rows = pieces.collect()
     return [Piece(row.kind, row.part, pickle.loads(row.state)) for row in rows]

@@ -55,11 +55,7 @@ def _kept_batches(batches: Iterable[pa.RecordBatch], kept: Rows) -> Iterator[pa.
 
 
 def _gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
-    """Return the one piece of a stage over a DataFrame, of which each partition is a share.
-
-    Raises:
-        InputError: if a worker raised one, with its message alone.
-    """
+    """Return the one piece of a stage over a DataFrame, of which each partition is a share."""
 
     def stage(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for piece in work(batches, 0):

@@ -66,11 +66,7 @@ def prepare(
 
 
 def _rows_of(name: str, session: SparkSession) -> DataFrame:
-    """Return a table of a session by its name.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """Return a table of a session by its name."""
     try:
         return session.table(name)
     except AnalysisException as error:
@@ -88,8 +84,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     with logs.job(JOB):
         result = _prepare_here(read_options(PrepareOptions, arguments), arguments.partitions)
         logs.tell(rows=result.rows, cells=result.cells)
-        json.dump(result.to_json(), sys.stdout)
-        sys.stdout.write("\n")
+        print(json.dumps(result.to_json()))
 
 
 def _prepare_here(options: PrepareOptions, partitions: int | None) -> PrepareResult:

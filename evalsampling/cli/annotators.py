@@ -26,14 +26,11 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
         )
     names = [person.annotator or "-" for person in result.annotators]
     shares = {
-        head: cells
-        for head, cells in {
-            "gold right": [_share(person.gold) for person in result.annotators],
-            "same again": [_share(person.repeats) for person in result.annotators],
-            "as most others": [_share(person.others) for person in result.annotators],
-        }.items()
-        if {*cells} - {"-"}
+        "gold right": [_share(person.gold) for person in result.annotators],
+        "same again": [_share(person.repeats) for person in result.annotators],
+        "as most others": [_share(person.others) for person in result.annotators],
     }
+    shares = {head: cells for head, cells in shares.items() if {*cells} - {"-"}}
     beside, below = list(shares)[:_BESIDE], list(shares)[_BESIDE:]
     width = max(map(len, ["annotator", *names]))
     heads = "".join(f"{head:<26}" for head in beside)

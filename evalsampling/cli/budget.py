@@ -1,31 +1,29 @@
 """`evalsampling budget`."""
 
 import argparse
-import functools
+from collections.abc import Sequence
 
 from evalsampling.cli.command import Beam, Command
 from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.budget import BudgetOptions, BudgetResult, raise_budget
-from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.sections import Section
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 
 
-def _run(arguments: argparse.Namespace) -> BudgetResult:
-    options = read_options(BudgetOptions, arguments)
-    if arguments.beam:
+def _run(options: BudgetOptions, beam: Sequence[str]) -> BudgetResult:
+    if beam:
         from evalsampling.pipelines.running import parse_options
 
-        parse_options(arguments.beam)  # Before anything is changed.
+        parse_options(beam)  # Before anything is changed.
     result = raise_budget(options)
     if result.short:
         from evalsampling.pipelines.prepare import top_up
         from evalsampling.pipelines.running import parse_options
 
         spec = PreparedPool.read(Workspace(options.workspace)).spec
-        top_up(spec, None, parse_options(arguments.beam))
+        top_up(spec, None, parse_options(beam))
     return result
 
 
@@ -40,10 +38,4 @@ def _text(_: argparse.Namespace, result: BudgetResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=BudgetOptions),
-    _run,
-    _text,
-    Beam.ALWAYS,
-    reads_pools=True,
-)
+COMMAND = Command.of(BudgetOptions, _run, _text, beam=Beam.ALWAYS, reads_pools=True)

@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Command:
         run: runs the command with parsed arguments and returns its result.
         text: returns the text that is printed for a result.
         beam: whether it runs on Beam.
+        remarks: returns lines for stderr about a result.
         status: exit code of a result.
         reads_pools: whether it reads rows of a pool, so that a user's scorer may run.
     """
@@ -37,6 +38,7 @@ class Command:
     run: Callable[[argparse.Namespace], "Result"]
     text: Callable[[argparse.Namespace, Any], str]
     beam: Beam = Beam.NEVER
+    remarks: Callable[[Any], Iterable[str]] = lambda _: ()
     status: Callable[[argparse.Namespace, Any], int] = lambda *_: 0
     reads_pools: bool = False
 
@@ -44,21 +46,31 @@ class Command:
     def of(
         cls,
         options: type["Options"],
-        function: "Callable[[Options], Result]",
+        function: "Callable[..., Result]",
         text: Callable[[argparse.Namespace, Any], str],
+        beam: Beam = Beam.NEVER,
         **settings: Any,
     ) -> Self:
         """Return the command that calls a function with its options and does nothing beside.
 
         Args:
             options: the dataclass of the function's options.
-            function: what the command does.
+            function: what the command does; on Beam, it gets Beam's options too.
             text: see `Command`, as of all other settings.
+            beam: see `Command`.
             **settings: see `Command`.
         """
         from evalsampling.commands.options import add_to_command, read_options  # Help needs none.
 
         def run(arguments: argparse.Namespace) -> "Result":
-            return function(read_options(options, arguments))
+            given = read_options(options, arguments)
+            return function(given) if beam is Beam.NEVER else function(given, arguments.beam)
 
-        return cls(functools.partial(add_to_command, options=options), run, text, **settings)
+        add_options = functools.partial(add_to_command, options=options)
+        return cls(add_options, run, text, beam, **settings)
+
+
+def told(result: Any) -> Iterable[str]:
+    """Return a line for each warning and each note of a result."""
+    yield from (f"warning: {warning}" for warning in result.warnings)
+    yield from (f"note: {note}" for note in getattr(result, "notes", ()))

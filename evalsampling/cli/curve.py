@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 from evalsampling.cli.command import Command
-from evalsampling.commands.curve import Bounds, CurveOptions, CurvePoint, CurveResult, curve
+from evalsampling.commands.curve import Bounds, CurveOptions, CurveResult, curve
 
 _MOST_POINTS = 12
 """Most points that are printed unless ranks are asked for; `--json` has them all."""
@@ -23,13 +23,10 @@ def _text(arguments: argparse.Namespace, result: CurveResult) -> str:
     guarantee = result.guarantee
     warnings = [f"warning: {warning}" for warning in guarantee.warnings]
     lines = [guarantee.words, *warnings, f"{'rank':>12}{'threshold':>12}{head}"]
-    lines += [_line(point) for point in points]
+    for point in points:
+        cells = "".join(f"{_shown(point.measures[name]):>26}" for name in _SHOWN)
+        lines.append(f"{point.rank:>12,}{point.threshold:>12.5g}{cells}")
     return "\n".join([*lines, f"average precision {_shown(result.average_precision)}"])
-
-
-def _line(point: CurvePoint) -> str:
-    cells = "".join(f"{_shown(point.measures[name]):>26}" for name in _SHOWN)
-    return f"{point.rank:>12,}{point.threshold:>12.5g}{cells}"
 
 
 def _shown(bounds: Bounds) -> str:

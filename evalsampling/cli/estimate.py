@@ -2,12 +2,12 @@
 
 import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from evalsampling.cli.command import Beam, Command
+from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
-from evalsampling.cli.wording import counted, table, wrapped
+from evalsampling.cli.wording import counted, hanging, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
@@ -24,7 +24,6 @@ from evalsampling.report.numbers import (
     two_digits,
 )
 from evalsampling.storage import is_url
-from evalsampling.telemetry import logs
 
 _WHOLE = "whole pool"
 
@@ -41,27 +40,25 @@ _MOST_NOTES = 3
 def _run(arguments: argparse.Namespace) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
-    result = _estimate(dataclasses.replace(options, labels=labels, replace=replace), arguments)
-    at_the_top = {rejection.words for rejection in result.mostly_rejected}
-    warnings = (f"warning: {warning}" for warning in result.warnings if warning not in at_the_top)
-    notes = (f"note: {note}" for note in result.notes)
-    reports = (receipt.words for receipt in result.reports)
-    for line in [*result.messages, *warnings, *notes, *reports]:
-        logs.say(line)
-    return result
+    options = dataclasses.replace(options, labels=labels, replace=replace)
+    if not arguments.beam:
+        return estimate(options)
+    from evalsampling.pipelines.estimate import main
+
+    output = through_pipeline(main, options, arguments.beam)
+    return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
 
 
 def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(path if is_url(path) else str(Path(path).resolve()) for path in paths)
 
 
-def _estimate(options: EstimateOptions, arguments: argparse.Namespace) -> EstimateResult:
-    if arguments.runner is None:
-        return estimate(options)
-    from evalsampling.pipelines.estimate import main
-
-    with through_pipeline(main, options, arguments.beam) as output:
-        return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
+def _remarks(result: EstimateResult) -> Iterator[str]:
+    """Yield what became of the deliveries, warnings but for those at the top of the text, notes."""
+    yield from result.messages
+    at_the_top = {rejection.words for rejection in result.mostly_rejected}
+    yield from (line for line in told(result) if line.removeprefix("warning: ") not in at_the_top)
+    yield from (receipt.words for receipt in result.reports)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -82,17 +79,14 @@ def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
-    lines = [
-        line for rejection in result.mostly_rejected for line in wrapped(rejection.words, "  ")
-    ]
+    lines = hanging(rejection.words for rejection in result.mostly_rejected)
     labels = counted(result.labels, "label")
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:
         return "\n".join(lines + _detail(result) + _gates(result))
-    headline = [number for number in result.measures if _is_headline(number)][:_MOST_STATEMENTS]
+    headline = [number for number in result.measures if number.is_of_pool][:_MOST_STATEMENTS]
     others = _thinned([number for number in result.measures if number not in headline])
-    for number in headline:
-        lines += wrapped(number.statement, "  ")
+    lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
     lines += [line for contest in result.contests for line in contest_table(contest)]
     lines += _of_sampler(result)
@@ -101,11 +95,6 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
     return "\n".join(lines)
-
-
-def _is_headline(number: Number) -> bool:
-    """Return whether a number is of the whole pool and no point of a curve."""
-    return number.slice is None and not number.is_point
 
 
 def _short_table(numbers: Sequence[Number]) -> list[str]:
@@ -124,23 +113,21 @@ def _value(number: Number) -> str:
 
 def _detail(result: EstimateResult) -> list[str]:
     """Return all numbers with all their intervals, and what they rest on."""
-    lines = []
     shown = _thinned(result.measures)
     kinds = [*assumed(each.kind for number in shown for each in number.intervals)]
-    lines += estimate_table(shown, kinds, _methods_asked_for(shown))
+    lines = estimate_table(shown, kinds, _methods_asked_for(shown))
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
-        lines += wrapped(MOSTLY_PRIOR, "  ")
+        lines += hanging([MOSTLY_PRIOR])
     lines += _tests_table(shown)
     lines += [line for contest in result.contests for line in contest_table(contest)]
-    if len(kinds) > 1:
-        for kind in kinds:
-            short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
-            lines += wrapped(f"{kind}{short}: {ASSUMES[kind]}", "  ")
+    for kind in kinds if len(kinds) > 1 else ():
+        short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
+        lines += hanging([f"{kind}{short}: {ASSUMES[kind]}"])
     lines += _notes_on_hidden(result)
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
-        lines += wrapped(f"half-width not known: {result.half_width_reason}", "  ")
+        lines += hanging([f"half-width not known: {result.half_width_reason}"])
     return lines + _of_sampler(result)
 
 
@@ -148,24 +135,20 @@ def _gates(result: EstimateResult) -> list[str]:
     """Return what the intervals say of each gate, and of all if there are several."""
     if result.gates is None:
         return []
-    lines = [line for gate in result.gates.gates for line in wrapped(gate.statement, "  ")]
+    lines = hanging(gate.statement for gate in result.gates.gates)
     several = len(result.gates.gates) > 1
     return lines + [f"all gates together: {result.gates.outcome}"] * several
 
 
 def _of_sampler(result: EstimateResult) -> list[str]:
     """Return what samplers of some kinds guarantee, or how many rows they drew."""
-    lines = []
-    if result.guarantee is not None:
-        lines += wrapped(result.guarantee.words, "  ")
-    if result.sample_size is not None:
-        lines += wrapped(result.sample_size.words, "  ")
-    return lines
+    told = (result.guarantee, result.sample_size)
+    return hanging(each.words for each in told if each is not None)
 
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:
     """Return notes on hidden positives: prior, posterior, and intervals for other shares."""
-    pool = [number for number in result.measures if _is_headline(number)]
+    pool = [number for number in result.measures if number.is_of_pool]
     combined = [number for number in pool if number.sensitivity]
     notes = []
     for hidden in result.hidden[:_MOST_NOTES] if combined else ():
@@ -182,8 +165,7 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
         notes.append(f"{_title(number)} if hidden positives were {ranges}")
     bounds = [f"{_title(number)}: {number.undetected['words']}" for number in pool
               if number.undetected is not None]  # fmt: skip
-    notes += bounds[:_MOST_NOTES]
-    return [line for note in notes for line in wrapped(note, "  ")]
+    return hanging(notes + bounds[:_MOST_NOTES])
 
 
 def _percents(quantiles: Mapping[str, float]) -> str:
@@ -266,10 +248,12 @@ def contest_table(contest: Contest) -> list[str]:
         for pair in contest.pairs
     }
     lines = [
-        *wrapped(f"{contest.measure}, row less column, design-based: from the weights alone, "
-                 "where estimates above may also rest on the model of the labels", "  "),
-        *wrapped("* where surely not alike (all pairs together, "
-                 f"{100 * contest.confidence:g} %); all alike: {_test(contest)}", "  "),
+        *hanging([
+            f"{contest.measure}, row less column, design-based: from the weights alone, "
+            "where estimates above may also rest on the model of the labels",
+            f"* where surely not alike (all pairs together, {100 * contest.confidence:g} %); "
+            f"all alike: {_test(contest)}",
+        ]),
         " " * width + "".join(f"{name!s:>{width}}" for name in contest.systems),
     ]  # fmt: skip
     for row in contest.systems:
@@ -361,4 +345,4 @@ def _thinned(measures: Sequence[Number]) -> list[Number]:
     return shown
 
 
-COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, status=_status)
+COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, _remarks, _status)

@@ -18,51 +18,43 @@ class Listed:
     Attributes:
         name: of the command.
         help: what the command does, in a sentence.
-        module: of `evalsampling.cli` that defines it.
+        module: of `evalsampling.cli` that defines it; the one of its name if empty.
         attribute: of the module that holds its `Command`.
     """
 
     name: str
     help: str
-    module: str
+    module: str = ""
     attribute: str = "COMMAND"
 
     def load(self) -> Command:
         """Return the command, after importing its module."""
-        module = importlib.import_module(f"evalsampling.cli.{self.module}")
+        module = importlib.import_module(f"evalsampling.cli.{self.module or self.name}")
         return cast(Command, getattr(module, self.attribute))
 
 
 COMMANDS = (
-    Listed("init", "Write a commented spec for a pool, by a look at its columns.", "init"),
-    Listed("check", "Find what is wrong with a spec, without a pass over the pool.", "check"),
-    Listed("prepare", "Summarise a pool, once.", "prepare"),
-    Listed("sample", "Draw the next batch of rows to label.", "sample"),
+    Listed("init", "Write a commented spec for a pool, by a look at its columns."),
+    Listed("check", "Find what is wrong with a spec, without a pass over the pool."),
+    Listed("prepare", "Summarise a pool, once."),
+    Listed("sample", "Draw the next batch of rows to label."),
     Listed("push", "Put a batch on a server of Label Studio.", "label_studio", "PUSH"),
     Listed(
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
     ),
-    Listed("estimate", "Take labels and estimate.", "estimate"),
-    Listed("draw", "Draw rows one by one, each with a chance of its own.", "draw"),
-    Listed("weigh", "Estimate from rows that were drawn one by one.", "weigh"),
-    Listed("report", "Write a page to send, with its numbers as JSON and CSV.", "report"),
-    Listed("curve", "Tell the precision at every rank, with its guarantee.", "curve"),
-    Listed(
-        "budget", "Raise the budget of a workspace; what was drawn and labelled stays.", "budget"
-    ),
-    Listed(
-        "annotators", "Tell how far annotators agree and how often each is right.", "annotators"
-    ),
-    Listed("votes", "Write all votes to one table.", "votes"),
-    Listed("forget", "Erase the payload of one row; estimates stay as they are.", "forget"),
-    Listed("status", "Tell where an evaluation stands.", "status"),
-    Listed(
-        "verify",
-        "Check that all files of a workspace are there and as they were written.",
-        "verify",
-    ),
-    Listed("diagnose", "Compare scores, labels and model leaf by leaf.", "diagnose"),
-    Listed("plan", "Predict errors before any label.", "plan"),
-    Listed("simulate", "Repeat an evaluation on a pool whose truth is known.", "simulate"),
-    Listed("completion", "Print what a shell needs to complete commands.", "completion"),
+    Listed("estimate", "Take labels and estimate."),
+    Listed("draw", "Draw rows one by one, each with a chance of its own."),
+    Listed("weigh", "Estimate from rows that were drawn one by one."),
+    Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
+    Listed("curve", "Tell the precision at every rank, with its guarantee."),
+    Listed("budget", "Raise the budget of a workspace; what was drawn and labelled stays."),
+    Listed("annotators", "Tell how far annotators agree and how often each is right."),
+    Listed("votes", "Write all votes to one table."),
+    Listed("forget", "Erase the payload of one row; estimates stay as they are."),
+    Listed("status", "Tell where an evaluation stands."),
+    Listed("verify", "Check that all files of a workspace are there and as they were written."),
+    Listed("diagnose", "Compare scores, labels and model leaf by leaf."),
+    Listed("plan", "Predict errors before any label."),
+    Listed("simulate", "Repeat an evaluation on a pool whose truth is known."),
+    Listed("completion", "Print what a shell needs to complete commands."),
 )

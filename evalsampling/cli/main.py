@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             logs.job(name, workspace=getattr(arguments, "workspace", None)),
         ):
             result = command.run(arguments)
+            for line in command.remarks(result):
+                logs.say(line)
             content = result.to_json()
             _log(content)
         if arguments.json:

@@ -2,19 +2,11 @@
 
 import argparse
 
-from evalsampling.cli.command import Command
-from evalsampling.cli.wording import grouped_table, wrapped
+from evalsampling.cli.command import Command, told
+from evalsampling.cli.wording import grouped_table, hanging
 from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, plan
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.report.numbers import compared
-from evalsampling.telemetry import logs
-
-
-def _run(options: PlanOptions) -> PlanResult:
-    result = plan(options)
-    for warning in result.warnings:
-        logs.say(f"warning: {warning}")
-    return result
 
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
@@ -25,9 +17,10 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     head += (
         ["power"] * compares + ["wrong"] * chooses + ["draws", "labels", "cost"] * result.by_cost
     )
-    groups: dict[str, list[list[str]]] = {}
+    rows = []
     for row in result.errors:
         cells = [
+            row.sampler,
             row.measure,
             "more" if row.budget is None else _whole_or_rounded(row.budget),
             _shown(row.standard_error, 4),
@@ -39,9 +32,9 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
             cells.append("" if row.selection_error is None else f"{row.selection_error:.2f}")
         if result.by_cost:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
-        groups.setdefault(row.sampler, []).append(cells)
+        rows.append(cells)
     title = "if the scores' probabilities are right:"
-    lines = [*_what_to_expect(result), title, *grouped_table(head, groups)]
+    lines = [*_what_to_expect(result), title, *grouped_table(head, rows)]
     return "\n".join([*lines, *_will_it_pay(result)])
 
 
@@ -55,7 +48,7 @@ def _what_to_expect(result: PlanResult) -> list[str]:
             before = by_sampler.get(row.sampler)
             if before is None or row.budget >= (before.budget or 0):
                 by_sampler[row.sampler] = row
-    lines = []
+    sentences = []
     for measure, by_sampler in largest.items():
         widths = [f"± {row.half_width:.2g} by {name}" for name, row in by_sampler.items()]
         budget = _whole_or_rounded(max(row.budget or 0 for row in by_sampler.values()))
@@ -67,8 +60,8 @@ def _what_to_expect(result: PlanResult) -> list[str]:
         ]
         if off:
             sentence += f" With probabilities as far off as those of real models {', '.join(off)}."
-        lines += wrapped(sentence, "  ")
-    return lines
+        sentences.append(sentence)
+    return hanging(sentences)
 
 
 def _whole_or_rounded(budget: float) -> str:
@@ -94,7 +87,7 @@ def _will_it_pay(result: PlanResult) -> list[str]:
             f"label likelihood {likelihood:.2f}: from {WORTH_CHOOSING:g} on it pays to choose rows "
             "by the scores, if labels agree with them"
         )
-    return [line for sentence in sentences for line in wrapped(sentence, "  ")]
+    return hanging(sentences)
 
 
-COMMAND = Command.of(PlanOptions, _run, _text, reads_pools=True)
+COMMAND = Command.of(PlanOptions, plan, _text, remarks=told, reads_pools=True)

@@ -1,12 +1,11 @@
 """`evalsampling sample`."""
 
 import argparse
-import functools
+from collections.abc import Sequence
 
 from evalsampling.cli.command import Beam, Command
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, wrapped
-from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.commands.sample import SampleOptions, SampleResult, sample
 
 _REASONS = {
@@ -20,14 +19,12 @@ _REASONS = {
 }
 
 
-def _run(arguments: argparse.Namespace) -> SampleResult:
-    options = read_options(SampleOptions, arguments)
-    if arguments.runner is None:
+def _run(options: SampleOptions, beam: Sequence[str]) -> SampleResult:
+    if not beam:
         return sample(options)
     from evalsampling.pipelines.sample import main
 
-    with through_pipeline(main, options, arguments.beam) as output:
-        return SampleResult(**output["result"])
+    return SampleResult(**through_pipeline(main, options, beam)["result"])
 
 
 def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
@@ -48,6 +45,4 @@ def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command(
-    functools.partial(add_to_command, options=SampleOptions), _run, _text, Beam.WITH_RUNNER
-)
+COMMAND = Command.of(SampleOptions, _run, _text, beam=Beam.WITH_RUNNER)

@@ -12,40 +12,35 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     truth = ", ".join(f"{measure} {value:.4f}" for measure, value in scalars.items())
     lines = wrapped(f"truth: {truth}", "  ") if scalars else []
     unit = "money" if result.by_cost else "labels"
-    groups: dict[str, list[list[str]]] = {}
+    rows = []
     for row in result.results:
         errors = (row.rmse, 4), (row.bias, 4)
         intervals = (row.coverage, 2), (row.median_width, 3), (row.interval_score, 3)
-        groups.setdefault(row.sampler, []).append(
-            [
-                row.measure,
-                f"{row.budget:,.10g}",
-                *(
-                    "-" if number is None else f"{number:.{digits}f}"
-                    for number, digits in (*errors, *intervals)
-                ),
-                str(row.undefined),
-            ]
-        )
+        cells = [
+            "-" if number is None else f"{number:.{digits}f}"
+            for number, digits in (*errors, *intervals)
+        ]
+        names = row.sampler, row.measure, f"{row.budget:,.10g}"
+        rows.append([*names, *cells, str(row.undefined)])
     head = [
         "sampler, measure", unit, "rmse", "bias", "coverage", "width", "score", "undefined"
     ]  # fmt: skip
-    return "\n".join([*lines, *grouped_table(head, groups), *_choices(result, unit)])
+    return "\n".join([*lines, *grouped_table(head, rows), *_choices(result, unit)])
 
 
 def _choices(result: SimulateResult, unit: str) -> list[str]:
     """Return the table of wrong choices among systems; nothing if none are compared."""
-    groups: dict[str, list[list[str]]] = {}
-    for row in result.results:
-        if row.selection_error is not None and row.regret is not None:
-            cells = [row.measure, f"{row.budget:,.10g}"]
-            cells += [f"{row.selection_error:.3f}", f"{row.regret:.5f}"]
-            groups.setdefault(row.sampler, []).append(cells)
-    if not groups:
+    rows = [
+        [row.sampler, row.measure, f"{row.budget:,.10g}", f"{row.selection_error:.3f}",
+         f"{row.regret:.5f}"]
+        for row in result.results
+        if row.selection_error is not None and row.regret is not None
+    ]  # fmt: skip
+    if not rows:
         return []
     title = "how often the system that looks best is not, and how much worse it is on average:"
     head = ["sampler, measure", unit, "wrong system", "regret"]
-    return [*wrapped(title, "  "), *grouped_table(head, groups)]
+    return [*wrapped(title, "  "), *grouped_table(head, rows)]
 
 
 COMMAND = Command.of(SimulateOptions, simulate, _text, reads_pools=True)

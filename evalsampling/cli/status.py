@@ -1,55 +1,44 @@
 """`evalsampling status`."""
 
 import argparse
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted, table, wrapped
-from evalsampling.commands.options import WorkspaceOptions, add_to_command, read_options
+from evalsampling.commands.options import WorkspaceOptions, flag
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.workspace.manifest import JobRecord
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    add_to_command(parser, WorkspaceOptions)
-    parser.add_argument(
-        "--jobs",
-        action="store_true",
-        help="also list its jobs, with rows, time and memory of their steps (`--json` has more)",
+@dataclasses.dataclass(frozen=True)
+class _Options(WorkspaceOptions):
+    jobs: bool = flag(
+        "also list its jobs, with rows, time and memory of their steps (`--json` has more)"
     )
-
-
-def _run(arguments: argparse.Namespace) -> StatusResult:
-    return status(read_options(WorkspaceOptions, arguments))
 
 
 def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
-    prepared = result.prepared
+    prepared, rounds = result.prepared, counted(result.rounds, "round")
+    # Which table was read at which version, and which of its rows.
+    selection = "".join(
+        f"\n{key}: {_shown(value)}" for key, value in (prepared.selection or {}).items()
+    )
+    if result.withdrawn:
+        rounds += f", {len(result.withdrawn)} withdrawn"
     summary = (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
-        f"{prepared.runner}{_selection(prepared.selection)}\n"
-        f"{_rounds(result)}, {_labels(result)}, "
+        f"{prepared.runner}{selection}\n{rounds}, {_labels(result)}, "
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
-
-
-def _selection(selection: Mapping[str, Any] | None) -> str:
-    """Return which table was read at which version, and which of its rows, in lines."""
-    return "".join(f"\n{key}: {_shown(value)}" for key, value in (selection or {}).items())
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(held)}" for key, held in value.items())
     return str(value)
-
-
-def _rounds(result: StatusResult) -> str:
-    """Return how many rounds were drawn, and how many of them were withdrawn."""
-    rounds = counted(result.rounds, "round")
-    return f"{rounds}, {len(result.withdrawn)} withdrawn" if result.withdrawn else rounds
 
 
 def _labels(result: StatusResult) -> str:
@@ -69,9 +58,9 @@ def _tables(jobs: Sequence[JobRecord]) -> list[str]:
         [
             [
                 job.name[:17],
-                job.started[:19].replace("T", " "),
-                job.runner or "-",
-                f"{job.seconds:,.1f}",
+                job.manifest["started"][:19].replace("T", " "),
+                job.manifest["runner"] or "-",
+                f"{job.manifest['seconds']:,.1f}",
             ]
             for job in jobs
         ],
@@ -79,7 +68,7 @@ def _tables(jobs: Sequence[JobRecord]) -> list[str]:
     )
     lines = [head]
     for row, job in zip(rows, jobs, strict=True):
-        counts = ", ".join(f"{key} {count:,}" for key, count in job.counts.items())
+        counts = ", ".join(f"{key} {count:,}" for key, count in job.manifest["counts"].items())
         lines += [row, *wrapped(f"  {counts}", "  ")]
     return ["\n".join(lines), *(_steps_table(job.name, job.steps) for job in jobs if job.steps)]
 
@@ -98,4 +87,4 @@ def _steps_table(name: str, steps: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(table([name, "rows", "seconds", "rows/s", "peak MiB"], rows))
 
 
-COMMAND = Command(_add_options, _run, _text)
+COMMAND = Command.of(_Options, status, _text)

@@ -2,21 +2,11 @@
 
 import argparse
 
-from evalsampling.cli.command import Command
+from evalsampling.cli.command import Command, told
 from evalsampling.cli.estimate import estimate_table
 from evalsampling.cli.wording import counted
 from evalsampling.commands.weigh import WeighOptions, WeighResult, weigh
 from evalsampling.inference.assumptions import assumed
-from evalsampling.telemetry import logs
-
-
-def _run(options: WeighOptions) -> WeighResult:
-    result = weigh(options)
-    for line in result.warnings:
-        logs.say(f"warning: {line}")
-    for line in result.notes:
-        logs.say(f"note: {line}")
-    return result
 
 
 def _text(_: argparse.Namespace, result: WeighResult) -> str:
@@ -28,4 +18,4 @@ def _text(_: argparse.Namespace, result: WeighResult) -> str:
     return "\n".join([head, *estimate_table(result.measures, kinds)])
 
 
-COMMAND = Command.of(WeighOptions, _run, _text)
+COMMAND = Command.of(WeighOptions, weigh, _text, remarks=told)

@@ -1,10 +1,11 @@
 """Text for a terminal: counts with their nouns, wrapped lines, tables."""
 
+import itertools
 import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 NARROWEST, WIDEST = 60, 120
 """Least and most columns of a line, however wide the terminal is."""
@@ -27,6 +28,11 @@ def wrapped(text: str, indent: str = "") -> list[str]:
     )
 
 
+def hanging(texts: Iterable[str]) -> list[str]:
+    """Return sentences as lines that fit, all but the first line of each indented."""
+    return [line for text in texts for line in wrapped(text, "  ")]
+
+
 def cut(text: str, width: int) -> str:
     """Return a text, shortened in the middle if it is wider than its column."""
     if len(text) <= width:
@@ -41,18 +47,17 @@ def bold(text: str) -> str:
     return f"\033[1m{text}\033[0m" if on_terminal and not os.environ.get("NO_COLOR") else text
 
 
-def grouped_table(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+def grouped_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table in which rows are listed below the name of their group.
 
     Args:
         head: names of the columns.
-        groups: rows by the name of their group.
+        rows: name of the group, then the cells.
     """
-    rows: list[Sequence[str]] = []
-    for name, members in groups.items():
-        rows.append([name, *[""] * (len(head) - 1)])
-        rows += [[f"  {first}", *cells] for first, *cells in members]
-    return table(head, rows)
+    groups: dict[str, list[Sequence[str]]] = {}
+    for name, first, *cells in rows:
+        groups.setdefault(name, [[name, *[""] * (len(head) - 1)]]).append([f"  {first}", *cells])
+    return table(head, list(itertools.chain(*groups.values())))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:

@@ -1,7 +1,5 @@
 """Batches of the rows that annotators did not agree on, for somebody to settle."""
 
-import dataclasses
-
 import pyarrow as pa
 
 from evalsampling.commands.control_tasks import rows_of
@@ -9,15 +7,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
 from evalsampling.labels.task_names import opaque_name, with_check
-from evalsampling.labels.tasks import (
-    ADJUDICATION,
-    KIND,
-    LINKED,
-    TASK,
-    blind,
-    make_batch,
-    mask_key,
-)
+from evalsampling.labels.tasks import ADJUDICATION, KIND, LINKED, TASK, blind, make_batch, mask_key
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.adjudications import Adjudication
 from evalsampling.workspace.manifest import ExecutionContext
@@ -25,24 +15,9 @@ from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder
 
 
-@dataclasses.dataclass(frozen=True)
-class AdjudicationBatch:
-    """A batch that is open.
-
-    Attributes:
-        number: from 1.
-        rows: to be settled.
-        exported: where the file for who settles them is.
-    """
-
-    number: int
-    rows: int
-    exported: str
-
-
 def adjudicate(
     snapshot: Snapshot, context: ExecutionContext, started: float
-) -> AdjudicationBatch | None:
+) -> Adjudication | None:
     """Return the batch of disputed rows that is open, a new one if none is, None without disputes.
 
     Args:
@@ -58,7 +33,7 @@ def adjudicate(
     disputed = [q for q, state in enumerate(snapshot.states) if state is State.DISPUTED]
     for batch in reversed(snapshot.adjudications):
         if _is_open(snapshot, batch, disputed):
-            return AdjudicationBatch(batch.number, len(batch.tasks), batch.exported)
+            return batch
     if not disputed:
         return None
     return _write(snapshot, disputed, context, started)
@@ -80,7 +55,7 @@ def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bo
 
 def _write(
     snapshot: Snapshot, disputed: list[int], context: ExecutionContext, started: float
-) -> AdjudicationBatch:
+) -> Adjudication:
     pool, number = snapshot.pool, len(snapshot.adjudications) + 1
     rows = rows_of(snapshot, disputed)
     names = [opaque_name(pool.task_key, ADJUDICATION, number, question) for question in disputed]
@@ -107,4 +82,4 @@ def _write(
         write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
         write_parquet(tasks, directory / LINKED, "snappy")
     exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
-    return AdjudicationBatch(number, len(tasks), exported)
+    return Adjudication(number, tasks, exported)

@@ -5,12 +5,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evalsampling.commands.prepare import CHECK_IDS, JOB, Preparation, read_unchanged
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.splits import WorkItem
+from evalsampling.commands.prepare import CHECK_IDS, JOB, Preparation, Rereading, read_unchanged
 from evalsampling.preparation import plan
 from evalsampling.preparation.stages import Engine, Step
-from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext, read_jobs
 from evalsampling.workspace.prepared import PreparedPool
 
@@ -19,30 +16,20 @@ NAME = "check-ids"
 
 
 @dataclasses.dataclass(frozen=True)
-class IdCheck:
+class IdCheck(Rereading):
     """The check that all ids of the pool of a prepared workspace differ.
 
     Attributes:
-        preparation: of the workspace's own spec.
-        stratification: how the pool is cut into cells.
-        pool: its files.
         started: when, in seconds since 1970.
         rows: of the pool.
     """
 
-    preparation: Preparation
-    stratification: Stratification
-    pool: Catalog
     started: float
     rows: int
 
     @classmethod
     def from_pool(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
         """Return the check a workspace needs, or None if its ids were checked before.
-
-        Args:
-            prepared: the workspace.
-            context: what it runs on, for the record.
 
         Raises:
             InputError: if the pool is not the one the workspace was prepared from.
@@ -58,18 +45,14 @@ class IdCheck:
             prepared.marker["rows"],
         )
 
-    def items(self) -> list[WorkItem]:
-        """Return what there is to read: the scored rows, if a scorer made them."""
-        return self.preparation.items(self.pool)
-
-    def keep(self) -> None:
-        """Keep the manifest of the check, which found nothing.
+    def keep(self, _: Any) -> None:
+        """Keep the manifest of the check, which found nothing that is repeated.
 
         Raises:
             InputError: if the pool changed while it was read.
         """
         preparation = self.preparation
-        self.pool.check_unchanged(preparation.spec.pool)
+        self.check_unchanged()
         manifest = preparation.context.manifest(
             NAME,
             preparation.spec,
@@ -90,16 +73,9 @@ def plan_id_check(engine: Engine, check: IdCheck, folder: Path | None = None) ->
         check: of a prepared workspace.
         folder: for hashes of ids, where all workers are on this machine: see `plan.check_ids`.
     """
-    spec, started = check.preparation.spec, engine.value("Check", check)
-    stratification = engine.value("Stratification", check.stratification)
-    items = engine.expand(Step("ListItems", IdCheck.items), started)
-    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
-    repeated = engine.run(cells, plan.check_ids(spec, items, folder))
-    return engine.call(Step("KeepManifest", _keep, (*repeated,)), started)
-
-
-def _keep(check: IdCheck, _: Any) -> None:
-    check.keep()
+    work, items, cells = check.plan(engine, "Check")
+    repeated = engine.run(cells, plan.check_ids(check.preparation.spec, items, folder))
+    return engine.call(Step("KeepManifest", IdCheck.keep, (*repeated,)), work)
 
 
 def ids_were_checked(prepared: PreparedPool) -> bool:

@@ -104,7 +104,10 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     files, messages = without_beginnings(files)
     beginnings = [_beginnings(file, snapshot) for file in files]
     # A truncated delivery is replaced by the whole file, so its last line cannot contradict that.
-    snapshot = _with_replaced(snapshot, {digest for digests in beginnings for digest in digests})
+    begun = {digest for digests in beginnings for digest in digests}
+    if begun:
+        kept = with_replaced(snapshot.deliveries, begun)
+        snapshot = dataclasses.replace(snapshot, deliveries=kept)
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
     names = {delivery.name for delivery in snapshot.deliveries}
@@ -121,7 +124,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
             taken = [
                 (subject, vote)
                 for subject, vote in taken
-                if _named(vote, register.tasks[subject]) not in earlier
+                if (register.tasks[subject], vote.annotator, vote.label) not in earlier
             ]
             if begins_with:
                 labels = {(task, label) for task, _, label in earlier}
@@ -206,26 +209,15 @@ def _beginnings(file: LabelFile, snapshot: Snapshot) -> list[str]:
     )
 
 
-def _with_replaced(snapshot: Snapshot, digests: Collection[str]) -> Snapshot:
-    """Return a snapshot in which deliveries of some hashes are replaced."""
-    if not digests:
-        return snapshot
-    return dataclasses.replace(snapshot, deliveries=with_replaced(snapshot.deliveries, digests))
-
-
 _Named = tuple[str, str | None, str | None]
 """Task, annotator and label of a vote."""
 
 
-def _named(vote: Vote, task: str) -> _Named:
-    return task, vote.annotator, vote.label
-
-
-def _votes_by_content(snapshot: Snapshot) -> dict[str, frozenset[_Named]]:
+def _votes_by_content(snapshot: Snapshot) -> dict[str, set[_Named]]:
     """Return the votes taken from deliveries, by the hash of their content."""
     by_digest: dict[str, set[_Named]] = {}
     for delivery in snapshot.deliveries:
         if not delivery.replace:
             columns = (delivery.votes[name].to_pylist() for name in ("task", "annotator", "label"))
             by_digest.setdefault(delivery.digest, set()).update(zip(*columns, strict=True))
-    return {digest: frozenset(votes) for digest, votes in by_digest.items()}
+    return by_digest

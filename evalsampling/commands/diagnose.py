@@ -76,8 +76,8 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         )
     classes = [str(value) for value in pool.spec.labels.classes]
 
-    def by_class(shares: Sequence[float]) -> dict[str, float]:
-        return dict(zip(classes, shares, strict=True))
+    def by_class(shares: Sequence[float] | None) -> Any:
+        return None if shares is None else dict(zip(classes, shares, strict=True))
 
     analysis = Snapshot.read(pool).analysis
     slices = [domain for domain in analysis.scope.domains if domain.count is not None]
@@ -89,12 +89,10 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
         positive=classes[pool.spec.labels.positive],
         leaves=tuple(
             LeafReport(
-                leaf=leaf.leaf,
-                rows=leaf.rows,
-                labelled=leaf.labelled,
-                prior=by_class(leaf.prior),
-                observed=None if leaf.observed is None else by_class(leaf.observed),
-                posterior=None if leaf.posterior is None else by_class(leaf.posterior),
+                leaf.leaf,
+                leaf.rows,
+                leaf.labelled,
+                *map(by_class, (leaf.prior, leaf.observed, leaf.posterior)),
             )
             for leaf in analysis.diagnose()
         ),

@@ -96,7 +96,10 @@ def draw(options: DrawOptions) -> DrawResult:
         sync_tree(draft.directory)
         # The draws come last: now the round is there.
         for name, final in (*names.items(), (file, file)):
-            _move(draft.directory / name, folder / final)
+            target = folder / final
+            if target.is_dir():  # Of a draw that was killed.
+                shutil.rmtree(target)
+            (draft.directory / name).replace(target)
         sync_folder(folder)
     return DrawResult(
         round=number,
@@ -126,13 +129,6 @@ def _write_batch(
     }
 
 
-def _move(source: Path, target: Path) -> None:
-    """Rename a file or folder; one of that name is of a draw that was killed."""
-    if target.is_dir():
-        shutil.rmtree(target)
-    source.replace(target)
-
-
 def _batch(spec: EvaluationSpec, every: DrawnRows, new: Sequence[int], number: int) -> pa.Table:
     """Return the tasks of a round as annotators see them, in an order that tells nothing."""
     tasks = DrawnTasks(spec, every.asked, every.round[every.first])
@@ -157,19 +153,15 @@ def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
     if path.exists() and not path.is_dir():
         raise InputError(f"{folder}: is no folder")
     files = sorted(path.glob("draws-*.parquet"))
-    wanted = [path / _DRAWS.format(number) for number in range(1, len(files) + 1)]
-    for file, name in zip(files, wanted, strict=True):
+    for number, file in enumerate(files, start=1):
+        name = path / _DRAWS.format(number)
         if file != name:
             raise InputError(f"{name}: is missing, where {file.name} is there")
     return [_read(spec, file) for file in files]
 
 
 def _read(spec: EvaluationSpec, file: Path) -> pa.Table:
-    """Return the draws of a round.
-
-    Raises:
-        InputError: if they cannot be read, or what draws them differs from the spec's.
-    """
+    """Return the draws of a round, after checking that what draws them is that of the spec."""
     try:
         table = parse_parquet(file.read_bytes())
     except (OSError, pa.ArrowException) as error:

@@ -80,10 +80,13 @@ class Erasure:
         for name in names:
             batch = _BATCH.fullmatch(name)
             if name.startswith("reserve/") and name.endswith(".parquet"):
-                yield from self._erased(place, name, ID, self._payload, "zstd", _RESERVE_GROUP)
+                rows = self._read(place + name)
+                yield from self._erased(
+                    name, rows, ID, self._row, self._payload, "zstd", _RESERVE_GROUP
+                )
             elif name.startswith(("scored/", f"{STORED}/")) and name.endswith(".parquet"):
-                plain = list(self._spec.pool.payload)
-                yield from self._erased(place, name, self._spec.pool.id, plain, "zstd")
+                pool, rows = self._spec.pool, self._read(place + name)
+                yield from self._erased(name, rows, pool.id, self._row, pool.payload, "zstd")
             elif batch and (batch[1], batch[3]) == ("rounds", "batch"):
                 yield from self._batch(place, names, name, int(batch[2]))
             elif batch and (batch[1], batch[3]) == ("adjudications", "tasks"):
@@ -99,20 +102,17 @@ class Erasure:
         # Looked at before what they are made from: who else changes them in between is noticed.
         self.was |= {place + file: self._store.checksum(place + file) for file in shown_in}
         ids = self._asked_ids(place, names, folder)
-        batch, controls = self._read(place + name), None
-        erased = dict(self._erased(place, name, ID, self._payload, "snappy", None, ids, batch))
-        self._tasks |= self._tasks_in(batch, ids)
+        erased: dict[str, bytes] = {}
+        cleared = []
         beside = f"{folder}/controls.parquet"
-        if beside in names:
-            controls = self._read(place + beside)
-            erased |= dict(
-                self._erased(place, beside, ID, self._payload, "snappy", None, ids, controls)
-            )
-            self._tasks |= self._tasks_in(controls, ids)
-            controls = without(controls, is_among(controls, ID, ids), self._payload)
+        for file in (name, beside) if beside in names else (name,):
+            table = self._read(place + file)
+            erased |= dict(self._erased(file, table, ID, ids, self._payload, "snappy"))
+            is_row = is_among(table, ID, ids)
+            self._tasks |= set(table.filter(is_row)[TASK].to_pylist())
+            cleared.append(without(table, is_row, self._payload))
         if erased and shown_in:
-            cleared = without(batch, is_among(batch, ID, ids), self._payload)
-            yield from self._shown(exported, shown_in, blind(cleared, controls), number)
+            yield from self._shown(exported, shown_in, blind(*cleared), number)
         yield from erased.items()
 
     def _asked_ids(self, place: str, names: Sequence[str], folder: str) -> Collection[str]:
@@ -126,15 +126,8 @@ class Erasure:
         self._ids |= set(items)
         return set(items)
 
-    def _tasks_in(self, batch: pa.Table, ids: Collection[str]) -> set[str]:
-        return set(batch.filter(is_among(batch, ID, ids))[TASK].to_pylist())
-
     def _shown(
-        self,
-        exported: str,
-        exports: Sequence[str],
-        shown: pa.Table,
-        number: int,
+        self, exported: str, exports: Sequence[str], shown: pa.Table, number: int
     ) -> Iterator[tuple[str, bytes]]:
         """Yield the files for the annotators anew, as far as they are still there."""
         with tempfile.TemporaryDirectory() as directory:
@@ -153,9 +146,7 @@ class Erasure:
             if name.endswith(".parquet"):
                 votes = self._read(place + name)
                 details_of(self._store, name, votes)
-                yield from self._erased(
-                    place, name, TASK, ["comment"], "zstd", None, self._tasks, votes
-                )
+                yield from self._erased(name, votes, TASK, self._tasks, ["comment"], "zstd")
             elif name.endswith(".rejects.csv"):
                 content = self._store.read(place + name)
                 self.was[place + name] = Checksum.from_content(content)
@@ -171,22 +162,19 @@ class Erasure:
 
     def _erased(
         self,
-        place: str,
         name: str,
+        table: pa.Table,
         key: IdColumns,
+        keys: Collection[str],
         columns: Sequence[str],
         compression: str,
         group_rows: int | None = None,
-        keys: Collection[str] | None = None,
-        table: pa.Table | None = None,
     ) -> Iterator[tuple[str, bytes]]:
         """Yield a Parquet file and its new content; nothing if it holds nothing.
 
-        The columns are cleared where the column ``key`` has one of the keys, by default the id. If
-        the file was read, ``table`` is what `_read` returned.
+        The columns of its table are cleared where the column ``key`` has one of the keys.
         """
-        table = self._read(place + name) if table is None else table
-        is_row = is_among(table, key, self._row if keys is None else keys)
+        is_row = is_among(table, key, keys)
         if not pc.any(is_row).as_py():
             return
         self.known = True

@@ -51,27 +51,20 @@ def init(options: InitOptions) -> InitResult:
     if not is_url(pattern) and path.resolve().parent != Path.cwd():
         pattern = str(Path(pattern).resolve())
     guess = Guess.of(columns)
-    text = spec_text(pattern, columns, guess)
+    text = _spec_text(pattern, columns, guess)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    missing = {"pool.id": guess.id, "pool.score": guess.score, "pool.prediction": guess.prediction}
-    open_keys = tuple(key for key, column in missing.items() if not column)
-    if guess.prediction is None and guess.score is not None:
-        open_keys = tuple(key for key in open_keys if key != "pool.prediction")
-    return InitResult(str(path), files, open_keys)
+    # A score with a threshold stands in for a prediction.
+    guessed = {"id": guess.id, "score": guess.score, "prediction": guess.prediction or guess.score}
+    unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
+    return InitResult(str(path), files, unknown)
 
 
-def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
-    """Return a commented spec.
-
-    Args:
-        pattern: of the pool's files.
-        columns: of the pool.
-        guess: what they are.
-    """
+def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
+    """Return a commented spec for files of a pattern, given what their columns may be."""
     lines = [
         "# Written by `evalsampling init` from the first rows of the pool. Check every line, then:",
         "#   evalsampling check, prepare, sample, estimate. All keys: docs/spec.md.",
@@ -86,11 +79,11 @@ def spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> s
     ]
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
-    lines += _prediction(guess)
-    lines += _list("slices", guess.slices, "measures are estimated for each value of these too")
-    lines += _list("payload", guess.payload, "what annotators see of a row, and nothing else")
     classes = ", ".join(map(_quoted, guess.classes))
     lines += [
+        _prediction(guess),
+        _list("slices", guess.slices, "measures are estimated for each value of these too"),
+        _list("payload", guess.payload, "what annotators see of a row, and nothing else"),
         "",
         "labels:",
         f"  classes: [{classes}]",
@@ -130,19 +123,17 @@ def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, mean
     return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"
 
 
-def _prediction(guess: Guess) -> list[str]:
-    if guess.prediction is not None:
-        return [_line("prediction", guess.prediction, "the class predicted")]
-    if guess.score is None or guess.score.low is None or guess.score.high is None:
-        return [_line("prediction", None, "the class predicted")]
-    inside = guess.score.low >= 0 and guess.score.high <= 1
-    threshold = 0.5 if inside else 0
-    return [f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"]
+def _prediction(guess: Guess) -> str:
+    score = guess.score
+    if guess.prediction is not None or score is None or score.low is None or score.high is None:
+        return _line("prediction", guess.prediction, "the class predicted")
+    threshold = 0.5 if score.low >= 0 and score.high <= 1 else 0
+    return f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"
 
 
-def _list(key: str, columns: Sequence[SampledColumn], meaning: str) -> list[str]:
+def _list(key: str, columns: Sequence[SampledColumn], meaning: str) -> str:
     names = ", ".join(_quoted(column.name) for column in columns)
-    return [f"  {'' if columns else '# '}{key}: [{names}]  # {meaning}"]
+    return f"  {'' if columns else '# '}{key}: [{names}]  # {meaning}"
 
 
 def _quoted(value: int | str) -> str:

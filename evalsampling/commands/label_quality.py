@@ -1,10 +1,12 @@
 """What missing and wrong labels may do to the estimates of a workspace."""
 
+import collections
 import dataclasses
 from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
@@ -12,6 +14,7 @@ from evalsampling.labels.tally import State
 from evalsampling.measures import Joint
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.extremes import Extreme
+from evalsampling.report.numbers import title
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -87,18 +90,13 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         snapshot: of the workspace.
         analysis: of its labels, with the measures that are reported.
     """
-    counts = {state: sum(other is state for other in snapshot.states) for state in State}
+    counts = collections.Counter(snapshot.states)
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
-    waiting = sum(
-        snapshot.states[question] is State.OPEN
-        for files in snapshot.standing
-        if files.number not in snapshot.closed
-        for question in map(snapshot.question_of_task.__getitem__, files.batch["task"].to_pylist())
-    )
+    closed = snapshot.never_answered
     return MissingLabels(
-        open=waiting,
-        closed=counts[State.OPEN] - waiting,
+        open=counts[State.OPEN] - closed,
+        closed=closed,
         disputed=counts[State.DISPUTED],
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
@@ -126,11 +124,7 @@ def label_error(
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
     inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
-    of_pool = {
-        (estimate.target.measure, estimate.target.system, estimate.target.against): estimate
-        for estimate in estimates
-        if estimate.target.slice is None
-    }
+    by_target = {estimate.target: estimate for estimate in estimates}
     corrected = []
     for requested in analysis.measures:
         measure = measure_of(requested)
@@ -138,22 +132,13 @@ def label_error(
             analysis.table, measure
         ):
             continue
-        component = requested.components[0]
-        system = spec.pool.systems[component.system].name
-        against = None if component.against is None else spec.pool.systems[component.against].name
-        estimate = of_pool[component.name, system, against]
+        target = analysis.scope.targets(requested, Domain())[0]
+        estimate = by_target[target]
         model = analysis.label_model if estimate.intervals[0].kind == KIND else None
         band = correct(measure, inputs, gold, spec.seed, estimate, model)
         if band is not None:
-            corrected.append(
-                CorrectedEstimate(
-                    measure.components[0].name,
-                    system,
-                    **vars(band),
-                    dominates=band.dominates,
-                    against=against,
-                )
-            )
+            told = {**vars(band), "dominates": band.dominates, "against": target.against}
+            corrected.append(CorrectedEstimate(measure.components[0].name, target.system, **told))
     return LabelError(table, tuple(corrected), None)
 
 
@@ -161,7 +146,7 @@ def label_warnings(error: LabelError | None) -> list[str]:
     """Return warnings where wrong labels matter more than sampling."""
     lines = []
     for wrong in error.measures if error else ():
-        name = wrong.measure if wrong.system is None else f"{wrong.measure} of {wrong.system}"
+        name = title(wrong.measure, wrong.system)
         if wrong.dominates and wrong.value is None:
             lines.append(f"{name}: not known, so many labels are wrong by the gold rows")
         elif wrong.dominates:

@@ -112,33 +112,24 @@ class SpecOptions:
 # --- of the command line
 
 
-def add_to_command(
-    parser: argparse.ArgumentParser, options: type[Any], leave_out: Collection[str] = ()
-) -> None:
+def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Add a command's options to its parser, as the command line has them."""
     for field in dataclasses.fields(options):
         option: Description = field.metadata[_DESCRIPTION]
-        if field.name in leave_out:
-            continue
+        several = {"nargs": "+", "metavar": option.metavar}
+        name = field.name if option.by_place else _spelled(field.name)
+        settings = _of_single(field, option)
         if option.by_place:
-            nargs = "+" if option.many else None
-            parser.add_argument(field.name, type=option.type, nargs=nargs, help=option.help)
+            settings = {"type": option.type, "nargs": "+" if option.many else None}
         elif option.is_flag:
-            parser.add_argument(_spelled(field.name), action="store_true", help=option.help)
+            settings = {"action": "store_true"}
         elif option.commas:
             read = functools.partial(_parts, option)
             read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
-            parser.add_argument(
-                _spelled(field.name), nargs="+", type=read, action=_Gather, default=field.default,
-                metavar=option.metavar, help=option.help,
-            )  # fmt: skip
+            settings = {"action": _Gather, "type": read, "default": field.default, **several}
         elif option.many:
-            parser.add_argument(
-                _spelled(field.name), nargs="+", action="extend", default=[],
-                metavar=option.metavar, choices=option.choices, help=option.help,
-            )  # fmt: skip
-        else:
-            _add_single(parser, field, option)
+            settings = {"action": "extend", "default": [], "choices": option.choices, **several}
+        parser.add_argument(name, help=option.help, **settings)
 
 
 class _Gather(argparse.Action):
@@ -165,24 +156,18 @@ def _parts(option: Description, text: str) -> tuple[Any, ...]:
     return names
 
 
-def _add_single(
-    parser: argparse.ArgumentParser,
-    field: "dataclasses.Field[Any]",
-    option: Description,
-    spellings: Collection[str] = (),
-) -> None:
+def _of_single(field: "dataclasses.Field[Any]", option: Description) -> dict[str, Any]:
+    """Return what a parser is told of an option with one value."""
     required = field.default is dataclasses.MISSING
-    parser.add_argument(
-        *(spellings or [_spelled(field.name)]),
-        nargs=None if option.alone is None else "?",
-        const=option.alone,
-        default=None if required else field.default,
-        required=required,
-        type=option.type,
-        choices=option.choices,
-        metavar=option.metavar,
-        help=option.help,
-    )
+    return {
+        "nargs": None if option.alone is None else "?",
+        "const": option.alone,
+        "default": None if required else field.default,
+        "required": required,
+        "type": option.type,
+        "choices": option.choices,
+        "metavar": option.metavar,
+    }
 
 
 # --- of jobs
@@ -192,22 +177,21 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Add a command's options to the parser of the job that does its work."""
     for field in dataclasses.fields(options):
         option: Description = field.metadata[_DESCRIPTION]
+        name = _spelled(field.name)
+        names = [name] if option.by_place else dict.fromkeys([name, f"--{field.name}"])
+        settings = _of_single(field, option)
         if option.by_place:
-            parser.add_argument(_spelled(field.name), required=True, help=option.help)
+            settings = {"required": True}
         elif option.is_flag:
-            parser.add_argument(
-                *_spellings(field.name), nargs="?",
-                choices=("true", "false"), const="true", default="false", help=option.help,
-            )  # fmt: skip
+            values = ("true", "false")
+            settings = {"nargs": "?", "choices": values, "const": "true", "default": "false"}
         elif option.many:
-            parser.add_argument(
-                *_spellings(field.name), action="append", default=[], metavar=option.metavar,
-                choices=option.choices, help=option.help,
-            )  # fmt: skip
-        else:
+            settings = {"action": "append", "default": []}
+            settings |= {"metavar": option.metavar, "choices": option.choices}
+        elif option.type is positive:
             # Templates tell whole numbers from text alone; their range the command checks.
-            number = dataclasses.replace(option, type=int) if option.type is positive else option
-            _add_single(parser, field, number, _spellings(field.name))
+            settings["type"] = int
+        parser.add_argument(*names, help=option.help, **settings)
 
 
 def job_arguments(options: Any) -> list[str]:
@@ -242,11 +226,6 @@ def read_options(options: type[Options], arguments: argparse.Namespace) -> Optio
 
 def _spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _spellings(name: str) -> Collection[str]:
-    """Return the spellings of an option of a job: templates have underscores."""
-    return dict.fromkeys([_spelled(name), f"--{name}"])
 
 
 def positive(text: str) -> int:

@@ -115,10 +115,8 @@ class PlanResult(Result):
 
 def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
     """Return the spec's sampler and `passive`; if its own cannot be planned, all that can."""
-    usable = usable_samplers(spec, ranges)
-    if spec.sampler.name not in usable:
-        return usable
-    return [name for name in usable if name in (spec.sampler.name, "passive")]
+    usable, own = usable_samplers(spec, ranges), spec.sampler.name
+    return [name for name in usable if own not in usable or name in (own, "passive")]
 
 
 def _compares(spec: EvaluationSpec) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.commands.options import SpecOptions, flag
+from evalsampling.commands.options import SpecOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
@@ -20,11 +20,13 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
-from evalsampling.pool.tables.stored import TablePart, is_stored, parts_of, stored_in
+from evalsampling.pool.tables.stored import is_stored, stored_in
 from evalsampling.preparation.assignment import check_slices
+from evalsampling.preparation.plan import fetch_cells
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
+from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification, what_scores_say
 from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
@@ -51,9 +53,25 @@ _COUNTS = ("rows", "leaves", "cells", "reserve_rows")
 
 @dataclasses.dataclass(frozen=True)
 class PrepareOptions(SpecOptions):
-    """What a call of `prepare` asks for."""
+    """What a job of `prepare` asks for."""
 
     check_ids: bool = flag("check that all ids of the pool differ")
+
+
+@dataclasses.dataclass(frozen=True)
+class PrepareCommandOptions(PrepareOptions):
+    """What the command asks for, which reads without Beam too; 0 rows are ``round_size``."""
+
+    in_process: bool = flag("read the pool in this process: what is done without options of Beam")
+    threads: int | None = option(
+        "that read the pool in this process (default: one for each core, at most 8)",
+        type=positive, metavar="N",
+    )  # fmt: skip
+    top_up: int | None = option(
+        "add rows to the reserve of cells that hold fewer than ROWS (default: round_size) rows "
+        "that were never drawn",
+        type=positive, metavar="ROWS", alone=0,
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,14 +215,6 @@ class Preparation:
         """Where the rows of a pool that has no files of its own go."""
         return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
 
-    def parts_to_store(self) -> list[TablePart]:
-        """Return the parts of a table that workers are to store first; none of other pools.
-
-        Raises:
-            InputError: if there is no such table, version or column.
-        """
-        return parts_of(self.spec)
-
     @property
     def _reserve(self) -> ReserveFiles:
         return ReserveFiles(self.workspace.store, self.attempt)
@@ -292,10 +302,12 @@ class Preparation:
             "cells": len(table),
             "reserve_rows": reserve_rows,
         }
+        names = self.spec.pool.slices
+        slices = Slices.from_counts(names, counts, table)
         self.workspace.commit(
             self._marker(catalog, started, stratification, table, located, sizes),
             cells_to_store(table, mean, stratification),
-            self._slices_to_store(counts, table),
+            slices_to_store(slices, table) if names else None,
             self.context.manifest(
                 JOB,
                 self.spec,
@@ -308,11 +320,7 @@ class Preparation:
         return self.result()
 
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
-        """Check that the reserve is whole and no id is in it twice; return its rows.
-
-        Raises:
-            InputError: naming an id that is there twice, or if a part was removed.
-        """
+        """Check that the reserve is whole and no id is in it twice; return its rows."""
         nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
         rows = pa.concat_tables([nothing, *located])
         repeated = repeated_values(rows[HASH].to_numpy())
@@ -324,11 +332,6 @@ class Preparation:
             raise InputError(f"{self.workspace.path}: {why} meanwhile")
         check_complete(rows, sums.count, capacity)
         return len(rows)
-
-    def _slices_to_store(self, counts: SliceCounts, table: CellTable) -> pa.Table | None:
-        """Return the contents of slices.parquet, None if the spec names no slices."""
-        names = self.spec.pool.slices
-        return slices_to_store(Slices.from_counts(names, counts, table), table) if names else None
 
     def _marker(
         self,
@@ -379,15 +382,14 @@ class Preparation:
             for key in dict.fromkeys([*here, *there])
             for name in _differing(here.get(key), there.get(key), key)
         ]
-        now = prepared.spec.limits
-        budget_alone = all(name.partition(".")[0] == "budget" for name in differing)
-        if differing and budget_alone and self.spec.limits.allows(now):
+        sections, now = {name.partition(".")[0] for name in differing}, prepared.spec.limits
+        if sections == {"budget"} and self.spec.limits.allows(now):
             raise InputError(
                 f"{self.workspace.path}: prepared with a budget of {now.words}; "
                 f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
                 "raises it"
             )
-        if differing and all(name.partition(".")[0] == "gates" for name in differing):
+        if sections == {"gates"}:
             raise InputError(
                 f"{self.workspace.path}: prepared with other gates, which stay; options of "
                 "`evalsampling estimate` take their place: --at-least, --at-most"
@@ -431,6 +433,41 @@ def _differing(here: Any, there: Any, key: str) -> list[str]:
         for name in names
         for differing in _differing(here.get(name), there.get(name), f"{key}.{name}")
     ] or [key]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rereading:
+    """The pool of a prepared workspace, to be read again.
+
+    Attributes:
+        preparation: of the workspace's own spec.
+        stratification: how the pool is cut into cells.
+        pool: its files.
+    """
+
+    preparation: Preparation
+    stratification: Stratification
+    pool: Catalog
+
+    def items(self) -> list[WorkItem]:
+        """Return what there is to read: the scored rows, if a scorer made them."""
+        return self.preparation.items(self.pool)
+
+    def check_unchanged(self, *_: Any) -> None:
+        """Check that the pool is as it was when it was listed, after what else is to be done.
+
+        Raises:
+            InputError: naming the file that has changed.
+        """
+        self.pool.check_unchanged(self.preparation.spec.pool)
+
+    def plan(self, engine: Engine, name: str) -> tuple[Any, Any, Any]:
+        """Return this, its items and their cells, as values of an engine that reads them once."""
+        work = engine.value(name, self)
+        stratification = engine.value("Stratification", self.stratification)
+        items = engine.expand(Step("ListItems", type(self).items), work)
+        cells, _ = engine.read(fetch_cells(self.preparation.spec, stratification), items)
+        return work, items, cells
 
 
 def read_unchanged(prepared: PreparedPool) -> Catalog:

@@ -1,6 +1,5 @@
 """The plan of `prepare`, for any engine; and `prepare` without Beam, by the engines of shares."""
 
-import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.commands.check_ids import ids_were_checked
-from evalsampling.commands.options import flag, option, positive
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
-from evalsampling.pool.tables.stored import TablePart
+from evalsampling.pool.tables.stored import TablePart, parts_of
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.shares import Shares
@@ -65,7 +63,7 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
 
 def _store(engine: Engine, preparation: Preparation) -> tuple[Any, ...]:
     """Return the parts of a table, as a value, that have been stored; nothing of other pools."""
-    parts = preparation.parts_to_store()
+    parts = parts_of(preparation.spec)
     if not parts:
         return ()
     room = Step("MakeRoom", _make_room, (preparation.stored_directory,))
@@ -152,17 +150,6 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
             "`evalsampling prepare --check-ids` checks it now"
         )
     return preparation.result()
-
-
-@dataclasses.dataclass(frozen=True)
-class InProcessOptions:
-    """How `prepare` does without Beam."""
-
-    in_process: bool = flag("read the pool in this process: what is done without options of Beam")
-    threads: int | None = option(
-        "that read the pool in this process (default: one for each core, at most 8)",
-        type=positive, metavar="N",
-    )  # fmt: skip
 
 
 def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> PrepareResult:

@@ -75,10 +75,4 @@ def report(options: ReportOptions) -> ReportResult:
             options.to: html,
         }
     )
-    return ReportResult(
-        page=options.to,
-        json=f"{stem}.json",
-        csv=f"{stem}.csv",
-        bytes=len(html),
-        labels=facts.labels,
-    )
+    return ReportResult(options.to, f"{stem}.json", f"{stem}.csv", len(html), facts.labels)

@@ -48,7 +48,7 @@ def report_facts(
         "version": VERSION,
         "title": title or workspace.path.rstrip("/").rpartition("/")[2],
         "workspace": workspace.path,
-        "as_of": max((job.started for job in jobs), default=None),
+        "as_of": max((job.manifest["started"] for job in jobs), default=None),
         "evaluation": {
             "rows": snapshot.pool.table.rows,
             "budget": spec.budget,
@@ -153,7 +153,7 @@ def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:
     """Return the counts of what may be wrong with the labels, by what they count."""
     states = [state.value for state in snapshot.states]
     gold = np.asarray(snapshot.gold)
-    counts = {
+    return {
         "rows asked about": len(states),
         "with a label": states.count(State.DECIDED.value),
         **{f"rows {state.value}": states.count(state.value)
@@ -165,7 +165,6 @@ def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:
         "gold rows labelled": int(gold.sum()),
         "of these wrong": int(gold.sum() - np.trace(gold)),
     }  # fmt: skip
-    return counts
 
 
 def _provenance(snapshot: Snapshot) -> dict[str, Any]:

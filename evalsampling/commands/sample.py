@@ -20,7 +20,6 @@ from evalsampling.labels.items import subject_questions, subject_rows
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import in_words
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import History
@@ -113,38 +112,34 @@ def sample(
             withdraw(snapshot, options.withdraw)
             result = SampleResult(options.withdraw, 0, None, "withdrawn")
         elif options.adjudicate:
-            result = _adjudicated(call, snapshot)
+            batch = adjudicate(snapshot, context, call.started)
+            if batch is None:
+                result = SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
+            else:
+                result = SampleResult(batch.number, len(batch.tasks), batch.exported)
         else:
             result = _sample(call, snapshot)
     LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
     return result
 
 
-def _adjudicated(request: Request, snapshot: Snapshot) -> SampleResult:
-    tasks = adjudicate(snapshot, request.context, request.started)
-    if tasks is None:
-        return SampleResult(len(snapshot.adjudications), 0, None, "no-disputes")
-    return SampleResult(tasks.number, tasks.rows, tasks.exported)
-
-
 def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
     rounds, still_open = snapshot.rounds, list(snapshot.open_questions)
-    again = [files for files in rounds if request.made(files)]
-    if not again and _is_unseen(snapshot):
-        again = [rounds[-1]]
-    if again:
-        still_open = [number for number in still_open if number < again[0].number]
+    again = next(filter(request.made, rounds), None)
+    if again is None and _is_unseen(snapshot):
+        again = rounds[-1]
+    if again is not None:
+        still_open = [number for number in still_open if number < again.number]
     elif still_open and not request.options.next:
-        again = [rounds[max(still_open) - 1]]
-    if again:
-        first = again[0]
-        result = _drawn(first.number, len(first.batch), first.exported, len(first.controls.tasks))
-        is_open = first.number in snapshot.open_questions and not request.made(first)
-        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
-    else:
+        again = rounds[max(still_open) - 1]
+    if again is None:
         result = _next_round(request, snapshot)
+    else:
+        result = _drawn(again.number, len(again.batch), again.exported, len(again.controls.tasks))
+        is_open = again.number in snapshot.open_questions and not request.made(again)
+        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
     closing = {*still_open} if request.options.next else set()
-    if not again or again[0] is rounds[-1]:
+    if again is None or again is rounds[-1]:
         closing |= {*snapshot.half_closed}
     # This is last: until it is done, nobody has heard of the new round.
     for number in sorted(closing):
@@ -174,41 +169,29 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
         return SampleResult(last, 0, None, "budget")
     if analysis.exhausted:
         return SampleResult(last, 0, None, "exhausted")
-    reason = _reason_to_stop(spec, analysis) if snapshot.answers > 0 else None
-    if reason is not None:
-        return SampleResult(last, 0, None, reason)
+    may_stop = spec.stop_half_width is not None or spec.stop_significance is not None
+    if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
+        reason = reason_to_stop(spec, analysis.estimate())
+        if reason is not None:
+            return SampleResult(last, 0, None, reason)
     size = request.options.size or snapshot.next_round_size
     drawn = analysis.with_round(size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
-    tasks, batch, controls = write_round(request, snapshot, drawn)
-    return _drawn(last + 1, tasks, batch, controls)
-
-
-def _reason_to_stop(spec: EvaluationSpec, analysis: Analysis) -> str | None:
-    """Return which wish of the spec's ``stop`` is met; without one, nothing is estimated."""
-    if spec.stop_half_width is None and spec.stop_significance is None:
-        return None
-    return reason_to_stop(spec, analysis.estimate())
+    return write_round(request, snapshot, drawn)
 
 
 def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:
     return SampleResult(number, rows, batch, None if rows else "no-new-rows", controls)
 
 
-def write_round(
-    request: Request, snapshot: Snapshot, drawn: Analysis
-) -> tuple[int, str | None, int]:
-    """Write the last round of a history.
+def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> SampleResult:
+    """Write the last round of a history, and return what was written.
 
     Args:
         request: what the round was drawn for.
         snapshot: of the workspace, without that round.
         drawn: what stands with that round.
-
-    Returns:
-        How many tasks it has, where they are, None if there are none; and how many controls are
-        among them.
     """
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
@@ -217,7 +200,10 @@ def write_round(
     code = drawn.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
-    asked = _subjects_of(rows, spec)
+    try:
+        asked = subject_rows(rows, spec)
+    except ValueError as error:  # A list of the payload is shorter than that of the items.
+        raise InputError(f"{spec.pool.path}: {error}") from error
     questions = subject_questions(rows, (new + 1).tolist())
     names = [
         task_name(spec, pool.task_key, number, id, question, check)
@@ -251,27 +237,11 @@ def write_round(
         write_parquet(draws, directory / "draws.parquet", "snappy")
         write_parquet(batch, directory / "batch.parquet", "snappy")
     exported = pool.workspace.tasks_of(number, design["exported"])
-    return len(batch), exported, 0 if controls is None else len(controls)
-
-
-def _subjects_of(rows: pa.Table, spec: EvaluationSpec) -> pa.Table:
-    """Return a row for each subject: rows as they are, items of queries.
-
-    Raises:
-        InputError: if a list of the payload is shorter than that of the items.
-    """
-    try:
-        return subject_rows(rows, spec)
-    except ValueError as error:
-        raise InputError(f"{spec.pool.path}: {error}") from error
+    return _drawn(number, len(batch), exported, 0 if controls is None else len(controls))
 
 
 def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
-    """Check that no two rows asked about have the same id.
-
-    Raises:
-        InputError: if two have.
-    """
+    """Check that no two rows asked about have the same id."""
     spec = snapshot.pool.spec
     places: dict[str, tuple[int, int]] = {}
     earlier = (id for files in snapshot.standing for id in files.asked[ID].to_pylist())

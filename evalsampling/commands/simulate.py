@@ -112,9 +112,8 @@ class SimulatedError:
         intervals = {
             method: IntervalSummary(**interval) for method, interval in summary["intervals"].items()
         }
-        made = cls(
-            **{**summary, "wald": IntervalSummary(**summary["wald"]), "intervals": intervals}
-        )
+        wald = IntervalSummary(**summary["wald"])
+        made = cls(**{**summary, "wald": wald, "intervals": intervals})
         return made if made.defined else dataclasses.replace(made, rmse=None, bias=None, **_NOTHING)
 
 

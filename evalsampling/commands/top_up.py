@@ -6,51 +6,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.commands.options import SpecOptions, option, positive
-from evalsampling.commands.prepare import Preparation, read_unchanged
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.splits import WorkItem
+from evalsampling.commands.prepare import Preparation, Rereading, read_unchanged
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
 from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stages import Engine, Step
-from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
 from evalsampling.workspace.snapshot import Snapshot
 
 
 @dataclasses.dataclass(frozen=True)
-class TopUpOptions(SpecOptions):
-    """What a call of `prepare --top-up` asks for; 0 rows stand for the spec's ``round_size``."""
-
-    top_up: int | None = option(
-        "add rows to the reserve of cells that hold fewer than ROWS (default: round_size) rows "
-        "that were never drawn",
-        type=positive,
-        metavar="ROWS",
-        alone=0,
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class TopUp:
+class TopUp(Rereading):
     """One run of `prepare --top-up`: more rows for the cells whose reserve runs short.
 
     Attributes:
-        preparation: of the workspace's own spec.
-        stratification: how the pool is cut into cells.
-        pool: its files.
         number: of this top-up, from 1.
         wanted: rows a round may ask of a cell.
         capacity: rows added to each short cell.
         held: what there is.
     """
 
-    preparation: Preparation
-    stratification: Stratification
-    pool: Catalog
     number: int
     wanted: int
     capacity: int
@@ -111,10 +88,6 @@ class TopUp:
             started=started,
         )
 
-    def items(self) -> list[WorkItem]:
-        """Return what there is to read: the scored rows, if a scorer made them."""
-        return self.preparation.items(self.pool)
-
     def write(self, part: int, reserve: Reserve) -> int:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
@@ -126,10 +99,7 @@ class TopUp:
 
 def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     """Return the rows added in each part, as a value of an engine, which reads the pool once."""
-    spec, started = top_up.preparation.spec, engine.value("TopUp", top_up)
-    stratification = engine.value("Stratification", top_up.stratification)
-    items = engine.expand(Step("ListItems", TopUp.items), started)
-    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    spec, (work, _, cells) = top_up.preparation.spec, top_up.plan(engine, "TopUp")
     counts, parts = engine.run(
         cells,
         plan.recount(spec, top_up.held),
@@ -138,16 +108,12 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     same = engine.call(plan.compare_counts(spec, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.
     numbers = engine.each(Step("NumberParts", _number), parts)
-    checked = engine.call(Step("CheckPool", _check_unchanged, (same, numbers)), started)
+    checked = engine.call(Step("CheckPool", TopUp.check_unchanged, (same, numbers)), work)
     return engine.each(Step("WriteReserve", _write, (top_up, checked)), parts)
 
 
 def _number(part: tuple[int, Reserve]) -> int:
     return part[0]
-
-
-def _check_unchanged(top_up: TopUp, *_: Any) -> None:
-    top_up.pool.check_unchanged(top_up.preparation.spec.pool)
 
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:

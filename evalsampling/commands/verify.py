@@ -79,14 +79,15 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     workspace.check_prepared()
     looked = _Look(store)
     looked.at("", store.settle_if_allowed)
-    looked.at("", looked.find_drafts)
+    looked.at("", lambda: looked.held.update(store.not_in_place()))
     names = store.written([""], lambda name: not name.startswith("."))
     names = sorted({*(name.removeprefix("/") for name in names), *looked.held})
-    contents = {name: looked.at_json(name) for name in names if _is_our_json(name)}
+    ours = [name for name in names if name.endswith(".json") and not _SENT.match(name)]
+    contents = {name: looked.at_json(name) for name in ours}
     markers = {name: contents[name] for name in contents if _is_marker(name)}
     expected: dict[str, Checksum] = {}
     for name, content in markers.items():
-        looked.at(name, _gather, content, expected)
+        looked.at(name, lambda marker: expected.update(checksums_of(marker)), content)
     protected = FILES in contents.get(MARKER, {})
     for name in names:
         bad_before = len(looked.bad)
@@ -131,9 +132,6 @@ class _Look:
         self.sealed: dict[str, bool] = {}
         self.held: dict[str, str] = {}
 
-    def find_drafts(self) -> None:
-        self.held = self.store.not_in_place()
-
     def at(self, name: str, check: Callable[..., Any], *arguments: Any) -> None:
         try:
             check(*arguments)
@@ -161,14 +159,6 @@ def _read_round(workspace: Workspace, number: int) -> None:
 
 def _read_delivery(store: Store, name: str, held: Mapping[str, str]) -> None:
     details_of(store, name, store.parse_table(name, store.read(held.get(name, name))))
-
-
-def _gather(marker: dict[str, Any], into: dict[str, Checksum]) -> None:
-    into.update(checksums_of(marker))
-
-
-def _is_our_json(name: str) -> bool:
-    return name.endswith(".json") and not _SENT.match(name)
 
 
 def _is_marker(name: str) -> bool:

@@ -12,7 +12,6 @@ from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.results import brief
 from evalsampling.labels.drawn_tasks import DrawnTasks
 from evalsampling.report.numbers import Number
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.measures import JOINT
 
 
@@ -66,6 +65,9 @@ def weigh(options: WeighOptions) -> WeighResult:
     drawn = DrawnRows.read(spec, rounds)
     codes = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first]).read(options.labels)
     estimates = drawn.estimates(codes, options.missing_at_random)
+    notes = [*brief(estimates, attrgetter("notes"))]
+    if any(entry.name == JOINT for entry in spec.measures):
+        notes.append("no joint region: rows that are drawn one by one have none, a workspace has")
     return WeighResult(
         rounds=int(drawn.round[-1]),
         draws=len(drawn.ids),
@@ -73,12 +75,5 @@ def weigh(options: WeighOptions) -> WeighResult:
         open=len(drawn.first) - len(codes),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         warnings=tuple(brief(estimates, attrgetter("warnings"))),
-        notes=(*brief(estimates, attrgetter("notes")), *_note_of_regions(spec)),
+        notes=tuple(notes),
     )
-
-
-def _note_of_regions(spec: EvaluationSpec) -> tuple[str, ...]:
-    """Return that measures listed jointly have no region here, if any are."""
-    if all(entry.name != JOINT for entry in spec.measures):
-        return ()
-    return ("no joint region: rows that are drawn one by one have none, a workspace has",)

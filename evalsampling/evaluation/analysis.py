@@ -231,11 +231,7 @@ class Analysis:
         return self._with_slices(chosen)
 
     def _with_slices(self, measures: Sequence[Requested]) -> Sequence[Requested]:
-        """Return measures, checked to look at slices that the spec names alone.
-
-        Raises:
-            InputError: naming a slice that it does not name.
-        """
+        """Return measures, checked to look at slices that the spec names alone."""
         if self.spec is not None:
             for measure in map(measure_of, measures):
                 check_slices(measure, self.spec)

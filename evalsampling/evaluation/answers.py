@@ -120,15 +120,7 @@ def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
 
 
 def _listed_ids(given: Any, id_columns: IdColumns) -> list[Any]:
-    """Return ids as they are stored.
-
-    Args:
-        given: shape (n,): a column. Of several columns, a table of them, or a tuple for each row.
-        id_columns: of the ids.
-
-    Raises:
-        InputError: if a table lacks a column, or a row has more or fewer values than there are.
-    """
+    """Return ids as they are stored: of a column, or of a table or tuples of several."""
     if isinstance(id_columns, str):
         return list(to_array(given, "id").to_pylist())
     columns = [to_array(column, name) for name, column in _parts(given, id_columns).items()]
@@ -176,11 +168,7 @@ def _apart(answers: Any, id_columns: IdColumns) -> tuple[Any, Any]:
 
 
 def _aligned(id: Any, ids: Sequence[Any], label: Any) -> Any:
-    """Return labels of pandas in the order of the ids, matched by their index.
-
-    Raises:
-        InputError: if the index names other rows, or one of them twice.
-    """
+    """Return labels of pandas in the order of the ids, matched by their index."""
     index = index_of(label)
     assert index is not None
     wanted: Sequence[Any] = ids
@@ -205,12 +193,7 @@ def _aligned(id: Any, ids: Sequence[Any], label: Any) -> Any:
 
 
 def _listed(label: Any, flags: Sequence[str]) -> list[Any]:
-    """Return labels as a list, a matrix of 0 and 1 as lists of the labels that are 1.
-
-    Args:
-        label: of rows, in any form.
-        flags: the labels that columns of a matrix may be of.
-    """
+    """Return labels as a list, a matrix of 0 and 1 as lists of the flags that are 1."""
     if flags and hasattr(label, "__array__") and np.ndim(label) == 2:
         rows = np.asarray(_by_name(label, flags))
         return [[name for name, is_set in zip(flags, row, strict=True) if is_set] for row in rows]

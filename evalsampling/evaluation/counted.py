@@ -5,7 +5,7 @@ the same to the last digit as from the labels one by one.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -181,21 +181,18 @@ def estimated(
         pairs = [(earlier.get(estimate.target), estimate) for estimate in estimates]
         changes = [one for was, now in pairs if was is not None and (one := change_of(was, now))]
     drawn, labels = len(history), len(history.labelled)
+    in_no_slice = (
+        f"{rows} {'row has' if rows == 1 else 'rows have'} a value of {column} that no row had "
+        "when the workspace was prepared: no slice is reported for it"
+        for column, rows in outside.items()
+        if rows
+    )
     return CountedEstimates(
         rows=analysis.table.rows,
         drawn=drawn,
         labels=labels,
         rejects=rejects,
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        warnings=(*cautions(analysis, estimates, drawn - labels), *_in_no_slice(outside)),
+        warnings=(*cautions(analysis, estimates, drawn - labels), *in_no_slice),
         changes=tuple(changes),
     )
-
-
-def _in_no_slice(outside: Mapping[str, int]) -> Iterator[str]:
-    for column, rows in outside.items():
-        if rows:
-            yield (
-                f"{rows} {'row has' if rows == 1 else 'rows have'} a value of {column} that no row "
-                "had when the workspace was prepared: no slice is reported for it"
-            )

@@ -78,7 +78,7 @@ class DrawnRows:
         every = pa.concat_tables(tables, promote_options="permissive")
         sampled = SampledRows.read(spec, every, WEIGHT)
         number = np.repeat(np.arange(1, len(tables) + 1), [len(table) for table in tables])
-        return cls(sampled, number, sampled.batch.numbers(WEIGHT).astype(np.float64))
+        return cls(sampled, number, sampled.numbers)
 
     @property
     def spec(self) -> EvaluationSpec:
@@ -98,9 +98,7 @@ class DrawnRows:
     @functools.cached_property
     def question(self) -> IntArray:
         """The question of each draw, numbered in the order they were asked, shape (draws,)."""
-        if self.stochastic:
-            return np.arange(len(self.ids))
-        return _numbered(self.ids)
+        return np.arange(len(self.ids)) if self.stochastic else _numbered(self.ids)
 
     @functools.cached_property
     def first(self) -> IntArray:
@@ -144,13 +142,17 @@ class DrawnRows:
         estimates = [
             estimate
             for measure in self.sampled.measures()
-            for part in self._parts_of(measure)
+            for part in (self._parts if is_reported_for_slices(measure) else self._parts[:1])
             for estimate in self._on(part, measure, code, self.spec.confidence)
         ]
-        note = self._note_of(missing)
+        note = (
+            f"{len(missing)} of {len(self.first)} rows drawn have no label, which are taken to be "
+            "missing at random"
+        )
+        added = (note,) if len(missing) else ()
         return [
             dataclasses.replace(
-                estimate, notes=(*estimate.notes, *note), statement=statement(estimate)
+                estimate, notes=(*estimate.notes, *added), statement=statement(estimate)
             )
             for estimate in estimates
         ]
@@ -164,23 +166,14 @@ class DrawnRows:
             parts += [_Part(f"{name}={value}", texts == value) for value in np.unique(texts)]
         return parts
 
-    def _parts_of(self, measure: Measure) -> list[_Part]:
-        """Return the parts that a measure is reported for: see `ReportedDomains.domains_of`."""
-        return self._parts if is_reported_for_slices(measure) else self._parts[:1]
-
     def _on(
         self, part: _Part, measure: Measure, code: IntArray, confidence: float
     ) -> list[Estimate]:
         """Return the estimates of a measure on a part of the pool.
 
         The draws of a slice are draws of its rows, each with its chance, so their weights are
-        divided by their sum: how many rows it has is not known.
-
-        Args:
-            part: of the pool.
-            measure: the measure.
-            code: shape (questions,): class code of each question, `NO_LABEL` of those without.
-            confidence: level of the intervals, in (0, 1).
+        divided by their sum: how many rows it has is not known. ``code`` has the class code of each
+        question, `NO_LABEL` of those without.
         """
         targets, design = self.sampled.targets(measure, part.title), Design.of(self.spec)
         if isinstance(measure, Extreme):
@@ -233,14 +226,6 @@ class DrawnRows:
             "not labelled yet, or take them as missing at random"
         )
 
-    def _note_of(self, missing: IntArray) -> tuple[str, ...]:
-        if not len(missing):
-            return ()
-        return (
-            f"{len(missing)} of {len(self.first)} rows drawn have no label, which are taken to be "
-            "missing at random",
-        )
-
     def _refused(self, measure: Measure, targets: Sequence[Target]) -> list[Estimate]:
         where = "" if targets[0].slice is None else f" where {targets[0].slice}"
         reason = (
@@ -291,19 +276,11 @@ def _numbered(ids: Sequence[Any]) -> IntArray:
 
 
 def _checked(spec: EvaluationSpec, rows: Frame, number: int) -> pa.Table:
-    """Return the columns of a round that estimates are made from.
-
-    Raises:
-        InputError: naming the round, and the column or row that is wrong.
-    """
+    """Return the columns of a round that estimates are made from."""
     try:
-        batch = SampledRows.read(spec, rows, WEIGHT).batch
-        weight = batch.numbers(WEIGHT).astype(np.float64)
-        batch.refuse(
-            WEIGHT,
-            ~((weight > 0) & np.isfinite(weight)),
-            lambda row: f"a weight is above 0 and finite, got {weight[row]:g}",
-        )
+        sampled = SampledRows.read(spec, rows, WEIGHT)
+        weight = sampled.numbers
+        sampled.refuse(~((weight > 0) & np.isfinite(weight)), "a weight is above 0 and finite")
     except InputError as error:
         raise InputError(f"round {number}: {error}") from error
-    return pa.Table.from_batches([batch.rows])
+    return pa.Table.from_batches([sampled.batch.rows])

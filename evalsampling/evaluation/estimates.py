@@ -68,9 +68,7 @@ class Estimates(list[Estimate]):
         names = [*COLUMNS[COLUMNS.index("measure") :], "reliable"]
         types = {name: pa.string() if name in _TEXTS else pa.float64() for name in names}
         types["reliable"] = pa.bool_()
-        return pa.table(
-            {name: pa.array([row[name] for row in rows], types[name]) for name in names}
-        )
+        return pa.Table.from_pylist(rows, pa.schema(types))
 
     def to_frame(self) -> Any:
         """Return the table of `to_arrow` as a pandas DataFrame.

@@ -139,7 +139,11 @@ def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int) -
     interval = estimate.interval(None if kind == INTERVALS[0] else kind)
     problem = _problem(estimate, interval, kind)
     reached = None if problem or interval is None else _is_reached(gate, interval)
-    sentences, needed = [_verdict(gate, estimate, reached), _because(problem, interval)], None
+    verdict = (
+        f"{display_name(estimate)} {gate.bound.replace('_', ' ')} {gate.target:g}: "
+        f"{OUTCOMES[reached]}."
+    )
+    sentences, needed = [verdict, _because(problem, interval)], None
     if reached is None and estimate.value is not None:
         if not problem and kind == INTERVALS[0]:
             needed = _labels_to_decide(gate.target, estimate, labels, rows)
@@ -194,11 +198,6 @@ def _labels_to_decide(target: float, estimate: Estimate, labels: int, rows: int)
     by_model = is_plain and estimate.intervals[0].kind == MODEL_BASED
     distance = abs(estimate.value - target)
     return outlook(now, labels, rows, distance, OF_MODEL if by_model else OF_DESIGN).labels
-
-
-def _verdict(gate: Gate, estimate: Estimate, reached: bool | None) -> str:
-    bound = gate.bound.replace("_", " ")
-    return f"{display_name(estimate)} {bound} {gate.target:g}: {OUTCOMES[reached]}."
 
 
 def _because(problem: str | None, interval: Interval | None) -> str:

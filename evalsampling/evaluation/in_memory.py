@@ -83,10 +83,8 @@ class MemoryPool:
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
-        if score is not None and "partition" in spec:
-            pool.setdefault("score", "score")
         space = _space_of(spec)
-        if space.tagged and score is not None:
+        if score is not None and ("partition" in spec or space.tagged):
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
@@ -233,15 +231,9 @@ def _is_matrix(values: Any) -> bool:
 
 
 def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
-    """Return the columns of a matrix under new names: those of a table by its own names.
+    """Return the columns of a matrix, shape (rows, classes), under the new name of each class.
 
-    Args:
-        matrix: shape (rows, classes).
-        names: new name of the column of each class. A table whose columns are called otherwise is
-            taken in the order of the classes.
-
-    Raises:
-        InputError: if there are more or fewer columns than classes.
+    A table whose columns are not called as the classes are is taken in their order.
     """
     if not isinstance(matrix, np.ndarray):
         table = Table.of(matrix)
@@ -269,11 +261,7 @@ def _named(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
-    """Return what labels there are, by the keys of a spec.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return what labels there are, by the keys of a spec."""
     return read_space(Section("labels", spec.get("labels", {})), of_items, "")[0]
 
 

@@ -35,14 +35,9 @@ def estimate_kept_rows(
         InputError: naming the column and row, the id or the key of the spec that is wrong.
     """
     sampled = SampledRows.read(spec, rows, INCLUSION)
-    batch = sampled.batch
-    inclusion = batch.numbers(INCLUSION).astype(np.float64)
-    wrong = ~((inclusion > 0) & (inclusion <= 1))
-    batch.refuse(
-        INCLUSION,
-        wrong,
-        lambda row: f"an inclusion probability lies in (0, 1], got {inclusion[row]:g}",
-    )
+    batch, inclusion = sampled.batch, sampled.numbers
+    in_range = (inclusion > 0) & (inclusion <= 1)
+    sampled.refuse(~in_range, "an inclusion probability lies in (0, 1]")
     labels, parameters = spec.labels, spec.sampler.parameters
     if parameters.get("estimator") == "difference":
         raise InputError("sampler.estimator: the totals of the prior are those of the pool")

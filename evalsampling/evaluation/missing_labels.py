@@ -7,7 +7,7 @@ import numpy as np
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.nonresponse import share_answered
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import NO_LABEL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,8 @@ def missing_bounds(analysis: Analysis) -> list[MissingBounds]:
         analysis: analysis of the labels so far.
     """
     history = analysis.history
-    missing = _missing(history)
+    answered = share_answered(history)[history.met] > 0
+    missing = np.flatnonzero((history.label == NO_LABEL) & answered)
     if not len(missing) or not analysis.has_classes:
         return []
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
@@ -73,9 +74,3 @@ def missing_bounds(analysis: Analysis) -> list[MissingBounds]:
             )
         )
     return bounds
-
-
-def _missing(history: History) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the questions without a label, in rounds that have some label."""
-    answered = share_answered(history)[history.met] > 0
-    return np.flatnonzero((history.label == NO_LABEL) & answered)

@@ -42,7 +42,10 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     if what in ("effort", "calibration"):
         if analysis.table.expected is not None:
             raise InputError(f"picture: {what} is of rates of classes, of which rows have several")
-        [bands] = labelled_bands(analysis, {label: _positives(analysis)})
+        positives = [_positive(analysis)]
+        if any(getattr(measure, "sets", False) for measure in analysis.measures):
+            positives = list(range(1, analysis.table.classes))  # All sets of labels but the empty.
+        [bands] = labelled_bands(analysis, {label: positives})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
     if what == "convergence":
         return _convergence(analysis)
@@ -53,20 +56,13 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
         return curve_chart(curves[0], cheapest(curves[0], prevalence(analysis, curves[:1])))
     rows = [
-        IntervalRow.of(number, pretty(number) + (f", {number.slice}" if number.slice else ""))
+        IntervalRow(number, pretty(number) + (f", {number.slice}" if number.slice else ""))
         for number in numbers
         if not number.is_point and (number.slice is None or what == "slices")
     ][:MOST_ROWS]
     if not rows:
         raise InputError("all that was estimated are points of curves: draw the curve")
     return interval_rows(rows, "Estimates and intervals")
-
-
-def _positives(analysis: Analysis) -> list[int]:
-    """Return the codes of positives; of sets of labels, those of all sets but the empty."""
-    if any(getattr(measure, "sets", False) for measure in analysis.measures):
-        return list(range(1, analysis.table.classes))
-    return [_positive(analysis)]
 
 
 def _positive(analysis: Analysis) -> int:

@@ -122,18 +122,18 @@ class LabelJoin:
                 None for no rows.
             votes: answers to their tasks, in any order; the same one may come repeatedly.
         """
-        distinct = None if rows is None else _distinct(rows)
-        tasks = [] if distinct is None else distinct[TASK].to_pylist()
-        stored = [] if distinct is None else distinct[ID].to_pylist()
+        tasks: list[str] = []
+        ids: list[str] = []
+        if rows is not None:
+            rows = _distinct(rows)
+            tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = Register.of_questions(tasks, stored, self.spec, self.folds_names)
+        register = Register.of_questions(tasks, ids, self.spec, self.folds_names)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
-        counts = LabelledCounts.none()
-        if distinct is not None:
-            counts = self._counts(distinct, register.tally.codes)
-        return counts, rejects
+        none = LabelledCounts.none()
+        return none if rows is None else self._counts(rows, register.tally.codes), rejects
 
     def _counts(self, rows: pa.Table, labels: IntArray) -> LabelledCounts:
         spec = self.spec

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -16,6 +17,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, required_columns
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.outputs import Outputs
 
 
@@ -26,10 +28,12 @@ class SampledRows:
     Attributes:
         spec: of the evaluation.
         batch: the columns that estimates are made from, and that one.
+        column: its name.
     """
 
     spec: EvaluationSpec
     batch: PoolBatch
+    column: str
 
     @classmethod
     def read(cls, spec: EvaluationSpec, rows: Frame, column: str) -> "SampledRows":
@@ -46,7 +50,24 @@ class SampledRows:
         table = Table.of(rows, "the rows")
         names = [*required_columns(spec, payload=False), column]
         columns = {name: to_array(table.column(name), name) for name in names}
-        return cls(spec, PoolBatch(pa.record_batch(columns)))
+        return cls(spec, PoolBatch(pa.record_batch(columns)), column)
+
+    @property
+    def numbers(self) -> FloatArray:
+        """How each row came into the sample, shape (rows,)."""
+        return self.batch.numbers(self.column).astype(np.float64)
+
+    def refuse(self, wrong: BoolArray, rule: str) -> None:
+        """Refuse numbers of that column that break a rule.
+
+        Args:
+            wrong: shape (rows,): whether the number of each row does.
+            rule: the rule in words.
+
+        Raises:
+            InputError: naming the first such row.
+        """
+        self.batch.refuse(self.column, wrong, lambda row: f"{rule}, got {self.numbers[row]:g}")
 
     @property
     def rules(self) -> Sequence[str]:

@@ -62,11 +62,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
 
 
 def _check_intervals(spec: EvaluationSpec) -> None:
-    """Check that all measures have the kind of interval that ``stop.interval`` names.
-
-    Raises:
-        InputError: if a measure has several components, as curves do.
-    """
+    """Check that all measures have the kind of interval that ``stop.interval`` names."""
     for measure in build_measures(spec, assumed_ranges(spec)):
         if len(measure_of(measure).components) > 1:
             raise InputError(
@@ -83,12 +79,7 @@ def _may_be_bet_on(measure: Requested) -> bool:
 
 
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
-    """Check that the first measure has the test that ``stop.significance`` needs.
-
-    Raises:
-        InputError: if the first measure compares nothing, or has no test that may be looked at
-            often.
-    """
+    """Check that the first measure has the test that ``stop.significance`` needs."""
     reported = build_reported(spec.measures[0], spec, assumed_ranges(spec))
     compared = [measure for measure in reported if isinstance(measure_of(measure), Comparison)]
     if not compared:

@@ -68,11 +68,7 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
 
 
 def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
-    """Check that a workspace can hold all parts of an evaluation.
-
-    Raises:
-        InputError: naming the part that it would lose.
-    """
+    """Check that a workspace can hold all parts of an evaluation."""
     if any(NO_LABEL in taken.codes.values() for taken in analysis.history.taken):
         raise InputError("labels were taken away from the history: a workspace only adds to them")
     for name in ("sampler", "measures", "seed", "confidence"):
@@ -114,11 +110,7 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
 
 
 def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
-    """Write the pool to the workspace of a spec, unless it is there already.
-
-    Raises:
-        InputError: if the workspace holds anything else.
-    """
+    """Write the pool to the workspace of a spec, which holds nothing else, unless it is there."""
     preparation = Preparation.from_spec(spec, HERE)
     workspace = preparation.workspace
     if not workspace.prepared:
@@ -141,11 +133,7 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
 
 
 def _check_beginning(history: History, snapshot: Snapshot) -> None:
-    """Check that the rounds and labels of a workspace are the first of an evaluation.
-
-    Raises:
-        InputError: if they are not.
-    """
+    """Check that the rounds and labels of a workspace are the first of an evaluation."""
     stored, taken = snapshot.history, history.taken
     beginning = history.first(min(len(snapshot.rounds), len(history.rounds)))
     same = (

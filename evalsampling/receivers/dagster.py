@@ -76,7 +76,7 @@ def _of_run(run: Run) -> dict[str, Any]:
     numbers: dict[str, Any] = {"labels": run.labels, "open": run.open, "round": run.round}
     statements = {}
     for number in run.numbers:
-        if number.slice is None and not number.is_point:
+        if number.is_of_pool:
             title = title_of(number)
             ends = {f"{title}, low": number.low, f"{title}, high": number.high}
             numbers |= {title: number.value, **ends}

@@ -127,8 +127,8 @@ def _tags(run: Run) -> dict[str, str]:
 def _sentences(run: Run) -> list[str]:
     """Return what the gates and the numbers on the whole pool say, and the warnings."""
     gates = [gate.statement for gate in run.gates.gates] if run.gates else []
-    whole = [number for number in run.numbers if number.slice is None and not number.is_point]
-    return [*gates, *(number.statement for number in whole), *run.warnings]
+    whole = [number.statement for number in run.numbers if number.is_of_pool]
+    return [*gates, *whole, *run.warnings]
 
 
 def _parameters(run: Run) -> dict[str, Any]:

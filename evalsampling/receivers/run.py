@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.evaluation.gates import OUTCOMES, GateResult, Gates, all_reached
+from evalsampling.evaluation.gates import OUTCOMES, Gates, all_reached
 from evalsampling.inference.results import Target
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.report.table import flat
@@ -120,20 +120,11 @@ class Run:
             "kind": number.intervals[0].kind,
             "claims": number.claims,
         }
-        return of_run | flat(dataclasses.asdict(number)) | own | self._gate(number)
-
-    def _gate(self, number: Number) -> dict[str, Any]:
-        """Return the targets of a number, and what its interval says of them."""
-        own = self.gates_of(number)
-        return {
-            **{gate.bound: gate.target for gate in own},
-            "gate": OUTCOMES[all_reached(own)] if own else None,
-        }
-
-    def gates_of(self, number: Number) -> Sequence[GateResult]:
-        """Return the gates that are about a number."""
-        gates = () if self.gates is None else self.gates.gates
-        return [gate for gate in gates if gate.number == title_of(number)]
+        every = () if self.gates is None else self.gates.gates
+        gates = [gate for gate in every if gate.number == title_of(number)]
+        judged: dict[str, Any] = {gate.bound: gate.target for gate in gates}
+        judged["gate"] = OUTCOMES[all_reached(gates)] if gates else None
+        return of_run | flat(dataclasses.asdict(number)) | own | judged
 
 
 def title_of(number: Number) -> str:
@@ -141,47 +132,27 @@ def title_of(number: Number) -> str:
     return Target(**{name: getattr(number, name) for name in TITLE}).title
 
 
-_TEXT, _COUNT, _NUMBER = pa.string(), pa.int64(), pa.float64()
+_TYPES = {
+    "time": pa.timestamp("us", "UTC"),
+    "claims": pa.bool_(),
+    **dict.fromkeys(("round", "labels", "open"), pa.int64()),
+    **dict.fromkeys(
+        ("threshold", "value", "standard_error", "low", "high", "level", "effective_size",
+         "design_effect", "largest_share", "largest_weight", "light_low", "light_high", "at_least",
+         "at_most"),
+        pa.float64(),
+    ),
+}  # fmt: skip
+"""Types of the columns that are no text."""
 
 SCHEMA = pa.schema(
-    {
-        "estimate_id": _TEXT,
-        "run_id": _TEXT,
-        "time": pa.timestamp("us", "UTC"),
-        "evaluation": _TEXT,
-        "workspace": _TEXT,
-        "pool": _TEXT,
-        "pool_version": _TEXT,
-        "spec_version": _TEXT,
-        "version": _TEXT,
-        "round": _COUNT,
-        "labels": _COUNT,
-        "open": _COUNT,
-        "measure": _TEXT,
-        "label": _TEXT,
-        "system": _TEXT,
-        "against": _TEXT,
-        "slice": _TEXT,
-        "threshold": _NUMBER,
-        "value": _NUMBER,
-        "standard_error": _NUMBER,
-        "low": _NUMBER,
-        "high": _NUMBER,
-        "level": _NUMBER,
-        "kind": _TEXT,
-        "method": _TEXT,
-        "claims": pa.bool_(),
-        "reason": _TEXT,
-        "effective_size": _NUMBER,
-        "design_effect": _NUMBER,
-        "largest_share": _NUMBER,
-        "largest_weight": _NUMBER,
-        "light_low": _NUMBER,
-        "light_high": _NUMBER,
-        "at_least": _NUMBER,
-        "at_most": _NUMBER,
-        "gate": _TEXT,
-        "warnings": _TEXT,
-    }
-)
+    (name, _TYPES.get(name, pa.string()))
+    for name in (
+        "estimate_id", "run_id", "time", "evaluation", "workspace", "pool", "pool_version",
+        "spec_version", "version", "round", "labels", "open", "measure", "label", "system",
+        "against", "slice", "threshold", "value", "standard_error", "low", "high", "level", "kind",
+        "method", "claims", "reason", "effective_size", "design_effect", "largest_share",
+        "largest_weight", "light_low", "light_high", "at_least", "at_most", "gate", "warnings",
+    )
+)  # fmt: skip
 """Columns of the table. `estimate_id` is different in each row, also of several runs."""

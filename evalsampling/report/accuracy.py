@@ -62,7 +62,7 @@ def systems(facts: Facts) -> Section | None:
     body = []
     for measure, numbers in list(by_measure.items())[:MOST_MEASURES]:
         if any(number.value is not None for number in numbers):
-            rows = [IntervalRow.of(number, number.system) for number in numbers]
+            rows = [IntervalRow(number, number.system) for number in numbers]
             name = pretty(numbers[0]).removesuffix(f" of {numbers[0].system}")
             caption = f"{escape(name)} of each system, from the same labels."
             body.append(figure(interval_rows(rows, f"{measure} by system"), caption))
@@ -86,7 +86,7 @@ def differences(facts: Facts) -> Section | None:
     body = []
     for neutral in sorted({number.neutral for number in numbers}):
         alike = [number for number in numbers if number.neutral == neutral]
-        rows = [IntervalRow.of(number, _compared(number)) for number in alike]
+        rows = [IntervalRow(number, _compared(number)) for number in alike]
         caption = f"Systems whose interval does not hold {neutral:g} can be distinguished."
         name = "Ratios of systems" if neutral else "Differences of systems"
         body.append(figure(interval_rows(rows, name, neutral), caption))
@@ -159,8 +159,9 @@ def curves(facts: Facts) -> Section | None:
         if not any(point.is_defined for point in curve.points):
             continue
         choices = cheapest(curve, facts.prevalence)
-        caption = f"Area: {100 * facts.confidence:g} % interval of each point. "
-        caption += "Dashed: a band meant to hold the whole curve. " * _has_band(curve)
+        caption = f"Area: {facts.level} interval of each point. "
+        has_band = all(point.up.band for point in curve.points)
+        caption += "Dashed: a band meant to hold the whole curve. " * has_band
         caption += "Rings: the thresholds of the table below." * bool(choices)
         body.append(figure(curve_chart(curve, choices), caption))
         if choices:
@@ -175,10 +176,6 @@ def curves(facts: Facts) -> Section | None:
     return Section("curves", "Thresholds to pick from", "".join(body))
 
 
-def _has_band(curve: ScoreCurve) -> bool:
-    return all(point.up.band for point in curve.points)
-
-
 def _choices(choices: Sequence[ThresholdChoice]) -> str:
     letters = lettered(choices)
     rows = [
@@ -188,11 +185,16 @@ def _choices(choices: Sequence[ThresholdChoice]) -> str:
          data(choice.cost, 2)]
         for choice in choices
     ]  # fmt: skip
-    along, up = (name.replace("_", " ") for name in CURVES[choices[0].curve])
+    along, up = _axes(choices[0].curve)
     head = ["a miss costs", "ring", "threshold", up, along, "cost for each positive"]
     on = "" if choices[0].curve == PR_CURVE else ", by the ROC curve"
     name = title("Cheapest thresholds", choices[0].system)
     return table(f"{name}{on}", head, rows, (2, 3, 4, 5))
+
+
+def _axes(curve: str) -> list[str]:
+    """Return what stands on the horizontal and on the vertical axis of a curve, in words."""
+    return [name.replace("_", " ") for name in CURVES[curve]]
 
 
 def _guaranteed(guarantee: Mapping[str, Any]) -> str:
@@ -221,10 +223,7 @@ def _points(curve: ScoreCurve) -> str:
          data(point.up.value), interval(point.up.low, point.up.high)]
         for point in curve.points[::step]
     ]  # fmt: skip
-    along, up = (
-        number.measure.partition(".")[2].replace("_", " ")
-        for number in (curve.points[0].along, curve.points[0].up)
-    )
+    along, up = _axes(curve.name)
     head = ["threshold", along, "interval", up, "interval"]
     name = title(curve.name.replace("_", " "), curve.system)
     return table(f"{name} by threshold", head, rows, range(1, 5))
@@ -277,12 +276,12 @@ def _slice_table(
         rows.append(
             [escape(part.value), f"{part.rows:,}", f"{part.labels:,}", value,
              span if number.claims else escape(number.method),
-             small_interval(IntervalRow.of(number), scale.low, scale.high)]
+             small_interval(number, scale.low, scale.high)]
         )  # fmt: skip
     if whole is not None:
         rows.append(
             ["<em>whole pool</em>", "", "", *_figures(whole),
-             small_interval(IntervalRow.of(whole), scale.low, scale.high)]
+             small_interval(whole, scale.low, scale.high)]
         )  # fmt: skip
     axis = f"{shown(scale.low, 0)} to {shown(scale.high, 0)}"
     head = [column, "rows", "labels", "estimate", "interval", axis]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from evalsampling.inference.score_bands import ScoreBand
 from evalsampling.report.numbers import percent
-from evalsampling.report.svg import Picture, Scale, bar, dot, line, tag, tick_text, words
+from evalsampling.report.svg import Picture, Scale, axis, bar, dot, line, tag, words
 
 _ROW, _TOP, _FOOT, _WIDTH = 34, 30, 20, 720
 _LABELS = 150
@@ -80,9 +80,7 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
     scale = Scale(0, 1, _LABELS + 12, _WIDTH - 130)
     bottom = _TOP + _ROW * len(bands)
     body = [words(0, 14, _heading(bands), "t-soft small"), *_legend(scale.first, bands)]
-    for tick in scale.ticks():
-        body.append(line(scale(tick), _TOP, scale(tick), bottom, "s-line"))
-        body.append(words(scale(tick), bottom + 15, tick_text(tick), "t-soft small", "middle"))
+    body += axis(scale, _TOP, bottom)
     for place, band in enumerate(reversed(bands)):
         y = _TOP + _ROW * place + _ROW / 2
         body.append(words(0, y + 4, band_name(band), most=24))

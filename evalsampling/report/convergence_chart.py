@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 
 from evalsampling.report.numbers import Number, decimals, pretty, shown, shown_range
-from evalsampling.report.svg import Picture, Scale, dot, line, path, scale_for, tick_text, words
+from evalsampling.report.svg import (
+    Picture,
+    Scale,
+    dot,
+    line,
+    path,
+    ribbon,
+    scale_for,
+    tick_text,
+    words,
+)
 
 MOST_PANELS = 8
 """Most numbers that are drawn: the first ones that are defined."""
@@ -54,8 +64,7 @@ def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: fl
     upper = [(x(n), y.last if number.high is None else y(number.high)) for n, number in defined]
     lower = [(x(n), y.first if number.low is None else y(number.low)) for n, number in defined]
     if defined:
-        body.append(path([*upper, *reversed(lower)], "f-tint", closed=True))
-        body += [path(edge, "s-accent", width=1) for edge in (upper, lower)]
+        body += ribbon(upper, lower)
         points = [(x(n), y(number.value or 0.0)) for n, number in defined]
         body.append(path(points, "s-accent", width=2))
         body += [dot(*point, radius=3.5) for point in points]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from evalsampling.report.numbers import Number, shown, title
-from evalsampling.report.svg import Picture, Scale, dot, line, path, tick_text, words
+from evalsampling.report.svg import Picture, Scale, dot, line, path, ribbon, tick_text, words
 from evalsampling.report.thresholds import PR_CURVE, CurvePoint, ScoreCurve, ThresholdChoice
 
 MOST_POINTS = 200
@@ -42,8 +42,7 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
     upper = [(_at(x, point.along), _end(y, point.up.high, 1.0)) for point in points]
     lower = [(_at(x, point.along), _end(y, point.up.low, 0.0)) for point in points]
     if points:
-        body.append(path([*upper, *reversed(lower)], "f-tint", closed=True))
-        body += [path(edge, "s-accent", width=1) for edge in (upper, lower)]
+        body += ribbon(upper, lower)
         body += _band(points, x, y)
         body.append(path([(_at(x, point.along), _at(y, point.up)) for point in points], "s-accent",
                          width=2.5))  # fmt: skip

@@ -54,11 +54,10 @@ def calibration(facts: Facts) -> Section | None:
             "That makes no estimate wrong, but more labels are needed."
         )
     ]
-    level = f"{100 * facts.confidence:g} %"
     for labelled in facts.bands:
         caption = (
             f"The share of rows labelled {escape(labelled.label)}. "
-            f"Dots: among the labels, with {level} intervals; "
+            f"Dots: among the labels, with {facts.level} intervals; "
             "ticks: what the score says; areas: what a model of both believes. On the right: "
             "labels."
         )

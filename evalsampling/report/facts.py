@@ -128,24 +128,16 @@ class Facts:
         return int(self.estimate["labels"])
 
     @property
-    def confidence(self) -> float:
-        """Confidence level of the intervals, in (0, 1)."""
-        return self.numbers[0].confidence
+    def level(self) -> str:
+        """Confidence level of the intervals in words: ``95 %``."""
+        return f"{100 * self.numbers[0].confidence:g} %"
 
     @property
     def headline(self) -> tuple[Number, ...]:
         """Numbers on the whole pool that are neither points of curves nor differences."""
-        return tuple(
-            number
-            for number in self.numbers
-            if number.slice is None and not number.is_point and number.against is None
-        )
+        return tuple(each for each in self.numbers if each.is_of_pool and each.against is None)
 
     @property
     def differences(self) -> tuple[Number, ...]:
         """Comparisons of two systems on the whole pool, without points of curves."""
-        return tuple(
-            number
-            for number in self.numbers
-            if number.against is not None and number.slice is None and not number.is_point
-        )
+        return tuple(each for each in self.numbers if each.is_of_pool and each.against is not None)

@@ -121,6 +121,11 @@ class Number:
         return self.threshold is not None
 
     @property
+    def is_of_pool(self) -> bool:
+        """Whether the number is of the whole pool and no point of a curve."""
+        return self.slice is None and not self.is_point
+
+    @property
     def is_exact(self) -> bool:
         """Whether the estimate is exact, as every row that it depends on has a label."""
         return self.method == "census"
@@ -135,6 +140,11 @@ class Number:
         """The interval that holds simultaneously for all points of the curve, if any."""
         bands = (item for item in self.intervals if item.method.endswith(", simultaneous"))
         return next(bands, self.of_kind("simultaneous"))
+
+    @property
+    def light(self) -> ReportedInterval | None:
+        """The assumption-light interval, if any."""
+        return self.of_kind("assumption-light")
 
     @property
     def neutral(self) -> float:

@@ -39,7 +39,10 @@ def provenance(facts: Facts) -> Section:
     if rounds:
         head = ["round", "sampler", "draws", "new rows", "closed early"]
         body.append(folded("Rounds", table("Rounds", head, rounds, (2, 3))))
-    deliveries = [_delivery(delivery) for delivery in record["deliveries"][-MOST_LINES:]]
+    deliveries = [
+        [f"<code>{escape(delivery['sha256'])}</code>", f"{delivery['rejects']:,}"]
+        for delivery in record["deliveries"][-MOST_LINES:]
+    ]
     if deliveries:
         head = ["SHA-256 of the content", "rejected rows"]
         body.append(folded("Deliveries of labels",
@@ -62,7 +65,3 @@ def _selection(pool: Mapping[str, Any]) -> list[list[str]]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _delivery(delivery: Mapping[str, Any]) -> list[str]:
-    return [f"<code>{escape(delivery['sha256'])}</code>", f"{delivery['rejects']:,}"]

@@ -77,9 +77,9 @@ def summary(facts: Facts) -> Section:
         for place, number in enumerate((defined or list(numbers[:1]))[:MOST_SENTENCES])
     ]
     if len(defined) > 1 and len(facts.systems) == 1:
-        rows = [IntervalRow.of(number, pretty(number)) for number in numbers[:MOST_ROWS]]
+        rows = [IntervalRow(number, pretty(number)) for number in numbers[:MOST_ROWS]]
         left_out = len(numbers) - len(rows)
-        caption = f"Estimates with their {_level(facts)} intervals."
+        caption = f"Estimates with their {facts.level} intervals."
         caption += f" {left_out} more are in the tables." if left_out else ""
         body.append(figure(interval_rows(rows, "Estimates and intervals"), caption))
     body.append(bullets(_rests_on(facts)))
@@ -92,10 +92,6 @@ def _sentence(number: Number) -> str:
     sentence = f"<strong>{escape(first + end.rstrip())}</strong> {escape(rest)}".rstrip()
     meaning = _MEANINGS.get(number.measure, "")
     return f'{sentence} <span class="soft">{escape(meaning)}</span>' if meaning else sentence
-
-
-def _level(facts: Facts) -> str:
-    return f"{100 * facts.confidence:g} %"
 
 
 def _rests_on(facts: Facts) -> list[str]:
@@ -114,7 +110,7 @@ def _rests_on(facts: Facts) -> list[str]:
         )
     if any(number.method != "census" and number.claims for number in facts.headline):
         items.append(
-            f"&ldquo;{_level(facts)} confidence&rdquo; means: of many evaluations done this way, "
+            f"&ldquo;{facts.level} confidence&rdquo; means: of many evaluations done this way, "
             "about so many intervals hold the truth."
         )
     if estimate["done"]:
@@ -124,26 +120,22 @@ def _rests_on(facts: Facts) -> list[str]:
 
 def what_if(facts: Facts) -> Section | None:
     """Return the section of intervals under other shares of hidden positives, None if none."""
-    numbers = [
-        number
-        for number in facts.headline
-        if number.claims and not number.is_exact
-        and (number.sensitivity or number.of_kind("assumption-light"))
-    ]  # fmt: skip
+    claimed = (number for number in facts.headline if number.claims and not number.is_exact)
+    numbers = [number for number in claimed if number.sensitivity or number.light]
     if not numbers:
         return None
     others = HALF_AND_TWICE if any(number.sensitivity for number in numbers) else ()
     head = ["number", "estimate", "interval", *(f"{other} likely" for other in others)]
-    has_light = any(number.of_kind("assumption-light") for number in numbers)
-    head += ["wherever they hide"] * has_light
+    light = [number for number in numbers if number.light]
+    head += ["wherever they hide"] * bool(light)
     rows = []
     for number in numbers:
         digits = decimals(number.low, number.high)
         cells = [data(number.value, digits), interval(number.low, number.high, digits)]
         ranges = [interval(other.low, other.high, digits) for other in number.sensitivity]
         cells += ranges or ["-"] * len(others)
-        widest = number.of_kind("assumption-light")
-        if has_light:
+        widest = number.light
+        if light:
             cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
         rows.append([escape(pretty(number)), *cells])
     hidden = (
@@ -151,7 +143,6 @@ def what_if(facts: Facts) -> Section | None:
         f"looked at.{_before_and_with_labels(facts)}"
     )
     listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number)]
-    light = [number for number in numbers if number.of_kind("assumption-light")]
     undetected = dict.fromkeys(
         number.undetected["words"] for number in light if number.undetected is not None
     )
@@ -194,7 +185,7 @@ def _if_more_hid(number: Number) -> list[str]:
                 else f"be {range_then} instead of between {range_now}"
             )
         )
-    widest = number.of_kind("assumption-light")
+    widest = number.light
     if widest is not None:
         clauses.append(
             "wherever positives hide, it is between "

@@ -100,6 +100,12 @@ def path(points: Iterable[tuple[float, float]], kind: str, closed: bool = False,
                stroke_linejoin="round")  # fmt: skip
 
 
+def ribbon(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]]) -> list[str]:
+    """Return the area between two lines, tinted, and the lines."""
+    area = path([*upper, *reversed(lower)], "f-tint", closed=True)
+    return [area, *(path(edge, "s-accent", width=1) for edge in (upper, lower))]
+
+
 @dataclasses.dataclass(frozen=True)
 class Scale:
     """A linear map from numbers to pixels.
@@ -133,16 +139,25 @@ class Scale:
 
 def scale_for(values: Sequence[float | None], first: float, last: float) -> Scale:
     """Return a scale for numbers: from 0 to 1 if all lie there, else a little beyond them."""
-    defined = [value for value in values if value is not None]
-    low, high = min(defined, default=0.0), max(defined, default=1.0)
+    low, high = _span(values)
     if low >= 0 and high <= 1:
         return Scale(0.0, 1.0, first, last)
     if low >= -1 and high <= 1:
-        reach = max(abs(low), abs(high))
-        step = 10.0 ** math.floor(math.log10(reach))
-        reach = min(math.ceil(reach / step - 1e-9) * step, 1.0)
+        reach = min(_rounded_up(max(abs(low), abs(high))), 1.0)
         return Scale(-reach, reach, first, last)
     return Scale(min(low, 0.0), high + 0.05 * (high - min(low, 0.0)), first, last)
+
+
+def _span(values: Sequence[float | None]) -> tuple[float, float]:
+    """Return the least and the greatest of the values that are defined, 0 and 1 for none."""
+    defined = [value for value in values if value is not None]
+    return min(defined, default=0.0), max(defined, default=1.0)
+
+
+def _rounded_up(reach: float) -> float:
+    """Return the least number with one digit that is not below a number above 0."""
+    step = 10.0 ** math.floor(math.log10(reach))
+    return math.ceil(reach / step - 1e-9) * step
 
 
 def even_scale(values: Sequence[float | None], neutral: float, first: float, last: float) -> Scale:
@@ -157,8 +172,7 @@ def even_scale(values: Sequence[float | None], neutral: float, first: float, las
     reach = max((abs(value - neutral) for value in values if value is not None), default=0.0)
     if not reach or (neutral and reach > neutral):
         return scale_for([*values, neutral], first, last)
-    step = 10.0 ** math.floor(math.log10(reach))
-    reach = math.ceil(reach / step - 1e-9) * step
+    reach = _rounded_up(reach)
     return Scale(neutral - reach, neutral + reach, first, last)
 
 
@@ -172,8 +186,7 @@ def close_scale(values: Sequence[float | None], first: float, last: float) -> Sc
     The ends of a part are round numbers, so that ticks show that it is a part. For dots with
     intervals, not for bars, whose length has a meaning.
     """
-    defined = [value for value in values if value is not None]
-    low, high = min(defined, default=0.0), max(defined, default=1.0)
+    low, high = _span(values)
     if low < 0 or high > 1 or high - low >= _NARROW:
         return scale_for(values, first, last)
     step = 0.05 if high - low > _NARROW / 3 else 0.01
@@ -184,6 +197,15 @@ def close_scale(values: Sequence[float | None], first: float, last: float) -> Sc
 def tick_text(value: float) -> str:
     """Return the label of a tick."""
     return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+
+
+def axis(scale: Scale, top: float, bottom: float) -> list[str]:
+    """Return the vertical lines of a scale, each with its number below it."""
+    marks = []
+    for tick in scale.ticks():
+        marks.append(line(scale(tick), top, scale(tick), bottom, "s-line"))
+        marks.append(words(scale(tick), bottom + 15, tick_text(tick), "t-soft small", "middle"))
+    return marks
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,19 +26,13 @@ def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    estimate = content["estimate"]
-    for earlier in content["rounds"][:-1]:
-        for number in earlier["measures"]:
-            line = _line(number, earlier["round"], earlier["labels"], latest=False)
+    for after in (*content["rounds"][:-1], content["estimate"]):
+        latest = "true" if after is content["estimate"] else "false"
+        moment = {"round": after["round"], "labels": after["labels"], "latest": latest}
+        for number in after["measures"]:
+            line = moment | flat(number)
             writer.writerow({name: cell(value) for name, value in line.items()})
-    for number in estimate["measures"]:
-        line = _line(number, estimate["round"], estimate["labels"], latest=True)
-        writer.writerow({name: cell(value) for name, value in line.items()})
     return text.getvalue()
-
-
-def _line(number: Mapping[str, Any], round: int, labels: int, latest: bool) -> dict[str, Any]:
-    return {"round": round, "labels": labels, "latest": str(latest).lower()} | flat(number)
 
 
 def flat(number: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,5 @@ def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
     Raises:
         InputError: as `Adjudication.read` says.
     """
-    names = pool.workspace.store.names("adjudications")
-    numbers = sorted(int(name) for name in names if name.isdecimal())
+    numbers = pool.workspace.numbers("adjudications")
     return read_together(functools.partial(Adjudication.read, pool), numbers)

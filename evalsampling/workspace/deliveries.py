@@ -22,9 +22,9 @@ class Delivery:
     Attributes:
         name: hash of the file's content, and a number if that content had come before.
         votes: those that count: columns line, task, id, label, annotator, time, skipped.
-        file: name of the file; None of a withdrawal and of deliveries of older versions.
         order: in which deliveries came in, from 1.
         rejects: number of votes that do not count.
+        file: name of the file; None of a withdrawal and of deliveries of older versions.
         rounds: how many rounds there were then; None for deliveries of older versions.
         replace: whether its labels replace earlier ones.
         withdraws: the round that it withdraws, if it is a withdrawal and no labels.
@@ -38,12 +38,12 @@ class Delivery:
 
     name: str
     votes: pa.Table
-    file: str | None
     order: int
     rejects: int
-    rounds: int | None
-    replace: bool
-    withdraws: int | None
+    file: str | None = None
+    rounds: int | None = None
+    replace: bool = False
+    withdraws: int | None = None
     rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
     bytes: int | None = None
     unended: int | None = None
@@ -63,20 +63,9 @@ class Delivery:
         """
         votes = workspace.store.read_table(f"labels/{name}", checksums)
         details = details_of(workspace.store, f"labels/{name}", votes)
-        return cls(
-            name.removesuffix(".parquet"),
-            votes,
-            file=details.get("file"),
-            order=details["order"],
-            rejects=details["rejects"],
-            rounds=details.get("rounds"),
-            replace=details.get("replace", False),
-            withdraws=details.get("withdraws"),
-            rejected=details.get("rejected", {}),
-            bytes=details.get("bytes"),
-            unended=details.get("unended"),
-            beginnings=details.get("beginnings", ()),
-        )
+        _, _, *kept = (field.name for field in dataclasses.fields(cls))
+        own = {key: details[key] for key in kept if key in details}
+        return cls(name.removesuffix(".parquet"), votes, **own)
 
     @property
     def digest(self) -> str:

@@ -66,14 +66,11 @@ class ForgottenRows:
         if not self.finished:
             return new
         ids = {*id_of_task.values(), *new.rejects["id"].to_pylist()} - {None}
-        ids = {id for id in ids if self.hash(self._row(id)) in self.finished}
+        row_of = self.pool.spec.labels.space.row_of  # Of an item of a list its query.
+        ids = {id for id in ids if self.hash(row_of(id)) in self.finished}
         tasks = {task for task, id in id_of_task.items() if id in ids}
         votes = without(new.votes, is_among(new.votes, "task", tasks), ["comment"])
         return dataclasses.replace(new, votes=votes, rejects=without_text(new.rejects, tasks, ids))
-
-    def _row(self, id: str) -> str:
-        """Return the id of the row of a task's id: for an item of a list, that of its query."""
-        return self.pool.spec.labels.space.row_of(id)
 
 
 def unerased(store: Store, pool: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

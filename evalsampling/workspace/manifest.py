@@ -83,32 +83,12 @@ class JobRecord:
     Attributes:
         name: of the job.
         steps: rows, seconds and peak memory of its steps by their names; empty if nobody waited.
-        manifest: contents of its file in jobs/.
+        manifest: contents of its file in jobs/, see `ExecutionContext.manifest`.
     """
 
     name: str
     steps: Mapping[str, Mapping[str, float]]
     manifest: Mapping[str, Any]
-
-    @property
-    def started(self) -> str:
-        """Time of the start, in ISO 8601."""
-        return str(self.manifest["started"])
-
-    @property
-    def seconds(self) -> float:
-        """Duration in seconds."""
-        return float(self.manifest["seconds"])
-
-    @property
-    def runner(self) -> str | None:
-        """Name of the Beam runner, if it had one."""
-        return None if self.manifest["runner"] is None else str(self.manifest["runner"])
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """Counts of rows and other things, by name."""
-        return dict(self.manifest["counts"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the object of the job in `status --json`."""

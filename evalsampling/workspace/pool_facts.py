@@ -5,6 +5,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -70,12 +71,13 @@ class PoolFacts:
     @classmethod
     def of(cls, snapshot: Snapshot) -> "PoolFacts":
         """Return the facts of a snapshot; see `read`."""
-        check_counted(snapshot)
+        _check_counted(snapshot)
         pool = snapshot.pool
         *begins, begin = _beginnings(snapshot)
-        rounds = tuple(
-            map(functools.partial(_chances, pool.table), snapshot.history.rounds, begins)
-        )
+        no_label = np.full(len(snapshot.history), NO_LABEL)
+        drawn = dataclasses.replace(snapshot.history, label=no_label, corrected={}, taken=())
+        chances = functools.partial(_chances, pool.table)
+        rounds = tuple(map(chances, snapshot.history.rounds, begins))
         return cls(
             str(pool.workspace.path),
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
@@ -84,7 +86,7 @@ class PoolFacts:
             pool.folds_names,
             rounds,
             begin,
-            _unlabelled(snapshot.history) if snapshot.analysis.sampler.keeps_order else None,
+            drawn if snapshot.analysis.sampler.keeps_order else None,
         )
 
     @functools.cached_property
@@ -166,8 +168,11 @@ class PoolFacts:
         """
         self.check_draws_by_row()
         if not isinstance(round, int):
-            later = round if isinstance(round, list | tuple) else [round]
-            return (*self.rounds, *map(_chances_of, later))
+            later: Any = round if isinstance(round, list | tuple) else [round]
+            known = (
+                each if isinstance(each, RoundChances) else read_chances(each) for each in later
+            )
+            return (*self.rounds, *known)
         if not 1 <= round <= len(self.rounds):
             raise InputError(
                 f"{self.path}: round {round} was not drawn, there are {len(self.rounds)}; give the "
@@ -190,7 +195,7 @@ class PoolFacts:
         return RoundChances(self.pool.table.code, self.begin, 0.0).of_cells(code)
 
 
-def check_counted(snapshot: Snapshot) -> None:
+def _check_counted(snapshot: Snapshot) -> None:
     """Check that rows and labels of a workspace can be counted in a pipeline.
 
     Raises:
@@ -212,20 +217,11 @@ def check_counted(snapshot: Snapshot) -> None:
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
 
 
-def _chances_of(round: _LaterRound) -> RoundChances:
-    return round if isinstance(round, RoundChances) else read_chances(round)
-
-
 def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
     """Return what is known of a round beside its rows."""
     chance = past.cell_probability
     assert chance is not None  # `PoolFacts.of` refuses older rounds
     return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
-
-
-def _unlabelled(history: History) -> History:
-    label = np.full(len(history), NO_LABEL)
-    return dataclasses.replace(history, label=label, corrected={}, taken=())
 
 
 def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
@@ -270,7 +266,7 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
         InputError: as `PoolFacts.read` says.
     """
     snapshot = Snapshot.at(workspace)
-    check_counted(snapshot)
+    _check_counted(snapshot)
     history, begin, tables = snapshot.history, 0, []
     drawn_in = history.drawn_in
     if snapshot.analysis.sampler.keeps_order:

@@ -15,7 +15,7 @@ from evalsampling.labels.tasks import KIND, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import Round
-from evalsampling.storage import Store, checksums_of
+from evalsampling.storage import checksums_of
 from evalsampling.storage.checksums import Checksum
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import read_together, round_folder
@@ -57,14 +57,17 @@ class RoundFiles:
         design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
         checksums, name = checksums_of(design), f"{folder}/batch.parquet"
         content = store.read_checked(name, None)
-        controls = f"{folder}/controls.parquet"
+        controls, closing = f"{folder}/controls.parquet", f"{folder}/closed.json"
+        closed = store.exists(closing)
+        if closed:
+            store.read_json(closing)  # It must be as it was written.
         files = cls(
             number=number,
             design=design,
             draws=store.read_table(f"{folder}/draws.parquet", checksums),
             batch=store.parse_table(name, content),
             exported=pool.workspace.tasks_of(number, design["exported"]),
-            closed=_exists_intact(store, f"{folder}/closed.json"),
+            closed=closed,
             controls=Controls(store.read_table(controls, checksums))
             if controls in checksums
             else Controls.concatenate([]),
@@ -75,16 +78,12 @@ class RoundFiles:
         return files
 
     def _check_batch(self, pool: PreparedPool, url: str) -> None:
-        """Check that a batch which is not as it was written lacks only its payload.
-
-        Raises:
-            InputError: if anything else was changed.
-        """
-        ids = self.subjects
-        asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), ids, strict=True))
+        """Check that a batch which is not as it was written lacks only its payload."""
+        asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), self.subjects, strict=True))
         try:
             names = [name for name in self.batch.column_names if name != KIND]
-            same = names == [TASK, ID] and _id_of_task(self.batch) == asked
+            columns = (self.batch[name].to_pylist() for name in names)
+            same = names == [TASK, ID] and dict(zip(*columns, strict=True)) == asked
         except ValueError:  # Text of a damaged file is not UTF-8.
             same = False
         if not same:
@@ -140,26 +139,8 @@ def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
     Raises:
         InputError: if one is missing, or as `RoundFiles.read` says.
     """
-    store = pool.workspace.store
-    names = store.names("rounds")
-    numbers = sorted(int(name) for name in names if name.isdecimal())
+    numbers = pool.workspace.numbers("rounds")
     if numbers != list(range(1, len(numbers) + 1)):
-        url = store.url("rounds")
+        url = pool.workspace.store.url("rounds")
         raise InputError(f"{url}: rounds are missing, there are {numbers}")
     return read_together(functools.partial(RoundFiles.read, pool), numbers)
-
-
-def _exists_intact(store: Store, name: str) -> bool:
-    """Return whether a JSON file exists, after checking that it is as it was written.
-
-    Raises:
-        InputError: if it exists and is not.
-    """
-    exists = store.exists(name)
-    if exists:
-        store.read_json(name)
-    return exists
-
-
-def _id_of_task(batch: pa.Table) -> dict[Any, Any]:
-    return dict(zip(batch[TASK].to_pylist(), batch[ID].to_pylist(), strict=True))

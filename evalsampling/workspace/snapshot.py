@@ -28,9 +28,7 @@ from evalsampling.workspace.adjudications import Adjudication, read_adjudication
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import RoundFiles, read_rounds
-from evalsampling.workspace.workspace import (
-    Workspace,
-)
+from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.analysis import Analysis
@@ -353,8 +351,9 @@ class Snapshot:
         """The questions about each pair of records, if the spec names the columns of records."""
         records = self.pool.spec.sink.records
         questions_of_pair: dict[Pair, list[int]] = {}
-        for files in () if records is None else self.standing:
-            assert records is not None
+        if records is None:
+            return {}
+        for files in self.standing:
             of_tasks = splink.pairs_of(files.batch, records, self.pool.spec.pool.id)
             for task, pair in zip(files.batch[TASK].to_pylist(), of_tasks, strict=True):
                 if pair is not None:
@@ -393,9 +392,11 @@ class Snapshot:
         from evalsampling.evaluation.graded import empty_history, graded_rows
 
         spec, table = self.pool.spec, self.pool.table
+        sizes = [len(files.subjects) for files in self.standing]
+        labels = np.split(self.labels, np.cumsum(np.array(sizes, dtype=np.int64)))
         graded = [
             graded_rows(files.asked, label, spec, table)
-            for files, label in zip(self.standing, np.split(self.labels, self._ends), strict=False)
+            for files, label in zip(self.standing, labels, strict=False)
         ]
         history = self._drawn(empty_history(spec, table), [outputs for outputs, _ in graded])
         done = [label for _, label in graded]
@@ -415,12 +416,6 @@ class Snapshot:
                 pool.slices.codes(columns, len(asked)),
             )
         return history
-
-    @property
-    def _ends(self) -> IntArray:
-        """Index after the last task of each round that was not withdrawn."""
-        sizes = [len(files.subjects) for files in self.standing]
-        return np.cumsum(np.array(sizes, dtype=np.int64))
 
     @functools.cached_property
     def analysis(self) -> "Analysis":

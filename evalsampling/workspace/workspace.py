@@ -220,10 +220,14 @@ class Workspace:
             _write_manifest(draft, manifest)
             self._commit_next(draft, f"{BUDGETS}/{number:04d}.json", content, "raised the budget")
 
+    def numbers(self, folder: str, end: str = "") -> list[int]:
+        """Return the numbers, in order, by which folders in a folder are called, or files."""
+        stems = (name.removesuffix(end) for name in self.store.names(folder))
+        return sorted(int(stem) for stem in stems if stem.isdecimal())
+
     def next_number(self, folder: str) -> int:
         """Return the next free number, from 1, of the numbered JSON files in a folder."""
-        stems = (name.removesuffix(".json") for name in self.store.names(folder))
-        return 1 + max((int(stem) for stem in stems if stem.isdecimal()), default=0)
+        return max(self.numbers(folder, ".json"), default=0) + 1
 
     def add_forgotten(self, number: int, content: dict[str, Any]) -> None:
         """Store a record of erased payload, with the checksums of the files after it.
@@ -247,9 +251,6 @@ class Workspace:
         """Check that no payload was erased since `number` was that of the next record.
 
         `forget` writes a record and looks at all drafts afterwards, so either sees the other.
-
-        Raises:
-            InputError: if payload was erased.
         """
         if self.next_forgotten != number:
             raise _meanwhile(self.path, "erased something")

@@ -35,7 +35,7 @@ def of(*args: Any, **told: Any) -> Number:
 def test_marks_are_where_the_numbers_are() -> None:
     """The axis goes from 0 to 1: places are in proportion."""
     one = read_record(Number, with_light(number("f1", 0.5, low=0.25, high=0.75), 0.0, 1.0))
-    picture = interval_rows([IntervalRow.of(one)], "Title")
+    picture = interval_rows([IntervalRow(one)], "Title")
     [bar] = elements(picture, "rect", "f-accent")
     [light] = elements(picture, "rect", "f-grey")
     [dot] = elements(picture, "circle")
@@ -48,9 +48,9 @@ def test_marks_are_where_the_numbers_are() -> None:
 
 def test_rows_say_what_they_cannot_show() -> None:
     rows = [
-        IntervalRow.of(of("f1", 0.8, low=0.0, high=1.0, method="few positives")),
-        IntervalRow.of(of("recall", None, reason="0/0")),
-        IntervalRow.of(of("accuracy", 0.75, low=0.75, high=0.75, method="census")),
+        IntervalRow(of("f1", 0.8, low=0.0, high=1.0, method="few positives")),
+        IntervalRow(of("recall", None, reason="0/0")),
+        IntervalRow(of("accuracy", 0.75, low=0.75, high=0.75, method="census")),
     ]
     shown = texts(interval_rows(rows, "Title"))
     assert {"0.800, no claim", "undefined", "0.750, exact"} <= set(shown)
@@ -58,13 +58,13 @@ def test_rows_say_what_they_cannot_show() -> None:
 
 def test_what_is_undefined_stretches_no_axis() -> None:
     undefined = of("log_loss", None, low=0.0, high=20.0)
-    picture = interval_rows([IntervalRow.of(one) for one in (of("f1"), undefined)], "Title")
+    picture = interval_rows([IntervalRow(one) for one in (of("f1"), undefined)], "Title")
     assert "1" in texts(picture)
     assert "20" not in texts(picture)
 
 
 def test_differences_have_a_line_at_zero() -> None:
-    row = IntervalRow.of(of("f1", 0.05, low=-0.02, high=0.12, system="a", against="b"))
+    row = IntervalRow(of("f1", 0.05, low=-0.02, high=0.12, system="a", against="b"))
     [zero] = elements(interval_rows([row], "Title", neutral=0.0), "line", "s-ink")
     [dot] = elements(interval_rows([row], "Title", neutral=0.0), "circle")
     assert float(zero["x1"]) < float(dot["cx"])

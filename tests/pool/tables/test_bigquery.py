@@ -17,7 +17,7 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.commands.verify import verify
-from evalsampling.pool.tables.stored import store_part
+from evalsampling.pool.tables.stored import parts_of, store_part
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 from evalsampling.storage.local import LocalStore
@@ -153,7 +153,7 @@ def test_a_part_that_is_read_again_changes_nothing(fake: FakeBigQuery, of_bigque
     table = preparation.spec.pool.table
     assert table is not None
     open_store(preparation.stored_directory).make()
-    for part in [*preparation.parts_to_store(), *preparation.parts_to_store()][:4]:
+    for part in [*parts_of(preparation.spec), *parts_of(preparation.spec)][:4]:
         list(store_part(part, table))
     files = sorted((one.workspace / "stored").glob("*.parquet"))
     assert [file.name for file in files] == [f"0000{number}.parquet" for number in range(3)]
