@@ -15,6 +15,7 @@ from evalsampling.labels.vote import Vote
 from evalsampling.pool.json_text import json_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sink import SINKS
+from evalsampling.storage.durability import naming
 
 _TAKEN = ("design.json", "closed.json", "draws.parquet", "batch.parquet", "controls.parquet")
 """Files of a round beside that of the tasks, whose names no batch may have."""
@@ -130,7 +131,8 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -
     Raises:
         InputError: if the format needs a package that is not installed.
     """
-    sink_of(spec).write(table, path, spec, batch)
+    with naming(path):
+        sink_of(spec).write(table, path, spec, batch)
 
 
 def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
