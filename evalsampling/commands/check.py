@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from evalsampling.commands.options import SpecOptions
-from evalsampling.commands.prepare import Preparation
+from evalsampling.commands.prepare import Preparation, check_gated_slices
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
@@ -88,7 +88,7 @@ def check(options: SpecOptions) -> CheckResult:
             _take_first(spec, catalog, batches)
     if batches:
         with _telling(problems):
-            warnings, scores = _prepared(spec, batches)
+            warnings, scores = _prepared(spec, batches, catalog)
     looked_at = sum(map(len, batches))
     if catalog is not None and _are_more(catalog, looked_at):
         warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
@@ -160,16 +160,21 @@ def _are_more(catalog: Catalog, looked_at: int) -> bool:
     return looked_at < catalog.rows if catalog.where is None else looked_at == MOST_ROWS
 
 
-def _prepared(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> tuple[list[str], str | None]:
+def _prepared(
+    spec: EvaluationSpec, batches: Sequence[PoolBatch], catalog: Catalog | None
+) -> tuple[list[str], str | None]:
     """Return what `prepare` would warn of, and say of the scores, were these all rows of the pool.
 
     Raises:
-        InputError: naming the first value that it would refuse.
+        InputError: naming the first value that it would refuse; of slices that no row has only if
+            these are all rows.
     """
     stratification = stratify(batches, spec)
     cells = LOCAL.map(Rows(batches), assign(spec, stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
+    if catalog is not None and not _are_more(catalog, sum(map(len, batches))):
+        check_gated_slices(spec, counts)
     table = stratification.table(sums)
     about = stratification.about_scores(spec, table) + stratification.about_features(spec)
     return about, what_scores_say(spec, table)

@@ -287,13 +287,14 @@ class Preparation:
 
         Raises:
             InputError: if an id is in the reserve twice, a slice column has too many values, no
-                row has a value that a measure names, or the pool changed meanwhile.
+                row has a value that a measure or a gate names, or the pool changed meanwhile.
         """
         catalog.check_unchanged(self.spec.pool)
         check_not_empty(sums.count.sum(), self.spec.pool)
         capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
+        check_gated_slices(self.spec, counts)
         code, count, mean = sums.means()
         table = stratification.table_of_means(code, count, mean)
         sizes = {
@@ -419,6 +420,18 @@ class Preparation:
                 raise InputError(
                     f"{path}: was not in the pool when {self.workspace.path} was prepared; {_ANEW}"
                 )
+
+
+def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:
+    """Check that the pool has rows of the slices that gates of its spec are about.
+
+    Raises:
+        InputError: naming the gate.
+    """
+    if spec.gates and spec.pool.slices:
+        from evalsampling.evaluation.specs import check_own_gates  # Few specs have gates.
+
+        check_own_gates(spec, dict(zip(spec.pool.slices, counts.columns, strict=True)))
 
 
 def _differing(here: Any, there: Any, key: str) -> list[str]:

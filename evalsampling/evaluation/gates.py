@@ -80,20 +80,17 @@ class Gates:
         return "\n".join([f"<Gates: {self.outcome}>", *(gate.statement for gate in self.gates)])
 
 
-def check_gates(gates: GatesSpec, targets: Sequence[Target], knows_slices: bool = True) -> None:
+def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
     """Check that the numbers of gates are estimated, and that their targets are possible values.
 
     Args:
         gates: to check.
         targets: the numbers that may be estimated.
-        knows_slices: whether those of slices are among them, as they are not of a spec alone.
 
     Raises:
         InputError: naming the gate.
     """
     for gate in gates:
-        if not knows_slices and " where " in gate.number:
-            continue
         low, high = targets[_place_of(gate, targets)].bounds
         if not low <= gate.target <= high:
             raise InputError(

@@ -1,11 +1,15 @@
 """Reads specs and checks that all parts that they name can be built."""
 
 import math
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
+
+import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.gates import check_gates
-from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.measures.build import (
     assumed_ranges,
     build_measures,
@@ -19,6 +23,9 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import INTERVALS
 from evalsampling.spec.sink import SINKS
+
+_NO_ROWS = np.zeros(0, dtype=np.int64)
+"""Rows of a slice in each cell, where only its name counts."""
 
 
 def load_spec(path: str | Path) -> EvaluationSpec:
@@ -56,9 +63,41 @@ def check_buildable(spec: EvaluationSpec) -> None:
     if spec.stop_interval != INTERVALS[0]:
         _check_intervals(spec)
     if spec.gates:
-        scope = ReportedDomains(systems=tuple(system.name for system in spec.pool.systems))
-        measures = build_measures(spec, assumed_ranges(spec))
-        check_gates(spec.gates, scope.all_targets(measures), knows_slices=False)
+        check_own_gates(spec, _gated_slices(spec))
+
+
+def check_own_gates(spec: EvaluationSpec, slices: Mapping[str, Collection[str]]) -> None:
+    """Check the gates of a spec: see `check_gates`.
+
+    Args:
+        spec: with measures that can be built.
+        slices: values of each slice column.
+
+    Raises:
+        InputError: naming the gate that is about no number, or has a target that decides nothing.
+    """
+    titles = [f"{column}={value}" for column, values in slices.items() for value in values]
+    scope = ReportedDomains(
+        domains=(Domain(), *(Domain(title, count=_NO_ROWS) for title in titles)),
+        systems=tuple(system.name for system in spec.pool.systems),
+    )
+    check_gates(spec.gates, scope.all_targets(build_measures(spec, assumed_ranges(spec))))
+
+
+def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
+    """Return the values that gates name of each slice column: the pool is not read yet.
+
+    Any text behind ``where column=`` may be a value; ``...`` stands for others in messages.
+    """
+    named = {
+        column: [
+            gate.number[mark.end() :]
+            for gate in spec.gates
+            for mark in re.finditer(re.escape(f" where {column}="), gate.number)
+        ]
+        for column in spec.pool.slices
+    }
+    return {column: [*values, "..."] for column, values in named.items()}
 
 
 def _check_intervals(spec: EvaluationSpec) -> None:

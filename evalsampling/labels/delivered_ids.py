@@ -26,11 +26,6 @@ class DeliveredIds:
         """Names of the columns in the rows that a reader makes."""
         return (ID,) if isinstance(self.columns, str) else self.columns
 
-    @property
-    def words(self) -> str:
-        """The columns in a message."""
-        return " and ".join(self.names)
-
     def renamed(self, header: Sequence[str]) -> list[str]:
         """Return the columns of a delivery, a single column of ids being called ``id``."""
         if ID in header:
@@ -40,6 +35,11 @@ class DeliveredIds:
     def are_in(self, columns: Collection[str]) -> bool:
         """Tell whether rows can be named by their ids in such columns."""
         return all(name in columns for name in self.names)
+
+    def unnamed(self, row: Mapping[str, Any]) -> str:
+        """Return why a row without a task names none: which columns of the id it lacks."""
+        missing = [name for name in self.names if field_text(row.get(name)) is None]
+        return f"neither task nor {' and '.join(missing)} is given" if missing else ""
 
     def text(self, row: Mapping[str, Any]) -> str | None:
         """Return the id that a row names, as `row_ids.as_text` has it; None if it names none."""
@@ -63,4 +63,7 @@ class DeliveredIds:
         if isinstance(self.columns, str):
             return read(line, row)
         has_number = any(is_number(row.get(name)) for name in self.columns)
-        return with_values(read(line, {**row, ID: self.text(row)}), has_number=has_number)
+        vote = with_values(read(line, {**row, ID: self.text(row)}), has_number=has_number)
+        if vote.task is None and vote.pair is None and vote.problem is None:
+            vote = with_values(vote, problem=self.unnamed(row) or None)
+        return vote

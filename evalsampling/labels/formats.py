@@ -221,7 +221,7 @@ def _read_jsonl(
             yield ground_truth.read_line(line, row)
             continue
         if not ("task" in row or own.are_in(row)):
-            yield _rejected(line, row, f"neither task nor {own.words} is given")
+            yield _rejected(line, row, own.unnamed(row))
             continue
         labelled |= "label" in row or any(map(is_flag, row))
         if len(names) < _NAMES_LISTED:

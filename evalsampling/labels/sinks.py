@@ -15,6 +15,7 @@ from evalsampling.labels.vote import Vote
 from evalsampling.pool.json_text import json_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sink import SINKS
+from evalsampling.storage.durability import naming
 
 _TAKEN = ("design.json", "closed.json", "draws.parquet", "batch.parquet", "controls.parquet")
 """Files of a round beside that of the tasks, whose names no batch may have."""
@@ -111,7 +112,8 @@ def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
     """Write the tasks for the annotators by the sink that a spec names: see `Sink.write`."""
-    sink_of(spec).write(table, path, spec, batch)
+    with naming(path):
+        sink_of(spec).write(table, path, spec, batch)
 
 
 def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:

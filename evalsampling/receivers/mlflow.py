@@ -13,7 +13,8 @@ import yaml
 from evalsampling.errors import InputError, from_extra
 from evalsampling.receivers.run import Run, title_of
 from evalsampling.receivers.table import content
-from evalsampling.telemetry.redaction import without_credentials
+from evalsampling.telemetry.logs import one_line
+from evalsampling.telemetry.redaction import without_credentials, without_passwords
 from evalsampling.version import __version__
 
 ID = "evalsampling.run_id"
@@ -31,8 +32,21 @@ class MLflow:
     writes_files = False
 
     def check(self, where: str | None) -> None:
-        """Check that the package is here."""
-        _package()
+        """Check that the package is here, and what it needs for the place where it keeps runs.
+
+        A client opens a database, and makes a new one; it asks no server anything.
+        """
+        mlflow = _package()
+        uri = without_passwords(mlflow.get_tracking_uri())
+        try:
+            mlflow.MlflowClient()
+        except ImportError as error:
+            raise InputError(
+                f"--report-to mlflow: {uri} is no server, and mlflow-skinny keeps no runs itself: "
+                f"set MLFLOW_TRACKING_URI to a server, or pip install mlflow ({one_line(error)})"
+            ) from error
+        except Exception as error:
+            raise InputError(f"--report-to mlflow: {uri}: {one_line(error)}") from error
 
     def send(self, run: Run, where: str | None) -> str:
         """Log a run; one that was sent before, or in part, is logged to the same run again.

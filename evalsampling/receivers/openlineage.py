@@ -11,6 +11,7 @@ import os
 import re
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -51,6 +52,8 @@ class OpenLineage:
         place = where or os.environ["OPENLINEAGE_URL"]
         lines = [json.dumps(event, allow_nan=False) for event in events(run)]
         if not place.startswith(_WEB):
+            if not is_url(place):
+                Path(place).parent.mkdir(parents=True, exist_ok=True)
             replace_file(place, "".join(f"{line}\n" for line in lines).encode())
             return place
         for line in lines:

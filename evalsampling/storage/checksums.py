@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.storage.durability import naming
 
 SHA256 = "sha256"
 FILES = "files"
@@ -121,11 +122,12 @@ def write_parquet(
     Only text gets a dictionary: numbers seldom repeat within a row group, and if they do,
     compression makes them as small in less time.
     """
-    pq.write_table(
-        table, path, row_group_size=row_group_size, compression=compression,
-        use_dictionary=[column.name for column in table.schema if not _is_number(column.type)],
-        write_page_checksum=True,
-    )  # fmt: skip
+    dictionary = [column.name for column in table.schema if not _is_number(column.type)]
+    with naming(path):
+        pq.write_table(
+            table, path, row_group_size=row_group_size, compression=compression,
+            use_dictionary=dictionary, write_page_checksum=True,
+        )  # fmt: skip
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -8,11 +8,34 @@ import contextlib
 import errno
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
 """Errors of file systems without `fsync` of folders."""
+
+
+@contextlib.contextmanager
+def naming(path: Path, draft: Path | None = None) -> Iterator[None]:
+    """Let an error of the system in a block name a file: a full disk is met without a name.
+
+    Args:
+        path: of the file that the block writes.
+        draft: another name of it in the block, which nobody else knows; or a folder of drafts, of
+            which a file's name there is its name below ``path``.
+
+    Raises:
+        OSError: as the block does. One that names another file stays as it is.
+    """
+    try:
+        yield
+    except OSError as error:
+        said = error.filename2 or error.filename
+        if said is not None and draft is not None and Path(os.fsdecode(said)).is_relative_to(draft):
+            path /= Path(os.fsdecode(said)).relative_to(draft)
+        elif error.errno is None or said is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from error
 
 
 def sync_file(path: Path) -> None:
@@ -23,7 +46,8 @@ def sync_file(path: Path) -> None:
     """
     handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        with naming(path):
+            os.fsync(handle)
     finally:
         os.close(handle)
 

@@ -15,6 +15,7 @@ from evalsampling.storage.base import DRAFTS, MARKER, AccessError, Store
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.durability import (
     make_folders,
+    naming,
     replace_files,
     sync_file,
     sync_parents,
@@ -72,16 +73,17 @@ class LocalStore(Store):
         drafts = self.directory / DRAFTS
         drafts.mkdir(exist_ok=True)
         path = drafts / uuid.uuid4().hex
-        # The system applies the umask to the permissions: only it can without a race.
-        path.touch(exist_ok=False)
-        try:
-            yield path
-            sync_file(path)
-            self._link(path, name)
-            # If the name was there, its folder may not have been flushed yet.
-            self.sync([name])
-        finally:
-            path.unlink(missing_ok=True)
+        with naming(self.directory / name, path):
+            # The system applies the umask to the permissions: only it can without a race.
+            path.touch(exist_ok=False)
+            try:
+                yield path
+                sync_file(path)
+                self._link(path, name)
+                # If the name was there, its folder may not have been flushed yet.
+                self.sync([name])
+            finally:
+                path.unlink(missing_ok=True)
 
     def _link(self, source: Path, name: str) -> None:
         # Folders are made within the store only: a worker that goes on after its job has failed
@@ -138,7 +140,8 @@ class LocalStore(Store):
         path.parent.mkdir(exist_ok=True)
         path.mkdir()
         try:
-            yield path
+            with naming(self.directory, path):
+                yield path
         finally:
             if not self.below(folder):
                 shutil.rmtree(path, ignore_errors=True)
@@ -172,7 +175,7 @@ class LocalStore(Store):
         return sorted(str(file.relative_to(path)) for file in paths)
 
     def place(self, source: str, target: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), naming(self.directory / target):
             self._link(self.directory / source, target)
 
     @contextlib.contextmanager

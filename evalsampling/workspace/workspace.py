@@ -24,6 +24,7 @@ from evalsampling.labels.vendor import write_csv
 from evalsampling.storage import Draft, folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import sealed
+from evalsampling.storage.durability import naming
 from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
@@ -342,7 +343,8 @@ class Workspace:
                 write_parquet(stored, draft.path(name))
                 if len(new.rejects):
                     path = draft.path(_rejects(new.name, new.details["file"]))
-                    write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
+                    with naming(path):
+                        write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
             try:
                 names = [new.name for new in deliveries]
                 check = functools.partial(self._check_forgotten, forgotten)
@@ -405,4 +407,5 @@ def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
     path = draft.path(_manifest(manifest["job"]))
     content = sealed(with_version(_manifest(manifest["job"]), manifest))
     text = json.dumps(content, indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    with naming(path):
+        path.write_text(text + "\n", encoding="utf-8")

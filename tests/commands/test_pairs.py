@@ -105,8 +105,22 @@ def test_rejects_name_the_columns(pairs: Job) -> None:
     assert [(line[IDS[0]], line[IDS[1]]) for line in lines] == [("zz", "q"), ("", ""), ("zz", "q")]
     reasons = [line["reason"] for line in lines]
     assert reasons[0] == """unknown id '["zz","q"]'"""
-    assert reasons[1] == "neither task nor id is given"
+    assert reasons[1] == "neither task nor unique_id_r is given"
     assert "is about id" in reasons[2]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])
+def test_rows_that_lack_columns_of_the_id_say_which(pairs: Job, suffix: str) -> None:
+    left, right, label = by_pair(pairs, 1)[0]
+    rows = [(None, None, right, label), (None, left, None, label), (None, None, None, label)]
+    path = pairs.directory / f"short.{suffix}"
+    path.write_bytes(written(f"short.{suffix}", rows, ["task", *IDS, "label"]))
+    assert pairs.estimate("--labels", path).json["rejects"] == 3
+    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
+    with listed.open(encoding="utf-8-sig") as file:
+        reasons = [line["reason"] for line in csv.DictReader(file)]
+    missing = ["unique_id_l", "unique_id_r", "unique_id_l and unique_id_r"]
+    assert reasons == [f"neither task nor {names} is given" for names in missing]
 
 
 def test_a_program_that_reads_numbers_is_noticed(job: Callable[..., Job]) -> None:

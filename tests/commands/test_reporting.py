@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
-from tests.jobs import Job, call
+from tests.jobs import Job, call, files_below
 from tests.receivers.runs import lines_of
 
 NEEDED = {"recall": 0.2, "f1": 0.2}
@@ -166,3 +166,32 @@ def test_as_a_job_of_beam(labelled: Job, tmp_path: Path) -> None:
     there = labelled.estimate(*line, "--runner", "DirectRunner")
     assert (there.status, there.json) == (0, here.json)
     assert labelled.estimate("--at-least", "f1=0.97", "--runner", "DirectRunner").status == 11
+
+
+def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(
+    job: Callable[..., Job],
+) -> None:
+    good, bad = (f"f1 where prediction={value}" for value in (1, 7))
+    one = job(measure="f1", pool={"slices": ["prediction"]}, gates={"at_least": {bad: 0.5}})
+    before = files_below(one.directory)
+    for result in (one.prepare(), call("check", one.spec)):
+        assert result.status == 1
+        problem = result.err or result.out
+        assert f"gates.at_least: no estimate {bad!r}; there are: 'f1', " in problem
+        assert f"'{good}'" in problem
+    assert files_below(one.directory) == before
+    one.spec.write_text(one.spec.read_text().replace(bad, good))
+    assert call("check", one.spec).status == 0
+    assert one.prepare().status == 0
+
+
+def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(
+    job: Callable[..., Job],
+) -> None:
+    one = job(measure="f1", gates={"at_least": {"f1 where city=Bern": 0.5}})
+    for path in (one.directory / "pool").iterdir():
+        path.unlink()
+    for command in ("prepare", "plan"):
+        result = call(command, one.spec)
+        assert result.status == 1
+        assert "gates.at_least: no estimate 'f1 where city=Bern'; there are: 'f1'" in result.err

@@ -1,5 +1,6 @@
 """A disk that is full from some write on, and a workspace nobody may write to."""
 
+import csv
 import errno
 import os
 import shutil
@@ -7,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.commands.options import WorkspaceOptions
@@ -77,6 +79,48 @@ def test_full_from_some_write_on(prepared: Job, command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_full_from_every_write_on(prepared: Job, command: str) -> None:
     check(prepared, command, lambda count: range(1, count + 1))
+
+
+FILES = {
+    "sample": {"batch.csv", "batch.parquet", "draws.parquet", "sample-0001.json", "design.json"},
+    "estimate": {"0001.json", "jobs", "labels", "estimates"},
+    "next": {"batch.csv", "sample-0002.json", "closed.json", "design.json"},
+    "forget": {"0001.json", "batch.csv", "batch.parquet", "table.parquet", "part-00001.parquet"},
+}
+"""Files and folders that a command writes, at the least."""
+
+UNNAMED: list[tuple[Any, str]] = [
+    (os, "fsync"),
+    (Path, "write_text"),
+    (pq, "write_table"),
+    (csv, "writer"),
+]
+"""Operations whose errors name no file, as the system raises them."""
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "forget"])
+def test_the_file_without_room_is_named(prepared: Job, command: str) -> None:
+    if command == "forget":
+        assert prepared.sample().status == 0
+        line: Sequence[Any] = ("forget", prepared.workspace, prepared.batch(1)["id"][0])
+    else:
+        line = arguments(prepared, command)
+    kept = prepared.directory / "kept"
+    shutil.copytree(prepared.workspace, kept)
+    with faults(UNNAMED, None) as counted:
+        assert call(*line).status == 0
+    named = set()
+    for number in range(1, counted.done + 1):
+        shutil.rmtree(prepared.workspace)
+        shutil.copytree(kept, prepared.workspace)
+        with faults(UNNAMED, number, full):
+            error = call(*line).err
+        start, _, said = error.strip().rpartition(": ")
+        path = Path(start.rpartition(": ")[2])
+        assert (path.is_absolute(), said) == (True, os.strerror(errno.ENOSPC)), error
+        assert ".drafts" not in path.parts[:-1], "people know the file, not its draft"
+        named.add(path.name)
+    assert named >= FILES[command]
 
 
 def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:

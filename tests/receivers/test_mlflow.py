@@ -81,3 +81,29 @@ def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(InputError, match=r"needs .*: pip install 'evalsampling\[mlflow\]'"):
         Address.read("mlflow")
+
+
+@pytest.mark.parametrize("uri", ["sqlite:///{0}/runs.db", "postgresql://me:secret@{0}/runs"])
+def test_a_database_is_no_place_for_skinny_mlflow(
+    tracked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "alembic", None)
+    mlflow.set_tracking_uri(uri.format(tmp_path))
+    with pytest.raises(InputError) as caught:
+        Address.read("mlflow")
+    message = str(caught.value)
+    assert message.startswith(f"--report-to mlflow: {uri.format(tmp_path)[:8]}")
+    assert "set MLFLOW_TRACKING_URI to a server, or pip install mlflow" in message
+    assert "secret" not in message
+    assert "\n" not in message
+
+
+def test_a_place_that_mlflow_refuses_is_refused_before_anything_is_sent(
+    tracked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE")
+    mlflow.set_tracking_uri(f"file://{tmp_path}/others")
+    with pytest.raises(InputError, match=r"^--report-to mlflow: file://.*maintenance mode"):
+        Address.read("mlflow")
+    mlflow.set_tracking_uri("http://127.0.0.1:9")
+    Address.read("mlflow")  # A server is not asked.

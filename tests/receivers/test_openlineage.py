@@ -157,7 +157,7 @@ def test_names_of_datasets(path: str, namespace: str, name: str) -> None:
 
 
 def test_a_file_has_a_line_for_each_event(tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
+    path = tmp_path / "new" / "folder" / "events.jsonl"
     for _ in range(2):
         assert OPEN_LINEAGE.send(run(), str(path)) == str(path)
     assert lines_of(path) == json.loads(json.dumps(events(run())))

@@ -12,8 +12,8 @@ from evalsampling.spec.gates import Gate, GatesSpec
 POOL = {"path": "pool.parquet", "systems": {"old": {"score": "a", "prediction": "b"}}}
 
 
-def spec(gates: Any = None) -> EvaluationSpec:
-    content = {"pool": POOL, "measure": ["recall", "f1"]}
+def spec(gates: Any = None, **pool: Any) -> EvaluationSpec:
+    content = {"pool": POOL | pool, "measure": ["recall", "f1"]}
     return EvaluationSpec.from_mapping(content | ({} if gates is None else {"gates": gates}), "/")
 
 
@@ -50,11 +50,37 @@ def test_what_is_no_gate(gates: Any, problem: str) -> None:
 
 def test_a_spec_is_checked_to_estimate_what_its_gates_are_about() -> None:
     check_buildable(spec({"at_least": {"recall": 0.9, "f1 of old": 0.5}}))
-    check_buildable(spec({"at_least": {"recall where city=Bern": 0.9}}))
     with pytest.raises(InputError, match=r"gates.at_least: no estimate 'precision'; there are:"):
         check_buildable(spec({"at_least": {"precision": 0.9}}))
     with pytest.raises(InputError, match=r"gates.at_most.f1: it lies between 0 and 1, so 7 "):
         check_buildable(spec({"at_most": {"f1": 7}}))
+
+
+def test_slices_of_gates_are_columns_of_the_pool_with_any_values() -> None:
+    slices = {"slices": ["city", "age where known"]}
+    for number in (
+        "recall of old where city=Bern",
+        "recall of old where city=a where city=b",
+        "f1 of old where age where known=7",
+    ):
+        check_buildable(spec({"at_least": {number: 0.9}}, **slices))
+    for number, problem in (
+        (
+            "recall of old where town=Bern",
+            "there are: 'recall of old', 'recall of old where city=...', ",
+        ),
+        ("precision where city=Bern", "no estimate 'precision where city=Bern'"),
+        ("recall of new where city=Bern", "no estimate 'recall of new where city=Bern'"),
+        ("recall of old where city", "'recall of old where city=...'"),
+    ):
+        with pytest.raises(InputError) as caught:
+            check_buildable(spec({"at_least": {number: 0.9}}, **slices))
+        assert str(caught.value).startswith("gates.at_least: no estimate ")
+        assert problem in str(caught.value)
+    with pytest.raises(InputError, match=r"it lies between 0 and 1, so 90 decides nothing"):
+        check_buildable(spec({"at_least": {"recall of old where city=Bern": 90}}, **slices))
+    with pytest.raises(InputError, match=r"no estimate 'recall of old where city=Bern'"):
+        check_buildable(spec({"at_least": {"recall of old where city=Bern": 0.9}}))
 
 
 def test_options_have_the_target_behind_the_last_equals_sign() -> None:

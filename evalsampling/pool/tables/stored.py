@@ -69,8 +69,8 @@ class StoredTable:
         """
         if FILES not in table.pinned:
             raise InputError(
-                f"pool.table.{table.kind}: `prepare` stores the rows of such a table in a "
-                "workspace; no other command reads it"
+                f"pool.table.{table.kind}: only `prepare` reads such a table; for other commands "
+                "export its rows to Parquet files and name these by pool.path"
             )
         directory = table.pinned[FILES]
         if not open_store(directory).names():

@@ -256,7 +256,8 @@ def test_only_prepare_reads_such_a_table(fake: FakeBigQuery, of_bigquery: Any) -
     from evalsampling.pool.source import planned_files
 
     with pytest.raises(
-        InputError, match="`prepare` stores the rows of such a table in a workspace"
+        InputError,
+        match=r"pool.table.bigquery: only `prepare` reads .* export .* name these by pool.path",
     ):
         planned_files(spec_of(of_bigquery()).pool)
 
