@@ -31,6 +31,10 @@ class IdCheck(Rereading):
     def from_pool(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
         """Return the check a workspace needs, or None if its ids were checked before.
 
+        Args:
+            prepared: the workspace.
+            context: what it runs on, for the record.
+
         Raises:
             InputError: if the pool is not the one the workspace was prepared from.
         """

@@ -38,9 +38,15 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
     One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], with the
     normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation); the result is at
     the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
-    likelihood needs no weights. ``seen``, shape (cells, classes), are numbers of labels
-    (`History.seen`); predictions are those of the system. The result has the shape of ``seen``; its
-    rows sum to 1.
+    likelihood needs no weights.
+
+    Args:
+        table: the cells.
+        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
+        system: index of the system whose predictions enter the regression.
+
+    Returns:
+        Shape (cells, classes), rows summing to 1.
     """
     predicted, rows = table.outputs.prediction[table.first_kind, system], seen.sum(axis=1)
     slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))
@@ -80,11 +86,18 @@ def anticipated_error(
 ) -> FloatArray:
     """Return the predicted standard error of each component of a measure, shape (m,).
 
-    sqrt( (1/N) sum over unlabelled rows of p^2 sum_y pi(y) (Dg l(x, y))^2 / q ). It is the root of
-    the variance of N draws without the subtraction of their squared mean, which is small in
-    comparison where rare positives dominate the variance. ``risk`` is R^, ``chance`` q, shape
-    (cells,), ``prior`` pi, shape (cells, classes), and ``draws`` N, at least 1. ``unlabelled``,
-    shape (cells,), are the rows without a label.
+    sqrt( (1/N) sum over unlabelled rows of p^2 sum_y pi(y) (Dg l(x, y))^2 / q ). It is the root
+    of the variance of N draws without the subtraction of their squared mean, which is small in
+    comparison where rare positives dominate the variance.
+
+    Args:
+        measure: the measure that is estimated.
+        table: the cells.
+        risk: R^, the point at which Dg is taken.
+        chance: shape (cells,): q, the probability that one draw takes a given unlabelled row.
+        prior: shape (cells, classes): pi, the probability of each class.
+        unlabelled: shape (cells,): number of rows without a label.
+        draws: N, at least 1.
     """
     share = unlabelled / table.rows
     spread = np.divide(share, table.rows * chance, out=np.zeros(len(table)), where=chance > 0)
@@ -108,8 +121,13 @@ def draw_moments(
     The variance of one draw's contribution is the sum over rows of p^2 / q sum_y pi(y) d^2, minus
     the square of the mean of d, where d is the influence of the row on the measure. With
     self-normalised weights d is centred first. The standard error of the estimate is the standard
-    deviation divided by the root of the number of draws. The measure has one component; ``chance``,
-    shape (cells,), is q.
+    deviation divided by the root of the number of draws.
+
+    Args:
+        measure: a measure of one component.
+        table: the cells.
+        chance: shape (cells,): q, the probability that one draw takes a given row.
+        self_normalised: whether weights are divided by their sum.
     """
     mass = table.prior * table.count[:, None]
     risk = model_risk(measure, table, mass) / table.rows

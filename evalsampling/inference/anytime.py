@@ -56,7 +56,9 @@ class Gamble:
     def interval(self, confidence: float, bounds: tuple[float, float]) -> tuple[float, float]:
         """Return the ends of the means whose p-value never was below 1 - confidence.
 
-        ``bounds`` are the least and the greatest mean that there can be, finite.
+        Args:
+            confidence: in (0, 1).
+            bounds: least and greatest mean there can be, finite.
         """
         limit = math.log(2 / (1 - confidence))
         return self._end(limit, bounds, 1.0), self._end(limit, bounds, -1.0)

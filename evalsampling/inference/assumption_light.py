@@ -128,8 +128,12 @@ def assumption_light(measure: Measure, searched: Searched, confidence: float) ->
     The measure is monotone in each of its tallies, so simultaneous bounds on these bound it. The
     error probability 1 - confidence is divided among the bounds: most goes to the upper bounds of
     tallies that lower the measure, since those rows may go undetected. The lower bound of a tally
-    is the number of rows less the upper bound of those that do not count. Measures of anything but
-    class predictions are refused with a reason.
+    is the number of rows less the upper bound of those that do not count.
+
+    Args:
+        measure: a measure of class predictions; any other is refused with a reason.
+        searched: the trials and labels.
+        confidence: in (0, 1).
     """
     table, tallies = searched.table, measure.tallies
     if not tallies:

@@ -48,7 +48,12 @@ class Breakdown:
 def below_all_met(table: CellTable, positive: int, met: IntArray) -> BoolArray:
     """Return whether a cell's prior probability is below that of all labelled positives: (cells,).
 
-    No cell's is if no positive has a label; ``met``, shape (n,), are the cells of those that have.
+    No cell's is if no positive has a label.
+
+    Args:
+        table: the cells.
+        positive: code of the class.
+        met: shape (n,): cells of the labelled positives.
     """
     prior = table.prior[:, positive]
     return prior < prior[met].min(initial=np.inf if len(met) else 0.0)

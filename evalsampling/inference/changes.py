@@ -46,8 +46,11 @@ def change_of(before: Estimate, after: Estimate) -> Change | None:
 
     Its interval has the level of theirs: with the ends l and u of the default intervals of both, it
     is d - sqrt((v2 - l2)^2 + (u1 - v1)^2) to d + sqrt((u2 - v2)^2 + (v1 - l1)^2) (Zou and Donner).
-    The rows of the two samples must be others, drawn independently. It is None where they are of
-    different numbers, a value is undefined, or one of the two intervals claims nothing.
+    The rows of the two samples must be others, drawn independently.
+
+    Returns:
+        None where they are of different numbers, a value is undefined, or one of the two intervals
+        claims nothing.
     """
     if before.target != after.target or before.value is None or after.value is None:
         return None

@@ -90,8 +90,13 @@ def fit_either_way(
     Many spam rows or duplicates at the top are no reason to reverse all scores. Until several bands
     agree, a falling curve that makes the labels likelier is kept beside the rising one, with its
     posterior probability or one half. If the direction is clear, both curves are the same.
-    ``labelled`` and ``positive``, shape (cells,), are the rows with a label, and those of these
-    that are of the class.
+
+    Args:
+        table: the cells.
+        y: the class.
+        labelled: shape (cells,): number of rows with a label.
+        positive: shape (cells,): number of these that are of the class.
+        hidden: prior of the background.
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
     if not _lie_lower(rising.curve.corner, labelled, positive):
@@ -149,8 +154,15 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
 
     It is the share of a cell's rows that are predicted y, minus 1 if the cell's probability is
     above the threshold that agrees best with the predictions. Systems whose predictions equal a
-    threshold are left out. ``probability``, shape (cells,), is what thresholds are compared with.
-    The result has shape (cells, systems that remain) and lies in [-1, 1].
+    threshold are left out.
+
+    Args:
+        table: the cells.
+        y: the class.
+        probability: shape (cells,): the probability that thresholds are compared with.
+
+    Returns:
+        Shape (cells, systems that remain), in [-1, 1].
     """
     predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")

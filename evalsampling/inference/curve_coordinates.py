@@ -53,7 +53,10 @@ class Coordinates:
     def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
         """Return the parameters themselves as coordinates.
 
-        ``step`` is that of the curve in log-odds of the prior, ``hidden`` the prior of rho.
+        Args:
+            effects: number of effects of the curve.
+            step: of the curve in log-odds of the prior.
+            hidden: prior of rho.
         """
         slope, direct = _slope_and_direct(effects)
         ratio = np.zeros((len(slope), 1))
@@ -106,9 +109,13 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 
 @functools.cache
 def fallen(effects: int) -> FloatArray:
-    """Return what falls add to corners and effects, shape (J, J + 1 + effects).
+    """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
 
-    It is -1 for the corners below each, 0 for effects.
+    Args:
+        effects: number of effects of the curve.
+
+    Returns:
+        Shape (J, J + 1 + effects).
     """
     added = np.zeros((STEPS, STEPS + 1 + effects))
     added[:, 1 : STEPS + 1] = -np.triu(np.ones((STEPS, STEPS)))

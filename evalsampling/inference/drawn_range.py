@@ -81,8 +81,12 @@ def shortest_interval(
     """Return the ends of the shortest interval that holds a share of draws.
 
     Of several equally short ones, as there are if draws have few distinct values, it is the one
-    that holds most draws, so that rounding does not choose. Values, shape (n,), are finite, weights
-    at least 0, and equal if not given.
+    that holds most draws, so that rounding does not choose.
+
+    Args:
+        values: the draws, shape (n,), finite.
+        confidence: the share, in (0, 1).
+        weight: shape (n,), at least 0; equal if not given.
     """
     order = np.argsort(values)
     ordered = values[order]
@@ -108,7 +112,11 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     curves inside. With many points that share is 0: then each end lies beyond the outermost draw by
     its distance to the next one, since few new curves would stay within the draws that make the
     band. If a point is undefined in some draws, the others make its band; a draw in which all
-    points are undefined does not count. ``values`` has shape (draws, m), NaN where undefined.
+    points are undefined does not count.
+
+    Args:
+        values: draws of the curve, shape (draws, m), NaN where undefined.
+        confidence: the share, in (0, 1).
     """
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=0), 1)

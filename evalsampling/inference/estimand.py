@@ -102,8 +102,10 @@ class Estimand:
         """Return the standard error that rates of the classes predict, shape (m,).
 
         Where weights alone stand for the unlabelled rows, and the chance of each is known, they
-        count too: those with next to no chance are hardly ever in a sample. Rates, shape (cells,
-        classes), sum to 1.
+        count too: those with next to no chance are hardly ever in a sample.
+
+        Args:
+            rate: shape (cells, classes): rates of the classes, summing to 1.
         """
         of_labelled = self.linearisation.expected_error(rate)
         if self.inputs.response is not None or not self._can_anticipate:
@@ -140,7 +142,8 @@ class Estimand:
     def fewest_rows(self, predictive: Predictive) -> IntArray:
         """Return the number of labelled rows of each component's scarcest share, shape (m,).
 
-        The labels that are expected of the domain are those of ``predictive``.
+        Args:
+            predictive: draws of the labels of the domain, by the model of the labels.
         """
         number, chosen = len(self.measure.components), self.unlabelled > 0
         expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)

@@ -40,7 +40,11 @@ def estimate_measure(
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope.
 
-    The measure is no joint one; ``aimed_at`` says whether the rows were drawn for it.
+    Args:
+        requested: the measure, which is not a joint measure.
+        inputs: the labelled rows and their weights.
+        scope: what to report.
+        aimed_at: whether the rows were drawn for this measure.
     """
     measure = measure_of(requested)
     if isinstance(measure, Extreme):
@@ -228,8 +232,12 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
 
     Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
-    region is the exact value. The method is "f" for the region of [MR] section 3, "wald" to take
-    the covariance as known.
+    region is the exact value.
+
+    Args:
+        measure: a measure of several components.
+        inputs: the labelled rows and their weights.
+        method: "f" for the region of [MR] section 3, "wald" to take the covariance as known.
 
     Raises:
         ValueError: if a component is undefined, if its labels allow no claim, or if there is no

@@ -82,11 +82,16 @@ def fewest_rows(
 ) -> IntArray:
     """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    A share all of whose rows have a label is known, so it is not scarce. Neither is a share with
-    `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled: the number
-    of labelled rows varies little then. If no share is scarce, all labelled rows count.
-    ``expected`` is the number expected of each of the rows of ``open_shares``; for all else see
-    `find_gaps`.
+    A share all of whose rows have a label is known, so it is not scarce. Neither is a
+    share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
+    the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
+
+    Args:
+        shares: shares of the labelled rows that count.
+        row: shape (n,): a number that identifies the row of the pool, 0 and up.
+        components: m, the number of components.
+        open_shares: the same shares of what unlabelled rows may be.
+        expected: expected number of each of the rows of ``open_shares``.
     """
     fewest = np.full(components, len(row))
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -107,8 +112,12 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
     share of such rows, apart from an error whose variance the weights themselves show. If the sum
     falls short by more than `FAR` standard errors, and is less than `LEAST_WEIGHT` of that share,
     most rows had hardly a chance. Draws aimed at a measure neglect the rows that matter least to
-    it, so the check is meant for other measures. ``inside``, shape (n,), marks the rows that may
-    add to the measure; ``share`` is the share of the pool that such rows make up.
+    it, so the check is meant for other measures.
+
+    Args:
+        sample: the weighted rows.
+        inside: shape (n,): whether a row may add to the measure.
+        share: share of the pool that such rows make up.
     """
     flag = inside.astype(np.float64)
     total = float(sample.mean(flag))

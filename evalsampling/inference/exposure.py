@@ -81,8 +81,11 @@ class Exposure:
     ) -> "Exposure":
         """Return the exposures of some rounds.
 
-        ``rows``, shape (cells,), not all 0, are those that caps are quantiles over; ``cell``, shape
-        (questions,), is that of each question of the history.
+        Args:
+            rounds: rounds of trials.
+            rows: shape (cells,), not all 0: the rows that caps are quantiles over.
+            cell: shape (questions,): cell of each question of the history.
+            stochastic: whether a row's labels vary.
         """
         inside = np.flatnonzero(rows)
         total = np.zeros((len(LEVELS), len(rows)))
@@ -109,9 +112,13 @@ def rounds_of_trials(
 ) -> list[RoundOfTrials] | None:
     """Return the trials of each round that has a label; None if chances were not kept.
 
-    None, too, if rounds without replacement ask a stochastic oracle: they are no trials. Each draw
-    is a trial ``with_replacement``, else each round; with a ``stochastic`` oracle each draw asks a
-    question.
+    None, too, if rounds without replacement ask a stochastic oracle: they are no trials.
+
+    Args:
+        table: the cells.
+        history: rounds and labels.
+        with_replacement: whether each draw is a trial, rather than each round.
+        stochastic: whether each draw asks a question.
     """
     if stochastic and not with_replacement:
         return None

@@ -31,6 +31,10 @@ def levels(confidence: float, slices: int) -> tuple[float, float]:
     """Return the confidence of the slices' intervals: for the ends near and far.
 
     The near end, of the least the lower one, is that of which one slice has to hold.
+
+    Args:
+        confidence: of the interval of the extreme, in (0, 1).
+        slices: number of slices.
     """
     error = (1 - confidence) / 2
     return 1 - error, 1 - error / slices

@@ -60,7 +60,9 @@ class EstimationInput:
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
         """Tell whether every row that matters has a label, and labels do not vary.
 
-        ``cells``, shape (cells,), marks those that matter: of a measure those that may add to it.
+        Args:
+            cells: shape (cells,): which cells matter; for a measure those that may add to it.
+            domain: a part of the pool, or all of it, to which the rows belong.
         """
         if self.stochastic:
             return False

@@ -30,8 +30,12 @@ def default_region(
 
     It is about the reported values, and model-based if any of the intervals is; see
     `regions.Projections`. The correlations are those of the errors: of the design's estimate and of
-    the model's draws, weighted as in the intervals. The measure is one of the whole pool, and
-    ``estimates`` are those of its components, in order.
+    the model's draws, weighted as in the intervals.
+
+    Args:
+        measure: a measure of k components, on the whole pool.
+        inputs: the labelled rows and their weights, with the model that the estimates have.
+        estimates: the estimates of the components, in their order.
 
     Raises:
         ValueError: if a component is undefined, or its labels allow no claim.

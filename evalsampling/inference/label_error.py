@@ -78,8 +78,6 @@ def correct(
 ) -> LabelErrorBand | None:
     """Return a measure on the whole pool, corrected for wrong labels, with its band.
 
-    None for measures of several components, or with too many losses.
-
     The corrected value is the estimate plus the difference that the correction makes to the measure
     of the weighted mean losses. The sampling error is that of the estimate, scaled by the factor
     that the correction makes to the error of that measure. So if no gold label is wrong, both stay
@@ -93,8 +91,17 @@ def correct(
 
     The correction l~ - l of rows with the most common label is known for every row of the pool if
     the losses can be computed from the cells; the sample is only used for the other labels.
-    ``gold``, shape (classes, classes), are gold rows by class and label. Estimate and model are
-    those of the labels as they are; there is a model if the measure's interval is model-based.
+
+    Args:
+        measure: the measure to correct.
+        inputs: the labelled rows and their weights.
+        gold: shape (classes, classes): number of gold rows by class and label.
+        seed: seed of the draws.
+        estimate: estimate of the measure from the labels as they are.
+        model: model of the labels as they are, if the measure's interval is model-based.
+
+    Returns:
+        The corrected measure; None for measures of several components, or with too many losses.
     """
     sums = _Sums.of_sample(measure, inputs)
     if sums is None:

@@ -182,9 +182,15 @@ class Linearisation:
 
 
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
-    """Return the mean Dg(risk) l of a row of each cell with each label: (cells, classes, m).
+    """Return the mean influence of a row of each cell with each label, 0 where undefined.
 
-    It is 0 where it is undefined.
+    Args:
+        measure: the measure, with its g and l.
+        table: the cells.
+        risk: R^, the point at which the derivative of g is taken.
+
+    Returns:
+        Shape (cells, classes, m).
     """
     views = bounding_outputs(measure, table)
     by_label = [
@@ -199,8 +205,13 @@ def influences_by_cell(
 ) -> Iterator[Sequence[FloatArray]]:
     """Yield, for each part, the mean influence of a row of each cell, by class: (n, m, cells) each.
 
-    It is `influence_by_cell` at the n risks of the part, shape (n, d); there is at least one part.
-    Losses are computed once for all risks, unless that takes matrices that are too large.
+    It is `influence_by_cell` at the n risks of the part. Losses are computed once for all risks,
+    unless that takes matrices that are too large.
+
+    Args:
+        measure: the measure, with its g and l.
+        table: the cells.
+        parts: risks at which the derivatives of g are taken, shape (n, d) each, at least one part.
     """
     m, d = len(measure.components), parts[0].shape[1]
     if max(len(table.outputs), len(parts[0]) * m) * d > LARGEST_MATRIX:

@@ -147,9 +147,14 @@ def _pair(difference: Estimate, pairs: int, k: int, reach: float, degrees: float
 def tukey_range_test(difference: FloatArray, error: FloatArray, k: int, draws: int) -> float:
     """Return the p-value of the hypothesis that k systems are equal, by the range of their values.
 
-    It is P(Q > sqrt(2 n) rho / S), Q the studentized range of k values with (n - 1) (k - 1) degrees
-    of freedom, rho the greatest difference and S^2 the mean of n times the squared errors.
-    Differences and errors have shape (pairs,); ``draws`` is n.
+    It is P(Q > sqrt(2 n) rho / S), Q the studentized range of k values with (n - 1) (k - 1)
+    degrees of freedom, rho the greatest difference and S^2 the mean of n times the squared errors.
+
+    Args:
+        difference: shape (pairs,): the difference of each pair.
+        error: shape (pairs,): standard errors of the differences.
+        k: number of systems.
+        draws: n, the number of draws.
     """
     spread = math.sqrt(float(np.mean(error**2)))
     if spread == 0:

@@ -141,6 +141,10 @@ def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
     weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
     value, its variance is unknown. A value is weighted by the error estimated from labels, an
     interval by the one `between` that and the expected one.
+
+    Args:
+        error: standard error of the design-based estimate, None if there is no estimate.
+        drawn: draws of the same number.
     """
     if not error or not drawn.defined.any():
         return 1.0
@@ -155,8 +159,11 @@ def weights_of_draws(
 ) -> list[float]:
     """Return the weight of the draws of each number in its interval, in [0, 1].
 
-    ``expected``, shape (m,), are the standard errors of the design that the draws predict. With
-    ``combine`` the model stands for rows without a label in the estimates.
+    Args:
+        errors: standard errors of the design-based estimates, m numbers.
+        drawn: draws of the same numbers.
+        expected: shape (m,): standard errors of the design that the draws predict.
+        combine: whether the model stands for rows without a label in the estimates.
     """
     least = 0.0 if combine else NARROW
     pairs = zip(errors, expected.tolist(), strict=True)
@@ -234,8 +241,11 @@ def share_held(confidence: float, evidence: int) -> float:
     The error probability is multiplied by `DRAWS_ERR`. Where most samples have too few labelled
     rows for an interval, those that claim one have many by chance, and miss more often. So it is
     also multiplied by `LEAST_ERROR` with `FEWEST_EVIDENCE` rows, a factor that grows geometrically
-    to 1 with `FULL_EVIDENCE` rows. ``evidence`` is the number of labelled rows of the scarcest
-    share.
+    to 1 with `FULL_EVIDENCE` rows.
+
+    Args:
+        confidence: nominal confidence, in (0, 1).
+        evidence: labelled rows of the scarcest share, at least 0.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)

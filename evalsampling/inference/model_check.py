@@ -31,8 +31,13 @@ def misfit(
     The labelled rows are split by their prior probability into bands with as many rows in each, and
     by the prediction of each system. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
     the labelled rows of a class in a part, E and V the mean and the variance of their number given
-    a draw. It is compared with the discrepancy of labels simulated from the draw. ``seen`` has
-    shape (cells, classes), ``rates`` shape (draws, cells, classes).
+    a draw. It is compared with the discrepancy of labels simulated from the draw.
+
+    Args:
+        table: the cells.
+        seen: shape (cells, classes): number of labels of each class.
+        rates: shape (draws, cells, classes): draws of the rate of each class.
+        rng: source of the simulated labels.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)

@@ -51,8 +51,12 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
 
     Rounds drawn between the first label of a row and its correction may have had no chance to draw
     it: after a wrong label by which it adds nothing, it is never drawn again. These rounds take its
-    loss as known, in place of their draws of it. With ``ask_again`` every draw is a new question,
-    also of a row drawn before.
+    loss as known, in place of their draws of it.
+
+    Args:
+        history: rounds and labels.
+        table: the cells.
+        ask_again: whether every draw is a new question, also of a row drawn before.
 
     References:
         W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J. A. Little,
@@ -87,6 +91,11 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
     """Return how many rows each draw represents, including its own, shape (draws,).
 
     0 for a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
+
+    Args:
+        history: rounds and labels.
+        table: the cells.
+        ask_again: whether every draw is a new question, also of a row drawn before.
     """
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
@@ -121,11 +130,18 @@ def response_by_cell(table: CellTable, history: History, question: IntArray) -> 
 
 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
-    """Return the labelled share of a round's rows in the response class of each leaf: (leaves,).
+    """Return the share of a round's rows that have a label, in the response class of each leaf.
 
     The rows are cut by leaf into classes of equal size, then classes with few answers are joined
-    with the next. ``leaf`` and ``has_label``, shape (n,), are those of the rows first drawn in the
-    round, at least one.
+    with the next.
+
+    Args:
+        leaf: shape (n,): leaves of the rows first drawn in the round, at least one.
+        has_label: shape (n,): whether each has a label.
+        leaves: number of leaves.
+
+    Returns:
+        Shape (leaves,), in [0, 1].
     """
     most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
     below = np.searchsorted(np.sort(leaf), np.arange(leaves))

@@ -38,7 +38,11 @@ class OwnModel(Protocol):
 def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
     """Return the probability of each label in each cell by an own model, shape (cells, classes).
 
-    ``key`` is that of the spec, for messages.
+    Args:
+        key: of the spec, for messages.
+        model: the model.
+        table: the cells.
+        history: rounds and labels so far.
 
     Raises:
         InputError: if the model fails, or returns no probabilities of this shape.

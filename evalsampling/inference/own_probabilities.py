@@ -62,7 +62,9 @@ class OwnProbabilities:
     def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
         """Return draws of the measure plus the difference, within its bounds: shape (draws, m).
 
-        ``values``, shape (draws, m), are those with mean probabilities; ``noise``, shape (draws,),
-        are standard normal numbers: the error of the difference in units of `error`.
+        Args:
+            values: draws of the measure with mean probabilities, shape (draws, m).
+            noise: standard normal numbers, shape (draws,): the error of the difference in each
+                draw, in units of `error`, the same for all components.
         """
         return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

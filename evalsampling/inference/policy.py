@@ -74,7 +74,12 @@ def default_method(number: SampledNumber) -> IntervalMethod:
 
 
 def gap_of(number: SampledNumber, gap: Gap | None) -> Gap | None:
-    """Return why labels allow no claim about a number; None if they do allow one."""
+    """Return why labels allow no claim about a number; None if they do allow one.
+
+    Args:
+        number: the number.
+        gap: gap in the evidence for it, if any.
+    """
     if number.error == 0:
         words = "no labelled row contradicts this value, so its variance is estimated to be zero"
         return Gap("zero variance", words)
@@ -82,10 +87,12 @@ def gap_of(number: SampledNumber, gap: Gap | None) -> Gap | None:
 
 
 def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ()) -> Estimate:
-    """Return the estimate of a number with its design-based intervals.
+    """Return the design-based intervals of a number.
 
-    A value beyond the bounds is cut. ``gap`` is that of `gap_of`, and ``asked`` are names of the
-    methods of further intervals.
+    Args:
+        number: the number; a value beyond the bounds is cut.
+        gap: why labels allow no claim: `gap_of`.
+        asked: names of the methods of further intervals.
     """
     title, bounds = number.target.title, number.bounds
     notes: tuple[str, ...] = ()
@@ -153,8 +160,12 @@ def with_model_based(
 ) -> Estimate:
     """Return an estimate with its model-based interval, first if there are enough labels.
 
-    ``of_draws`` are the ends of the interval of the draws alone; ``evidence`` is the number of
-    labelled rows of the scarcest share.
+    Args:
+        estimate: the design-based estimate.
+        interval: the model-based interval.
+        of_draws: ends of the interval of the draws alone.
+        drawn: the number in each draw.
+        evidence: labelled rows of the scarcest share.
     """
     if not (evidence >= FEWEST_EVIDENCE and drawn.is_informative):
         return estimate.with_interval(interval)

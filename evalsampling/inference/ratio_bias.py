@@ -47,7 +47,9 @@ class Bias:
 def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
     """Return the bias of the ratio of the weighted means of two columns; None if it is undefined.
 
-    ``loss``, shape (n, 2), has numerator and denominator of each row.
+    Args:
+        loss: shape (n, 2): numerator and denominator of each row of the sample.
+        sample: n rows with their weights.
     """
     x, y = sample.mean(loss)
     if y == 0 or not sample.draws:
@@ -74,9 +76,15 @@ def biases(
 
     With e the residual l - R^ of a row, or l itself where weights are not normalised, it is
     tr(D2g Cov(e)) / 2 - Dg Cov(e, 1): the first term of any curved g, the second of the division
-    by the sum of the weights. ``outputs`` are those for the row of each answer; ``inside``, shape
-    (n,), marks the rows of the sample that are in the domain. With ``normalised`` weights are
-    divided by their sum there.
+    by the sum of the weights.
+
+    Args:
+        measure: the measure, with its g and l.
+        outputs: outputs for the row of each answer.
+        votes: the answers about the n rows of the sample.
+        sample: n rows with their weights.
+        inside: shape (n,): which rows are in the domain.
+        normalised: whether weights are divided by their sum over the domain.
     """
     none = [None] * len(measure.components)
     total = float(sample.weight @ inside)

@@ -144,7 +144,9 @@ class Projections:
     def region(self, covariance: FloatArray, kind: str) -> Ellipsoid:
         """Return the region with these projections and the correlations of a covariance.
 
-        ``covariance``, shape (k, k), is that of straightened deviations.
+        Args:
+            covariance: of straightened deviations, shape (k, k).
+            kind: of the intervals.
 
         Raises:
             ValueError: a value or a covariance is not finite: leave undefined measures out.
@@ -166,8 +168,13 @@ def f_ellipsoid(
     and F the quantile of F_{k, N-k}; for the covariance of the estimate the radius is hence
     (N - 1) k / (N - k) F. It is exact for the mean of N normal terms, if the covariance is
     computed with N - 1 (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees
-    of freedom. k is the rank of the covariance; with N <= k the radius is infinite. The estimate
-    has shape (k,), its covariance, symmetric, shape (k, k); ``draws`` is N.
+    of freedom. k is the rank of the covariance; with N <= k the radius is infinite.
+
+    Args:
+        value: G^, the estimate, shape (k,).
+        covariance: covariance of G^, shape (k, k), symmetric.
+        draws: N, the number of draws.
+        confidence: in (0, 1).
 
     Raises:
         ValueError: a value or a covariance is not finite: leave undefined measures out.
@@ -181,9 +188,15 @@ def f_ellipsoid(
 
 
 def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float) -> Ellipsoid:
-    """Return the region for a known covariance: see `f_ellipsoid`.
+    """Return the region for a known covariance: its radius is a quantile of chi-square_k.
 
-    Its radius is a quantile of chi-square_k, k being the rank of the covariance.
+    Args:
+        value: G^, the estimate, shape (k,).
+        covariance: covariance of G^, shape (k, k), symmetric; k of chi-square is its rank.
+        confidence: in (0, 1).
+
+    Raises:
+        ValueError: a value or a covariance is not finite: leave undefined measures out.
     """
     rank = _rank(value, covariance)
     radius = float(scipy.special.chdtri(rank, 1 - confidence)) if rank else 0.0

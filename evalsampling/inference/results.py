@@ -58,8 +58,10 @@ class Target:
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
-    A name is that of a measure, if there is one target of it on the whole pool; or a title:
-    ``f1 of new where region=north``.
+    Args:
+        name: a measure's, if there is one target of it on the whole pool; or a title:
+            ``f1 of new where region=north``.
+        targets: to look among.
 
     Raises:
         KeyError: if there is no target of the name, or several.
@@ -244,8 +246,11 @@ def undefined(
 def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
     """Return the exact estimate of a number whose rows all have labels.
 
-    ``value`` is g at the risk of all its rows, NaN if undefined; ``undefined_without`` are rows
-    that it needs, in words that follow "no".
+    Args:
+        target: the number.
+        value: g at the risk of all its rows, NaN if undefined.
+        confidence: in (0, 1).
+        undefined_without: rows that the measure needs, in words that follow "no".
     """
     if not np.isfinite(value):
         whose = "the pool has" if target.slice is None else "there are"
@@ -267,8 +272,10 @@ def brief(
 ) -> list[str]:
     """Return the sentences about some estimates, each once, with those of many points summed up.
 
-    ``sentences`` returns those of an estimate: its warnings or its notes. ``most`` is how many of
-    one kind and measure are returned in full.
+    Args:
+        estimates: estimates of any numbers.
+        sentences: function that returns the sentences of an estimate: its warnings or its notes.
+        most: greatest number of sentences of one kind and measure that are returned in full.
     """
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
@@ -289,9 +296,14 @@ def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float
     """Return half the width of the widest interval on the whole pool.
 
     Comparisons of systems, which are added automatically, count only if there is nothing else.
-    Those on slices are ignored. Without a ``kind`` the intervals are the default ones. It is None
-    if there is no estimate on the whole pool, or one has no such interval, or a default one claims
-    nothing or is not reliable, or an end is infinite.
+
+    Args:
+        estimates: estimates on the pool; those on slices are ignored.
+        kind: kind of the intervals; None for the default ones.
+
+    Returns:
+        At least 0; None if there is no estimate on the whole pool, or one has no such interval, or
+        a default one claims nothing or is not reliable, or an end is infinite.
     """
     watched = _watched(estimates)
     intervals = [estimate.interval(kind) for estimate in watched]
@@ -324,9 +336,12 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
 def is_narrow(
     estimates: Sequence[Estimate], half_width: float | None, kind: str | None = None
 ) -> bool:
-    """Return whether every interval on the whole pool is as narrow as wanted: see `widest_half`.
+    """Return whether every interval on the whole pool is as narrow as wanted.
 
-    False if no half-width is wanted.
+    Args:
+        estimates: estimates on the pool; those on slices are ignored.
+        half_width: greatest half-width wanted; with None the result is False.
+        kind: kind of the intervals; None for the default ones.
     """
     widest = widest_half(estimates, kind)
     return half_width is not None and widest is not None and widest <= half_width
@@ -337,9 +352,10 @@ def is_significant(
 ) -> bool:
     """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
-    ``estimates`` begin with those of the first measure. ``level`` is the greatest p-value wanted;
-    with None the result is False. With ``anytime`` p-values are those that hold if they are looked
-    at after every round.
+    Args:
+        estimates: at least one, those of the first measure first.
+        level: greatest p-value wanted; with None the result is False.
+        anytime: whether to take the p-values that hold if they are looked at after every round.
     """
     significances = [
         estimate.significance or Significance(None) for estimate in estimates

@@ -176,7 +176,9 @@ class WeightedSample:
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
 
-        ``weight``, shape (questions,), is 0 where the latest proposal never draws the question.
+        Args:
+            weight: shape (questions,): weight of each question of the history, 0 if the latest
+                proposal never draws it.
         """
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 

@@ -49,7 +49,13 @@ def recalibrated(
     """Return the probability of each class in each cell, shape (cells, classes), rows summing to 1.
 
     Without a calibration it is the unchanged prior; without labels too, unless a model of the
-    user's own says otherwise. The predictions of the system enter the logistic regression.
+    user's own says otherwise.
+
+    Args:
+        table: the cells.
+        history: rounds and labels so far.
+        calibration: what calibrates.
+        system: index of the system whose predictions enter the logistic regression.
 
     Raises:
         InputError: if an own model returns no probabilities.
@@ -76,8 +82,15 @@ def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Float
     The rate of a class in a cell is the least-squares fit, increasing with the cell's prior of the
     class, to the labels and to `PSEUDO_LABELS` more at the rates of the logistic regression. Which
     row of a cell has a label does not depend on the label, so the fit needs no weights of the
-    design. ``seen``, shape (cells, classes), are numbers of labels (`History.seen`); predictions
-    are those of the system. The result has the shape of ``seen``; its rows sum to 1.
+    design.
+
+    Args:
+        table: the cells.
+        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
+        system: index of the system whose predictions enter the logistic regression.
+
+    Returns:
+        Shape (cells, classes), rows summing to 1.
     """
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows

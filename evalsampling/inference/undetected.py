@@ -108,7 +108,9 @@ class Undetected:
         """Return the largest possible number of unlabelled hits in all cells, or in some of them.
 
         The event gives the bounds of all v at once, so bounds of several parts hold together.
-        ``among``, shape (cells,), marks the cells whose hits are counted: all if not given.
+
+        Args:
+            among: shape (cells,): the cells whose hits are counted; all if not given.
         """
         rules, alpha = self.rules, self.alpha
         rows = self.rows if among is None else np.where(among, self.rows, 0)

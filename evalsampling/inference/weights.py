@@ -12,7 +12,9 @@ def effective_size(weight: FloatArray) -> float:
 
     It is n for equal weights and 1 if a single weight dwarfs the others. It does not depend on the
     measure: weights that follow the residuals of the measure lower both this size and the variance.
-    Weights, shape (n,), are at least 0; without a positive one the size is 0.
+
+    Args:
+        weight: shape (n,), at least 0. Without a positive weight the size is 0.
     """
     largest = weight.max(initial=0.0)
     if largest == 0:
@@ -24,12 +26,20 @@ def effective_size(weight: FloatArray) -> float:
 def design_effect(standard_error: float, unit_variance: float, draws: int) -> float | None:
     """Return the variance of an estimate divided by that of a simple random sample of equal size.
 
-    It is None where the unit variance is 0. Below 1 the design beats simple random sampling with
-    replacement, standard_error^2 being compared with unit_variance / draws. The unit variance is
-    that, over the pool, of the residual whose mean is the error of the estimate. For a share of the
-    pool such as accuracy it is value (1 - value). For a ratio E[x] / E[d] with loss x in {0, 1}
-    that counts within d in {0, 1}, such as recall, it is value (1 - value) / E[d]: a random draw is
-    in the denominator with probability E[d].
+    Below 1 the design beats simple random sampling with replacement, standard_error^2 being
+    compared with unit_variance / draws.
+
+    Args:
+        standard_error: standard error of the estimate, at least 0.
+        unit_variance: variance over the pool of the residual whose mean is the error of the
+            estimate, itself known or estimated. For a share of the pool such as accuracy it is
+            value (1 - value). For a ratio E[x] / E[d] with loss x in {0, 1} that counts within
+            d in {0, 1}, such as recall, it is value (1 - value) / E[d]: a random draw is in
+            the denominator with probability E[d].
+        draws: number of draws, at least 1.
+
+    Returns:
+        The design effect, at least 0; None where the unit variance is 0.
     """
     return standard_error**2 * draws / unit_variance if unit_variance > 0 else None
 
@@ -39,7 +49,9 @@ def largest_share(terms: FloatArray) -> float:
 
     For squared weighted residuals it is the largest share of the variance estimate that a single
     row makes up; for weights it is the largest share of the pool that a single row represents.
-    Terms, shape (n,), are at least 0; without a positive one the share is 0.
+
+    Args:
+        terms: shape (n,), at least 0. Without a positive term the share is 0.
     """
     largest = terms.max(initial=0.0)
     return float(1 / (terms / largest).sum()) if largest > 0 else 0.0

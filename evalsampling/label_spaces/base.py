@@ -181,7 +181,8 @@ class LabelSpace(abc.ABC):
     def read(cls, labels: Keys) -> Self:
         """Return the space that the section ``labels`` of a spec describes.
 
-        A key that is wrong is an `InputError` that names it.
+        Raises:
+            InputError: naming the key that is wrong.
         """
         raise NotImplementedError
 
@@ -368,7 +369,10 @@ class LabelSpace(abc.ABC):
     def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
         """Return where probabilities come from.
 
-        All are None where they are not known, or not there.
+        Args:
+            named: the columns of probabilities, None if there are none.
+            score: the column of scores, None if there is none.
+            ends: of the scores.
         """
         if named is not None:
             return SOFTMAX if isinstance(named, Logits) else COLUMN
@@ -425,7 +429,16 @@ def agreement_of(row: IntArray, code: IntArray, labels: int, confidence: float) 
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
-    """Return the column of each name, in order; an `InputError` unless just these have one."""
+    """Return the column of each class or label, in the order of the names.
+
+    Args:
+        key: of the spec, for messages.
+        given: columns by name.
+        names: texts of the classes or labels.
+
+    Raises:
+        InputError: if there is not one column for each.
+    """
     columns = {str(name): column for name, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())
     if set(columns) != set(names) or not texts:

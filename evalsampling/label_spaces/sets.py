@@ -173,7 +173,12 @@ class Sets(LabelSpace):
 
 
 def set_text(labels: Iterable[str], all_labels: Sequence[str]) -> str:
-    """Return the text of a set of labels, in the order of all labels; unknown ones come last."""
+    """Return the text of a set of labels, in the order of all labels.
+
+    Args:
+        labels: labels of the set, in any order; others than `all_labels` come last.
+        all_labels: the labels of the pool.
+    """
     given = set(labels)
     ordered = [label for label in all_labels if label in given]
     return JOINT.join([*ordered, *sorted(given - set(all_labels))]) or EMPTY
@@ -192,9 +197,12 @@ def labels_of_text(text: str) -> tuple[str, ...]:
 
 
 def probabilities_of_sets(single: FloatArray) -> FloatArray:
-    """Return the probability of each set, (n, 2^labels), by (n, labels) of independent labels.
+    """Return the probability of each set, shape (n, 2^labels), labels being independent.
 
     (Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, eq. 92.)
+
+    Args:
+        single: shape (n, labels): probability of each label.
     """
     sets = np.ones((len(single), 1))
     for p in single.T:
@@ -218,7 +226,11 @@ def shortened(labels: Sequence[str]) -> str:
 
 
 def check_labels(labels: Any) -> None:
-    """Raise an `InputError` that names the label that is wrong of those that a spec lists."""
+    """Check the labels that a spec lists.
+
+    Raises:
+        InputError: naming the label that is wrong.
+    """
     if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list at least 2 labels, got {labels!r}")
     for label in labels:

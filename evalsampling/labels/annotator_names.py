@@ -15,6 +15,9 @@ def folded(name: str) -> str:
 
     Case, blanks around it, how many are between its words, and what is invisible make no
     difference; nor do two ways to spell one letter. Empty if nothing is to be seen.
+
+    Args:
+        name: as an annotator wrote it.
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     seen = (letter for letter in text if letter.isspace() or not _is_invisible(letter))

@@ -91,7 +91,9 @@ class Lookalikes:
     def other(self, name: Name, has_number: bool) -> Name | None:
         """Return another drawn row that a delivered name may mean, None if there is none.
 
-        Where it came as a number (``has_number``), its original spelling is unknown.
+        Args:
+            name: name of a row as delivered.
+            has_number: whether it came as a number, so that its original spelling is unknown.
         """
         if self._has_text and not has_number:
             return None

@@ -101,9 +101,13 @@ class Gold:
         return cls(path, rows, labels, hashlib.sha256(text.encode()).hexdigest())
 
     def check_same(self, fingerprints: Collection[str | None]) -> None:
-        """Raise an `InputError` if an earlier round had other gold rows.
+        """Check that earlier rounds had the same gold rows.
 
-        A fingerprint is None where a round has none stored.
+        Args:
+            fingerprints: fingerprint of each round's gold rows; None if the round has none stored.
+
+        Raises:
+            InputError: if a round had other gold rows.
         """
         if {*fingerprints} - {None, self.fingerprint}:
             raise InputError(
@@ -171,9 +175,13 @@ def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
-    """Return a random choice of the questions of earlier rounds, to be asked again in a round.
+    """Return a random choice of the questions of earlier rounds, to be asked again.
 
-    It has as many as are wanted, if there are; the order is by key and number of the round.
+    Args:
+        questions: number of questions of earlier rounds.
+        wanted: most questions to choose.
+        key: key of the random order.
+        number: number of the round.
     """
     order = sorted(range(questions), key=lambda each: opaque_name(key, REPEAT, number, each))
     return sorted(order[:wanted])

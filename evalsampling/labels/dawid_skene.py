@@ -22,7 +22,11 @@ class DawidSkene:
     """
 
     def decide(self, votes: Sequence[tuple[int, str, int]]) -> dict[int, int]:
-        """Return the class code of each row that has a vote for a class."""
+        """Return the class code of each row that has a vote for a class.
+
+        Raises:
+            InputError: if crowd-kit is not installed.
+        """
         model = load_model()
         import pandas as pd
 

@@ -59,7 +59,13 @@ class DeliveredIds:
     def vote(
         self, read: Callable[[int, Mapping[str, Any]], Vote], line: int, row: Mapping[str, Any]
     ) -> Vote:
-        """Return the vote that ``read`` makes of a row whose id is in `ID`, as `text` has it."""
+        """Return the vote of a row, with its id as `row_ids.as_text` has it.
+
+        Args:
+            read: makes a vote of a row whose id is in `ID`.
+            line: of the delivery.
+            row: its values by column.
+        """
         if isinstance(self.columns, str):
             return read(line, row)
         has_number = any(is_number(row.get(name)) for name in self.columns)

@@ -49,7 +49,12 @@ class LabelFile:
     ) -> "LabelFile":
         """Return a file of labels; reading may be slow, so call it before locking the workspace.
 
-        The path may be a symbolic link only if ``follow``; for the others see `read_votes`.
+        Args:
+            path: path or URL of the file.
+            replace: whether its labels replace earlier ones.
+            id_columns: the pool's columns of ids.
+            follow: whether the path may be a symbolic link.
+            sink: a sink of another package, which reads files with its endings itself.
 
         Raises:
             InputError: naming the file, if it cannot be read, is no regular file or is too large.
@@ -72,7 +77,11 @@ class LabelFile:
         return next((vote.line for vote in self.votes if vote.unended is not None), None)
 
     def beginnings(self, others: Iterable[tuple[int, str]]) -> list[str]:
-        """Return the hashes of other files, of which size and SHA-256 are given, that begin it."""
+        """Return the hashes of other files whose content this file begins with.
+
+        Args:
+            others: size and SHA-256 of the content of each; only shorter files can be beginnings.
+        """
         content, digest, hashed = memoryview(self.content), hashlib.sha256(), 0
         matching = []
         for size, sha256 in sorted({*others}):

@@ -42,7 +42,10 @@ class DrawnTasks:
         ]
 
     def read(self, paths: Sequence[str]) -> dict[int, int]:
-        """Return the class code of each task that files of labels, by task or by id, decide.
+        """Return the class code of each task that files of labels decide.
+
+        Args:
+            paths: of the files, in the formats of `labels.formats`; rows go by task or by id.
 
         Raises:
             InputError: if a file cannot be read, or naming its first line that does not count.

@@ -21,20 +21,31 @@ _ITEMS, _PLACES = list_names(0)
 
 
 def subject_ids(rows: pa.Table) -> list[Any]:
-    """Return the ids of stored rows, or of the items of stored queries, in order."""
+    """Return the ids of rows, or of the items of queries, in order.
+
+    Args:
+        rows: as they are stored; those of queries have a column of lists.
+    """
     return item_ids(rows) if _ITEMS in rows.column_names else rows[ID].to_pylist()
 
 
 def subject_questions(rows: pa.Table, questions: Sequence[int]) -> list[int]:
     """Return the number that the task of each subject is named by, as `subject_ids` has them.
 
-    Of rows it is that of the question about each. An item is asked about once, so its own is 0.
+    Args:
+        rows: as they are stored.
+        questions: number of the question about each row. An item is asked about once, so its own
+            is 0.
     """
     return [0] * len(item_ids(rows)) if _ITEMS in rows.column_names else list(questions)
 
 
 def item_ids(rows: pa.Table) -> list[str]:
-    """Return what items are called, ``QUERY/ITEM``, of one stored query after the other."""
+    """Return what items are called, ``QUERY/ITEM``, of one query after the other.
+
+    Args:
+        rows: queries as they are stored.
+    """
     ids, items = rows[ID].to_pylist(), rows[_ITEMS].to_pylist()
     return [f"{id}/{item}" for id, listed in zip(ids, items, strict=True) for item in listed]
 

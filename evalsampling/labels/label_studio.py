@@ -55,7 +55,9 @@ def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str)
 def tasks_of(table: pa.Table, batch: str) -> Iterator[dict[str, Any]]:
     """Yield tasks as Label Studio imports them, with text values, since JavaScript rounds numbers.
 
-    The arguments are those of `sinks.Sink.write`.
+    Args:
+        table: tasks as `tasks.blind` makes them.
+        batch: opaque name of the batch.
     """
     keys = data_keys(shown_columns(table))
     for row in table.select([_TASK, *keys]).to_pylist():
@@ -85,7 +87,13 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of the page as XML: the payload, a question and the classes.
 
-    A class whose name cannot be an attribute of XML is an `InputError`.
+    Args:
+        columns: names of the payload's columns.
+        labels: the classes.
+        sink: the question, and which columns stand side by side.
+
+    Raises:
+        InputError: if the name of a class cannot be an attribute of XML.
     """
     keys = data_keys(columns)
     pairs, single = _side_by_side(columns, sink.sides)
@@ -195,6 +203,10 @@ def read_export(path: str, content: bytes) -> Iterator[Vote]:
     """Yield the votes of a JSON export: one for each annotation, numbered from 1.
 
     Tasks without annotations are not answered yet. Drafts and predictions are not votes.
+
+    Args:
+        path: path of the file, for messages.
+        content: content of the file.
 
     Raises:
         InputError: if the file is not a JSON export of Label Studio.

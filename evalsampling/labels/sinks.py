@@ -97,21 +97,40 @@ def sink_of(spec: EvaluationSpec) -> Sink:
 
 
 def reader_of(spec: EvaluationSpec) -> Sink | None:
-    """Return the sink of a spec if it is of another package, else None; see `sink_of`."""
+    """Return the sink of a spec if it is of another package and reads deliveries, else None.
+
+    Raises:
+        InputError: as `sink_of` says.
+    """
     return None if spec.sink.format in SINKS.own else sink_of(spec)
 
 
 def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
-    """Return the name of the file of a batch, or of the folder of its files; see `sink_of`.
+    """Return the name of the file of a batch, or of the folder of its files.
 
-    In a batch of adjudication (``disputed``) `LINKED` is the name of another file.
+    Args:
+        spec: spec of the evaluation.
+        disputed: whether it is a batch of adjudication, where `LINKED` is the name of another file.
+
+    Raises:
+        InputError: as `sink_of` says.
     """
     name = sink_of(spec).batch
     return "disputed.parquet" if disputed and name == LINKED else name
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    """Write the tasks for the annotators by the sink that a spec names: see `Sink.write`."""
+    """Write the tasks for the annotators.
+
+    Args:
+        table: as `tasks.blind` makes it.
+        path: of the file, or of the folder.
+        spec: of the evaluation, with the format.
+        batch: opaque name of the batch.
+
+    Raises:
+        InputError: if the format needs a package that is not installed.
+    """
     with naming(path):
         sink_of(spec).write(table, path, spec, batch)
 

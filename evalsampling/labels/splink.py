@@ -34,7 +34,11 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Raise an `InputError` if a table has no columns that identify the row of each line."""
+    """Check that a table has columns that identify the row of each line.
+
+    Raises:
+        InputError: naming the column that is missing.
+    """
     if "task" in columns:
         return
     for name in ("unique_id_l", "unique_id_r"):
@@ -95,7 +99,10 @@ def records_of(
 ) -> list[tuple[Record, Record] | None]:
     """Return the left and the right record of each task of a batch, None where neither is known.
 
-    The payload may have been erased. What is among the columns of ids is taken from these.
+    Args:
+        batch: tasks with their payload, which may have been erased.
+        records: columns of the records.
+        id: columns of the ids, from which they are taken if they are among these.
     """
     of_ids = {} if isinstance(id, str) else as_columns(batch[ID], id)
     columns: list[list[str | None]] = []
@@ -137,7 +144,11 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
-    """Return pairs, each with the probability that it matches, as CSV that Splink reads."""
+    """Return labels as CSV that Splink reads.
+
+    Args:
+        labels: pairs, each with the probability that it matches.
+    """
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow([*_RECORDS, SCORE])

@@ -156,7 +156,12 @@ class Tally:
         return changed
 
     def decide_together(self, codes: Mapping[int, int], rounds: int) -> None:
-        """Set the decisions of a rule on all votes so far, which came in after some rounds."""
+        """Set the decisions of a rule on all votes so far, for rows that have all votes wanted.
+
+        Args:
+            codes: class code of each subject that the rule decides.
+            rounds: number of rounds when the votes came in.
+        """
         self._together = dict(codes)
         for subject in self.answers:
             if subject < self.subjects.questions:
@@ -225,6 +230,9 @@ class Tally:
         """Return the share of each class among the answers to each question, see `stats.history`.
 
         Shape (questions, classes), zeros where all answers agree; None by rules other than `EACH`.
+
+        Args:
+            classes: number of classes.
         """
         if self.rule != EACH:
             return None

@@ -11,9 +11,12 @@ _DIGEST_BYTES = 10
 
 
 def task_key(key: str | None, seed: int) -> bytes:
-    """Return the key of the names of tasks: the workspace's own, in hexadecimal digits.
+    """Return the key of the names of tasks.
 
-    Old workspaces have none. Theirs is the seed of the spec; a small one is easily guessed.
+    Args:
+        key: the workspace's own key, in hexadecimal digits; None for old workspaces without one,
+            whose key is the seed.
+        seed: seed of the spec. A small one is easily guessed.
     """
     return seed.to_bytes(8, "little") if key is None else bytes.fromhex(key)
 
@@ -22,6 +25,10 @@ def opaque_name(key: bytes, *parts: Any) -> str:
     """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
+
+    Args:
+        key: see `task_key`.
+        *parts: the values to hash.
     """
     return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
 

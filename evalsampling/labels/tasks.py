@@ -95,9 +95,11 @@ def _masked(value: Any, mask: Mask, key: bytes) -> str | None:
 
 
 def mask_key(key: bytes, number: int) -> bytes:
-    """Return the key of the masks of a batch: of the key of task names and a number.
+    """Return the key of the masks of a batch, different for each batch.
 
-    The number is that of the round, negative for an adjudication batch.
+    Args:
+        key: key of the workspace's task names.
+        number: number of the round; negative for an adjudication batch.
     """
     return opaque_name(key, "mask", number).encode()
 
@@ -105,7 +107,9 @@ def mask_key(key: bytes, number: int) -> bytes:
 def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
     """Return the table that annotators get: task, payload and an empty label, nothing else.
 
-    Control tasks, which have the same payload, are mixed in.
+    Args:
+        batch: tasks of the rows drawn.
+        controls: control tasks to mix in, with the same payload.
     """
     if controls is not None:
         common = [TASK, *payload_columns(batch)]

@@ -71,7 +71,12 @@ def instructions(
 ) -> str:
     """Return the instructions in Markdown: the question, what to write where, what not to change.
 
-    They are about a file of some rows, of which annotators see some columns.
+    Args:
+        batch: name of the file of tasks.
+        rows: number of tasks.
+        columns: columns of the payload.
+        sink: the question.
+        labels: the classes.
     """
     field = labels.space.field
     answers = field.form or "\n".join(

@@ -13,7 +13,11 @@ YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 def long_table(ids: Iterable[str]) -> list[str]:
-    """Return the columns of what `evalsampling votes` writes: ``ids`` are those that name a row."""
+    """Return the columns of the table that `evalsampling votes` writes, a line for each vote.
+
+    Args:
+        ids: columns that name the row.
+    """
     return [
         "task", *ids, "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
     ]  # fmt: skip

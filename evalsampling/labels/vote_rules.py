@@ -39,13 +39,21 @@ class VoteRule(Protocol):
 
 
 def rule_of(spec: EvaluationSpec) -> VoteRule:
-    """Return the rule of a spec, if it decides by all votes together: see `Registry.find`."""
+    """Return the rule that a spec names, if it decides by all votes together.
+
+    Raises:
+        InputError: if it is not installed here, or cannot be imported.
+    """
     rule: VoteRule = VOTE_RULES.find("labels.rule", spec.labels.rule, spec.pool.directory)
     return rule
 
 
 def check_rule(spec: EvaluationSpec) -> None:
-    """Raise an `InputError` if the rule of a spec is not installed here, or cannot be imported."""
+    """Check that the rule of a spec is installed.
+
+    Raises:
+        InputError: if it is not installed here, or cannot be imported.
+    """
     if spec.labels.rule == MODEL:
         dawid_skene.load_model()
     elif spec.labels.rule not in BY_ROW:

@@ -40,7 +40,14 @@ class Reject:
 
     @classmethod
     def of(cls, vote: Vote, reason: str, subject: int | None, register: Register) -> "Reject":
-        """Return the reject of a vote as it was delivered."""
+        """Return the reject of a vote.
+
+        Args:
+            vote: the vote as delivered.
+            reason: why it does not count, in words.
+            subject: number of the subject it is about, None if unknown.
+            register: the register that has the subjects.
+        """
         task = vote.task if subject is None else register.tasks[subject]
         label = None if vote.labels is None else "+".join(vote.labels)
         label = label if vote.score is None else str(vote.score)
@@ -275,7 +282,10 @@ def answers_of(
 ) -> list[Answer]:
     """Return the stored votes of a delivery as answers, which a `Tally` counts.
 
-    Earlier versions had no column ``unsure``. Votes on other tasks are left out.
+    Args:
+        votes: as `vote_table` returns them, or an earlier version, without the column ``unsure``.
+        subject_of_task: the subject behind each task; votes on other tasks are left out.
+        codes: code of each class as text.
     """
     names = votes.column_names
     unsure = votes["unsure"].to_pylist() if "unsure" in names else [False] * len(votes)

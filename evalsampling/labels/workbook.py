@@ -118,6 +118,10 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     A workbook of some kilobytes may take hours to parse, since empty texts and cells compress to
     almost nothing. So they are counted before it is parsed.
 
+    Args:
+        path: path of the file, for messages.
+        content: content of the file.
+
     Raises:
         InputError: if openpyxl is not installed, the file is damaged or too large, or a value
             stands in a column without a name.

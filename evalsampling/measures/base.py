@@ -72,7 +72,11 @@ def rows_of_class(
 ) -> Share:
     """Return the share of hits among the rows of one class; without ``hits``, only its rows.
 
-    ``label`` and ``hits`` have shape (n,). Without a title the class is called by its code.
+    Args:
+        label: shape (n,): class codes.
+        code: code of the class.
+        hits: shape (n,): which rows are hits.
+        title: what the class is called; its code if not given.
     """
     title = str(code) if title is None else title
     return Share(
@@ -219,6 +223,10 @@ class Measure(abc.ABC):
         The default is cautious: the rows that carry the estimate, and for each class the share of
         its rows that are predicted right. So there is no interval until rows of every class with
         right and with wrong predictions are labelled.
+
+        Args:
+            outputs: of n rows.
+            label: shape (n,): class codes.
         """
         right = outputs.prediction[:, self.system] == label
         classes = outputs.probability.shape[2]
@@ -237,8 +245,9 @@ class Measure(abc.ABC):
     def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
         """Return R at given values of the tallies, shape (d,).
 
-        ``predicted``, shape (classes,), are the rows predicted to be of each class, at least one in
-        all.
+        Args:
+            counts: the value of each tally.
+            predicted: shape (classes,): rows predicted to be of each class, at least one row.
         """
         raise NotImplementedError(f"{self.name} has no tallies")
 
@@ -247,7 +256,9 @@ class Measure(abc.ABC):
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
         """Tell whether all rows with outputs between two bounds have the same losses as these.
 
-        ``high`` are the outputs of the same rows, with scores that are at least as great.
+        Args:
+            low: outputs of n rows.
+            high: the same outputs, with scores that are at least as great.
         """
         return self.looks_at <= PREDICTION
 

@@ -35,9 +35,12 @@ Range = tuple[float, float]
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
     """Return the measures to report, each for every system it is about.
 
-    For an entry about several systems, the differences between the first system and each other one
-    are added. ``ranges`` are the least and the greatest score of each system, None where they are
-    not known.
+    For an entry about several systems, the differences between the first system and each other
+    one are added.
+
+    Args:
+        spec: names the measures.
+        ranges: least and greatest score of each system, None where it is not known.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
@@ -112,8 +115,11 @@ def choose_measures(
 ) -> list[Requested]:
     """Return the listed measures of a name, or else the measure of that name with its defaults.
 
-    ``entry`` is a name, or a mapping as in the spec's ``measure``; the listed measures are looked
-    at first.
+    Args:
+        entry: a name, or a mapping as an entry of the spec's ``measure``.
+        listed: measures that are looked at first.
+        spec: has the systems and classes.
+        ranges: see `build_measures`.
 
     Raises:
         InputError: there is no such measure.
@@ -135,7 +141,12 @@ def compare(kind: str, first: Requested, other: Requested) -> Requested:
 def build_joints(
     spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[tuple[Requested, ...]]:
-    """Return the measures of each entry ``joint``, for which regions are reported too."""
+    """Return the measures of each entry ``joint``, for which regions are reported too.
+
+    Args:
+        spec: names the measures.
+        ranges: see `build_measures`.
+    """
     return [
         tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
     ]
@@ -145,6 +156,10 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     For the least of a measure over slices these are all slices.
+
+    Args:
+        spec: names the measure.
+        ranges: see `build_measures`.
     """
     built = build_entry(spec.measures[0], spec, ranges)
     return as_one([measure_of(item).drawn_for for item in built])
@@ -167,8 +182,10 @@ def build_entry(
 ) -> list[Requested]:
     """Return the measures that an entry stands for: one for each system it is about.
 
-    ``entry`` is one of the spec's ``measure``, or like one; ``ranges`` are those of
-    `build_measures`.
+    Args:
+        entry: an entry of the spec's ``measure``, or like one.
+        spec: has the systems and classes.
+        ranges: see `build_measures`.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
@@ -385,7 +402,12 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 
 
 def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
+    """Return the thresholds of the driving measure, ascending, which must be edges of bins.
+
+    Args:
+        spec: names the measure.
+        ranges: see `build_measures`.
+    """
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 

@@ -95,9 +95,14 @@ class Comparison(OfParts):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest comparison of values that lie between bounds.
 
-        The comparison rises with the first value and falls with the other. Both have least and
-        greatest values, all of one shape. So have the two that are returned: NaN in both where the
-        comparison is undefined at either end.
+        The comparison rises with the first value and falls with the other.
+
+        Args:
+            first: least and greatest values of the first system, of any shape.
+            other: least and greatest values of the other system, of the same shape.
+
+        Returns:
+            Two arrays of that shape; NaN in both where the comparison is undefined at either end.
         """
         low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
         is_defined = np.isfinite(low) & np.isfinite(high)
@@ -340,7 +345,9 @@ BY_KIND: Mapping[str, Callable[[Measure, Measure], Comparison]] = {
 def is_nil(measure: Measure, outputs: Outputs) -> bool:
     """Tell whether a measure is the difference of two systems that agree on the whole pool.
 
-    ``outputs`` has one row of each kind in the pool.
+    Args:
+        measure: any measure.
+        outputs: outputs of one row of each kind in the pool.
     """
     is_exact = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
     if not isinstance(measure, Difference) or not is_exact:

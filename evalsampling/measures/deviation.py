@@ -49,7 +49,11 @@ class Deviation:
     ) -> "Deviation":
         """Return the deviation with the R_a that the cells give.
 
-        ``prior`` has shape (cells, classes).
+        Args:
+            measure: l and g.
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
+            smoothing: lambda, in [0, 1].
 
         Raises:
             InputError: the measure is undefined at R_a.
@@ -66,7 +70,9 @@ class Deviation:
     def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
         """Return h of rows, shape (n,), each with its own probabilities.
 
-        ``prior``, shape (n, classes), has the probability of each class, or of each of many labels.
+        Args:
+            outputs: of n rows.
+            prior: shape (n, classes): probability of each class, or of each of many labels.
         """
         if outputs.tags is not None:
             expected = expected_of_rows(outputs.tags, prior)
@@ -77,7 +83,9 @@ class Deviation:
     def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
         """Return h of the rows of each cell, shape (cells,), their root mean square.
 
-        ``prior`` has shape (cells, classes).
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
         """
         if table.expected is not None:
             return self._by_label(table.outputs, _of_labels(table, self.smoothing))
@@ -118,7 +126,9 @@ def _shrunk(expected: FloatArray, tags: FloatArray, smoothing: float) -> FloatAr
 def anticipate(prior: FloatArray, smoothing: float) -> FloatArray:
     """Return p_a, shape (n, classes), rows summing to 1: clipped, then smoothed ([Y] eq. 13).
 
-    ``prior`` has shape (n, classes); ``smoothing`` is lambda, in [0, 1].
+    Args:
+        prior: shape (n, classes): probability of each class.
+        smoothing: lambda, in [0, 1].
     """
     clipped = np.maximum(prior, LEAST_PROBABILITY)
     clipped = clipped / clipped.sum(axis=1, keepdims=True)

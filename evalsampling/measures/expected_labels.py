@@ -28,8 +28,9 @@ _LABELS_AT_A_TIME = 256
 def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> FloatArray:
     """Return what is expected of the labels of rows, shape (n, 1 + systems, labels).
 
-    ``tags``, shape (n, systems, labels), says which labels each system predicts, and
-    ``probability``, shape (n, labels), how probable each is.
+    Args:
+        tags: shape (n, systems, labels): which labels each system predicts.
+        probability: shape (n, labels): of each label.
     """
     p = probability[:, None]
     return np.concatenate([p, tags * p], axis=1)
@@ -38,8 +39,10 @@ def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> Fl
 def smoothed(expected: FloatArray, tags: FloatArray, weight: float) -> FloatArray:
     """Return what is expected if every probability p is weight p + (1 - weight) / 2.
 
-    ``expected`` has shape (n, 1 + systems, labels); ``tags``, shape (n, systems, labels), are the
-    shares of rows that are predicted each label.
+    Args:
+        expected: shape (n, 1 + systems, labels).
+        tags: shape (n, systems, labels): shares of rows that are predicted each label.
+        weight: in [0, 1].
     """
     even = np.concatenate([np.ones_like(expected[:, :1]), tags], axis=1) / 2
     return weight * expected + (1 - weight) * even
@@ -50,11 +53,15 @@ def influence_moments(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of Dg(risk) l over the labels of each row, shape (n, m) each.
 
-    They are 0 where a component is undefined. Of a row the variance is sum_c p_c (1 - p_c) d_c^2,
-    d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for measures of many means). In a
-    cell the systems' predictions are independent given the label. Losses are linear in each label.
-    ``outputs`` have `tags`, ``expected`` has shape (n, 1 + systems, labels), and ``risk`` is R,
-    shape (d,).
+    They are 0 where a component is undefined. Of a row the variance is
+    sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
+    measures of many means). In a cell the systems' predictions are independent given the label.
+
+    Args:
+        measure: the measure, of losses that are linear in each label.
+        outputs: outputs of n rows or cells, with `tags`.
+        expected: shape (n, 1 + systems, labels).
+        risk: R, shape (d,).
     """
     if isinstance(measure, Joint):
         moments = [

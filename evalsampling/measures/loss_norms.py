@@ -50,7 +50,12 @@ class ExpectedNorm:
     ) -> "ExpectedNorm":
         """Return the norm with the R0 that the cells give.
 
-        ``prior`` has shape (cells, classes).
+        Args:
+            measure: l and g.
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
+            stochastic: whether answers about a row may differ.
+            floor: eps_0, above 0.
         """
         mass = table.count.astype(np.float64)[:, None] * np.maximum(prior, FLOOR)
         return cls(measure, model_risk(measure, table, mass) / table.rows, stochastic, floor)
@@ -58,7 +63,9 @@ class ExpectedNorm:
     def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
         """Return v of rows, shape (n,), each with its own probabilities.
 
-        ``prior`` has shape (n, classes).
+        Args:
+            outputs: of n rows.
+            prior: shape (n, classes): probability of each class.
         """
         classes = range(prior.shape[1])
         label = [np.full(len(outputs), y, dtype=np.int64) for y in classes]
@@ -68,7 +75,9 @@ class ExpectedNorm:
     def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
         """Return v of the rows of each cell, shape (cells,).
 
-        ``prior`` has shape (cells, classes).
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): probability of each class.
 
         Raises:
             InputError: if the measure is undefined at R0, so that no row adds to it.
@@ -85,9 +94,17 @@ class ExpectedNorm:
 def loss_norms(
     measure: Measure, outputs: Outputs, label: IntArray, risk: FloatArray, floor: float
 ) -> FloatArray:
-    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]), shape (n,) ([MR] proposition 2).
+    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
 
-    ``risk`` is R, shape (d,), and ``floor`` eps_t, above 0.
+    Args:
+        measure: the measure, with its loss l and Jacobian Dg.
+        outputs: outputs of the systems for n rows.
+        label: shape (n,): class codes.
+        risk: R, shape (d,).
+        floor: eps_t, greater than 0.
+
+    Returns:
+        Shape (n,).
     """
     norms = measure.proposal_norm(outputs, label, risk)
     return np.maximum(norms, floor * measure.adds(outputs, label))

@@ -53,7 +53,10 @@ def known_exactly(measure: Measure, table: CellTable) -> bool:
 def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
     """Return the total loss of rows with given labels, shape (d,): R times the number of rows.
 
-    ``mass``, shape (cells, classes), are rows, or expected rows, of each label in each cell.
+    Args:
+        measure: the measure.
+        table: the cells.
+        mass: shape (cells, classes): rows, or expected rows, of each label in each cell.
     """
     by_kind = mass[table.kind_cell] * table.kind_share[:, None]
     views = bounding_outputs(measure, table)
@@ -92,8 +95,12 @@ def expected_risk(measure: Measure, table: CellTable, rows: FloatArray) -> Float
     """Return the expected total loss of rows with any number of many labels, shape (d,).
 
     It is exact: losses are linear in each label, and cells sum up labels and predictions. Entries
-    that involve no label are those of the pool if ``rows`` are all rows. ``rows`` has shape
-    (cells,).
+    that involve no label are those of the pool if ``rows`` are all rows.
+
+    Args:
+        measure: the measure.
+        table: the cells, with `expected`.
+        rows: shape (cells,): number of rows of each cell.
     """
     assert table.expected is not None
     return measure.mean_loss(table.outputs, table.expected, rows)  # type: ignore[arg-type]
@@ -105,7 +112,12 @@ def rows_of_cells(
     """Return rows that stand for those of some cells, with every label that they may have.
 
     Probabilities that the measure does not look at are 0 and take no memory: with C classes there
-    would be C^2 for each cell. ``chosen`` has shape (cells,).
+    would be C^2 for each cell.
+
+    Args:
+        measure: what the rows are for.
+        table: the cells.
+        chosen: shape (cells,).
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     if table.expected is not None:  # Rows with every label, and all predictions of their cell.
@@ -132,8 +144,11 @@ def numbers_of_rows(
 ) -> FloatArray:
     """Return how many rows of the pool each row of `rows_of_cells` stands for, shape (n,).
 
-    ``chosen`` has shape (cells,); ``by_class``, shape (cells, classes), are the rows of each cell
-    that have each label.
+    Args:
+        measure: what the rows are for.
+        table: the cells.
+        chosen: shape (cells,).
+        by_class: shape (cells, classes): rows of each cell that have each label.
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     views = len(bounding_outputs(measure, table))

@@ -35,7 +35,9 @@ class Tally:
 def true_positives(positive: int, of_class: str = "") -> Tally:
     """Return the tally of rows of a class that are predicted as that class.
 
-    If there are several classes, ``of_class`` are words for this one, " of class 2".
+    Args:
+        positive: code of the class.
+        of_class: words for the class if there are several, " of class 2".
     """
     return Tally(
         f"true positives{of_class}",

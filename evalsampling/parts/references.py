@@ -29,7 +29,15 @@ def load_object(key: str, reference: str, directory: str | None) -> Any:
 
 
 def imported(what: str, load: Callable[[], Any]) -> Any:
-    """Return what a function imports; an `InputError` says in one line why it cannot."""
+    """Return what a function imports.
+
+    Args:
+        what: it imports, for messages.
+        load: the function.
+
+    Raises:
+        InputError: with what it raised, in one line.
+    """
     try:
         return load()
     except Exception as error:  # Whatever a module of somebody else raises.

@@ -174,7 +174,13 @@ class PoolBatch:
             raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error
 
     def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-        """Return what texts of a column stand for, as a type; messages call such a value ``what``.
+        """Return what text stands for.
+
+        Args:
+            name: of the column.
+            text: its values.
+            kind: type to return.
+            what: its values are, for messages.
 
         Raises:
             InputError: naming the first that is none.
@@ -212,9 +218,12 @@ class PoolBatch:
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:
-    """Return texts of a file without types, whole floats and truth values as whole numbers.
+    """Return texts, those of whole floats and truth values as those of whole numbers.
 
     A typed column of them counts so: ``1`` for ``1.0``, ``True`` and ``true``.
+
+    Args:
+        column: texts of a file without types.
     """
     texts = pc.replace_substring_regex(column, pattern=r"^(-?[0-9]+)\.0+$", replacement=r"\1")
     lower = pc.utf8_lower(texts)

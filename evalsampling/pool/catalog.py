@@ -162,9 +162,12 @@ class Catalog:
         return [fingerprint_of(file.stored, file.blocks) for file in self.files]
 
     def check_unchanged(self, pool: PoolSpec) -> None:
-        """Check that the files are still as they were found, and that the pool has no others.
+        """Check that the files are still as they were found, and that there are no others.
 
         By their sizes and when they were written; those without a generation by their blocks too.
+
+        Args:
+            pool: that they are of.
 
         Raises:
             InputError: naming the first that is not, or that has come.

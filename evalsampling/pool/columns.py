@@ -28,8 +28,11 @@ _DIGITS = 9
 def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
     """Return scores, predictions and probabilities of each system for the rows of a batch.
 
-    Rules say where each system's probabilities come from: "column", "score", "expit(score)",
-    "none".
+    Args:
+        batch: the rows.
+        spec: names the systems' columns.
+        rules: where each system's probabilities come from: "column", "score", "expit(score)" or
+            "none".
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -204,7 +207,12 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
 
 
 def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
-    """Return the columns that the second pass reads, each once, with the payload or without."""
+    """Return the columns of the pool that the second pass reads, each once.
+
+    Args:
+        spec: names them.
+        payload: whether those shown to annotators are among them.
+    """
     pool = spec.pool
     named: list[Any] = [*columns_of(pool.id), pool.score, *_columns(pool.probability)]
     if pool.lists is not None:
@@ -218,7 +226,12 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
 
 
 def missing_column(name: str, spec: EvaluationSpec) -> str:
-    """Return what may be done where a pool lacks a column of a spec; empty where that is plain."""
+    """Return what may be done where a pool lacks a column; empty where that is plain.
+
+    Args:
+        name: the column.
+        spec: names it.
+    """
     pool = spec.pool
     if name != pool.score or not isinstance(pool.probability, Mapping):
         return ""

@@ -67,7 +67,10 @@ class Filter:
     def of(cls, condition: Condition, schema: pa.Schema, untyped: bool = False) -> "Filter":
         """Return a condition on the columns of a schema, checked to compare like with like.
 
-        Files that are untyped have text alone, from which other types are parsed.
+        Args:
+            condition: as `spec.where.read_where` returns it.
+            schema: of the pool.
+            untyped: whether the pool's files have text alone, from which other types are parsed.
 
         Raises:
             InputError: naming a column that is missing, or has another type than what it is

@@ -47,13 +47,16 @@ class StoredFile:
 
 
 def find_files(pattern: str) -> list[StoredFile]:
-    """Return the files that a path or a pattern names, ordered by path.
+    """Return the files that a path or a pattern names.
 
     Args:
         pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
             ``**`` for any folders. None of them stands for a name that begins with a dot, nor for
             a folder that begins with ``_``, in which programs keep what are no rows yet, or no
             longer: ``_temporary``, ``_delta_log``. A partition's, ``_day=3``, is as any other.
+
+    Returns:
+        The files, ordered by path.
 
     Raises:
         InputError: if there is none, or the listing fails.
@@ -88,7 +91,12 @@ def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_See
 
 
 def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
-    """Return the error of reading a file: that it has changed since it was found, else another."""
+    """Return the error of reading a file: that it has changed, if it has, else a given one.
+
+    Args:
+        file: as it was when it was found, None if nobody looked.
+        error: what is wrong, if it has not changed.
+    """
     try:
         changed = file is not None and find_file(file.path) != file
     except InputError:  # It is gone, which the error says, or cannot be looked at.

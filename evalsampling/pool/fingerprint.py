@@ -39,12 +39,20 @@ def hash_of_blocks(file: StoredFile) -> str:
 
 
 def is_changed(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Tell whether a file has another fingerprint than before; older ones have no hash."""
+    """Tell whether a file has another fingerprint than before.
+
+    Args:
+        now: its `fingerprint_of` now.
+        then: its fingerprint then; of a workspace from before there were hashes, without.
+    """
     return {key: value for key, value in now.items() if key != BLOCKS or BLOCKS in then} != then
 
 
 def what_became_of(then: Mapping[str, Any]) -> str | None:
-    """Return how a file of a pool differs from its `fingerprint_of` then, None if it does not.
+    """Return how a file of a pool differs from its fingerprint, None if it does not.
+
+    Args:
+        then: its `fingerprint_of` when the pool was prepared.
 
     Raises:
         InputError: if it is not there or cannot be read.

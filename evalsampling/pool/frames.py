@@ -61,6 +61,10 @@ def to_array(values: Any, name: str) -> pa.Array:
 
     What a Series of pandas calls missing (NaN, NaT, None, NA) is null.
 
+    Args:
+        values: one value a row.
+        name: of the column, for messages.
+
     Raises:
         InputError: if it has not one dimension, or values of kinds that no column has together.
     """
@@ -118,7 +122,11 @@ class Table:
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":
-        """Return a table of any kind that `Frame` describes; messages call it by a name.
+        """Return a table of any kind.
+
+        Args:
+            frame: see `Frame`.
+            name: what it is called in messages.
 
         Raises:
             InputError: if it is no table, or a column is there twice.

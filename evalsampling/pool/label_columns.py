@@ -100,9 +100,11 @@ class LabelColumns(PoolBatch):
         return np.asarray(codes.to_numpy().astype(np.int64))
 
     def tags(self, name: str, among: Sequence[str]) -> BoolArray:
-        """Return which of some labels each row has, shape (n, labels).
+        """Return which labels each row has, shape (n, labels).
 
-        The column has lists of labels, or text as `sets.set_text` makes it.
+        Args:
+            name: column of lists of labels, or of text as `sets.set_text` makes it.
+            among: the labels.
 
         Raises:
             InputError: naming file, column and row of the first bad value.

@@ -83,11 +83,16 @@ def list_columns(spec: EvaluationSpec) -> list[Any]:
 
 
 def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBatch:
-    """Return the queries of a batch, with the first ranks of each system's list, up to a depth.
+    """Return the queries of a batch, ranked by each system.
 
     A system ranks items by falling score, of equal scores in the order of the pool; one whose score
     is null or not a number is not in its list. What is expected of a grade is the mean of what the
     systems say (eq. 5.11); if none says anything, all grades are alike.
+
+    Args:
+        batch: the rows.
+        spec: names the columns.
+        depth: ranks of each list that count.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -127,7 +132,11 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
 
 
 def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
-    """Check that every payload column of items that a batch has lists one value for each item.
+    """Check that every payload column of items lists one value for each item.
+
+    Args:
+        batch: the rows, with the columns or without them.
+        spec: names the columns.
 
     Raises:
         InputError: naming file, column and row of the first list that is none, or too short.

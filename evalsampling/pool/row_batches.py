@@ -16,7 +16,10 @@ BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
 
 
 def mapping_of(row: Any) -> Mapping[str, Any]:
-    """Return a row, a mapping, a named tuple or one of Beam, as a mapping from names of columns.
+    """Return a row as a mapping from names of columns to values.
+
+    Args:
+        row: a mapping, a named tuple, or a row of Beam.
 
     Raises:
         InputError: for anything else.

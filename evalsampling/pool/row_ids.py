@@ -27,7 +27,11 @@ _TEXT = pa.large_string()
 
 
 def joined(parts: Sequence[pa.Array]) -> pa.Array:
-    """Return ids of rows, shape (n,), as text, from two or more columns of integers or strings."""
+    """Return the ids of rows, shape (n,), as text.
+
+    Args:
+        parts: shape (n,) each, at least two: integers or strings without nulls.
+    """
     pieces: list[Any] = []
     glue = "["
     for part in parts:
@@ -74,14 +78,23 @@ def parts_of(id: str) -> list[int | str]:
 
 
 def as_text(id: Any, columns: IdColumns) -> str:
-    """Return a stored id as deliveries name it: where texts stand for whole numbers too."""
+    """Return an id as deliveries name it: where texts stand for whole numbers too.
+
+    Args:
+        id: as it is stored: an integer or a string.
+        columns: of the ids.
+    """
     return str(id) if isinstance(columns, str) else text_of([*map(str, parts_of(id))])
 
 
 def stored_forms(id: str, columns: IdColumns) -> set[str]:
-    """Return what an id that a person names may be stored as: texts may be whole numbers.
+    """Return what an id may be stored as that a person names: texts may be whole numbers.
 
     A pool has no two of them, since a column has one type.
+
+    Args:
+        id: as `as_text` has it.
+        columns: of the ids.
     """
     if isinstance(columns, str):
         return {id}
@@ -93,7 +106,12 @@ def stored_forms(id: str, columns: IdColumns) -> set[str]:
 
 
 def as_columns(ids: pa.Array | pa.ChunkedArray, columns: IdColumns) -> dict[str, Any]:
-    """Return stored ids, shape (n,), as the columns that people know them by; nulls stay."""
+    """Return ids as the columns that people know them by, whole numbers and texts as they were.
+
+    Args:
+        ids: shape (n,), as they are stored; nulls stay.
+        columns: of the ids.
+    """
     if isinstance(columns, str):
         return {columns: ids}
     rows = [None if id is None else parts_of(id) for id in ids.to_pylist()]

@@ -72,9 +72,17 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
 ) -> Iterator[PoolBatch]:
-    """Yield the scored rows of a work item, and keep their columns that a spec names in a file.
+    """Yield the scored rows of a work item, and keep them in a file.
 
-    Each split has one below a directory or URL, which is there when the last batch has been taken.
+    Args:
+        item: what to score.
+        scorer: with what.
+        spec: names the columns to keep.
+        directory: or URL, where the scored rows are written: a file for each split, which is
+            there when the last batch has been taken.
+
+    Yields:
+        The scored rows, of those columns.
 
     Raises:
         InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`

@@ -19,9 +19,11 @@ def read_beside(item: WorkItem) -> list[str]:
 
 
 def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
-    """Return the rows of the pool among those of a file, with some columns of the pool or all.
+    """Return the rows of the pool among those of a batch, with some columns of the pool or all.
 
-    Columns that are named have those of `read_beside` among them.
+    Args:
+        batch: rows as the file has them.
+        columns: of the pool, with those of `read_beside`.
 
     Raises:
         InputError: naming a row whose value is not that in the path of its file, or the file if a

@@ -62,7 +62,12 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
 
 
 def query_names(systems: int, costs: bool = False) -> list[str]:
-    """Return the names of the columns in which queries are stored, ranked by some systems."""
+    """Return the names of the columns in which queries are stored.
+
+    Args:
+        systems: number of systems.
+        costs: whether queries differ in cost.
+    """
     names = list(query_columns(Outputs.none(systems, 1)))
     return [*names, *([COST] if costs else []), *list_names(systems)]
 
@@ -72,7 +77,12 @@ def output_names(
 ) -> list[str]:
     """Return the names of the columns that `output_columns` makes.
 
-    Tagged classes are labels, of which a row may have many.
+    Args:
+        systems: number of systems.
+        classes: number of classes.
+        costs: whether labels differ in cost.
+        named: slices that the spec names.
+        tagged: whether classes are labels of which a row may have many.
     """
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
@@ -82,7 +92,11 @@ def output_names(
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
     """Return the systems' outputs stored in a table by `output_columns`.
 
-    Where a row may have many labels, their number is that of the classes.
+    Args:
+        rows: the table.
+        systems: number of systems.
+        classes: number of classes, or of the labels of which a row may have many.
+        named: slices that the spec names.
     """
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]

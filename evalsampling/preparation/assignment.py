@@ -107,7 +107,11 @@ class CellBatch:
 
 
 def check_slices(counts: SliceCounts, names: Sequence[str]) -> None:
-    """Check that no slice column has too many values, which is an `InputError`."""
+    """Check that no slice column has too many values.
+
+    Raises:
+        InputError: if one has.
+    """
     for name, column in zip(names, counts.columns, strict=True):
         _check_values(name, len(column))
 

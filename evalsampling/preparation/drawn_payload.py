@@ -17,7 +17,11 @@ from evalsampling.spec.id_columns import columns_of
 def read_payload(spec: EvaluationSpec, ids: Sequence[Any]) -> pa.Table:
     """Return the ids and the payload of some rows of a pool, in the order of the ids.
 
-    The pool is gone over once, unless the spec names no payload. A row may be named several times.
+    The pool is gone over once, unless the spec names no payload.
+
+    Args:
+        spec: of the evaluation.
+        ids: of rows of the pool; one may be named several times.
 
     Raises:
         InputError: if a file cannot be read, or a value cannot be shown.

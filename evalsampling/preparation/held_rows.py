@@ -59,7 +59,11 @@ class HeldRows:
         return np.stack([np.bincount(cells.cell, minlength=most), held])
 
     def check_recount(self, counts: IntArray, path: str) -> None:
-        """Check by the sum of `recount` over a pool that it is the one that the rows held are of.
+        """Check that the pool is the one that the rows held are of.
+
+        Args:
+            counts: sum of `recount` over the pool.
+            path: of the pool, for the message.
 
         Raises:
             InputError: if a cell has other rows than it had.

@@ -109,7 +109,12 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
 
 
 def check_unique_ids(batches: Iterable[PoolBatch], name: IdColumns, seed: int = 0) -> None:
-    """Check that no two rows of batches in memory have the same id, comparing their hashes first.
+    """Check that no two rows of batches in memory have the same id.
+
+    Args:
+        batches: some rows.
+        name: columns of the ids.
+        seed: of the hashes that they are compared by first.
 
     Raises:
         InputError: naming both places of an id that is there twice.

@@ -20,10 +20,15 @@ CHUNK_BYTES = 1 << 26
 def with_payload(
     reserve: Reserve, items: Iterable[WorkItem], payload: Sequence[str]
 ) -> Iterator[Reserve]:
-    """Yield parts of a reserve, which add up to it, with the payload that it does not have yet.
+    """Yield the rows of a reserve with the payload columns that it does not have yet.
 
-    Each is of a bounded size. Of the items that rows were read from, those that hold none of these
-    rows are not read again.
+    Args:
+        reserve: rows of the items.
+        items: all that the rows were read from. Those that hold none of the rows are not read.
+        payload: names of the pool's columns.
+
+    Yields:
+        Parts of the reserve, which add up to it, each of a bounded size.
 
     Raises:
         InputError: if a file cannot be read, or the payload is more than a worker may keep.

@@ -153,9 +153,14 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
 
 
 def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
-    """Return the rows of a Poisson sample, on any engine: tables as `keep` has them.
+    """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
 
-    The pool is gone over three times: for the strata, for the cells, and to filter it.
+    Args:
+        engine: to run on.
+        rows: of the pool, which is gone over three times: for the strata, for the cells, and to
+            filter it.
+        spec: of the evaluation.
+        by_cell: see `PoissonFilter`.
     """
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))
@@ -167,7 +172,12 @@ def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) ->
 def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     """Return the Poisson sample of the pool of a spec, read in this process.
 
-    It has the pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
+    Args:
+        spec: of the evaluation.
+        by_cell: see `PoissonFilter`.
+
+    Returns:
+        The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
 
     Raises:
         InputError: for anything wrong with the pool or the spec.

@@ -152,7 +152,11 @@ def _sorted(table: pa.Table, cell: IntArray, key: UInt64Array) -> IntArray:
 
 
 def check_unique(rows: pa.Table, column: IdColumns) -> None:
-    """Check that no two rows, with columns hash, id, file and row, have the same id.
+    """Check that no two rows have the same id.
+
+    Args:
+        rows: columns hash, id, file, row.
+        column: what the pool calls its ids.
 
     Raises:
         InputError: naming both places of an id that is there twice.
@@ -200,7 +204,12 @@ def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
 
 
 def check_payload(path: str, size: float, rows: int) -> None:
-    """Check that a worker may keep the payload, of a size in bytes, of its part of the reserve.
+    """Check that a worker may keep the payload of its part of the reserve.
+
+    Args:
+        path: of the pool's file, for the message.
+        size: of the payload, bytes, as far as is known.
+        rows: that have it.
 
     Raises:
         InputError: if it is too large.

@@ -38,15 +38,18 @@ def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
 
 
 def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
-    """Return hashes above which no row of a cell can be among the first ``capacity``: (cells,).
+    """Return hashes above which no row of a cell can be among the first ``capacity``.
 
-    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let pass,
-    so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's bound;
-    `check_complete` would find it out.
+    Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
+    pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
+    bound; `check_complete` would find it out.
 
     Args:
         min_rows: shape (cells,): rows that a cell has at least.
         capacity: most rows kept of a cell.
+
+    Returns:
+        Shape (cells,), uint64.
     """
     passing = capacity + 10 * math.sqrt(capacity) + 100
     share = passing / np.maximum(min_rows, 1)

@@ -205,7 +205,12 @@ class RowLaw:
     def from_spec(
         cls, spec: EvaluationSpec, stratification: Stratification, sums: CellSums | None
     ) -> tuple["RowLaw", CellTable]:
-        """Return the law of a spec's sampler for the measure that drives it, and its pool's cells.
+        """Return the law of a spec's sampler for the measure that drives it, and the cells.
+
+        Args:
+            spec: of the evaluation.
+            stratification: of its pool.
+            sums: over the cells of the pool.
 
         Raises:
             InputError: if the sampler draws nothing row by row, a parameter is wrong, the pool is

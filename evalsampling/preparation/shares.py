@@ -65,7 +65,11 @@ class Rows:
 def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> Iterator[Piece]:
     """Yield the pieces that stages make of a share, which is read once.
 
-    The part is that of sums. A `Keyed` stage has parts of its own, which are its keys.
+    Args:
+        share: of the rows.
+        part: of sums. A `Keyed` stage has parts of its own, which are its keys.
+        rows: how the share is read.
+        stages: to run.
 
     Raises:
         InputError: naming file, column and row of the first bad value.

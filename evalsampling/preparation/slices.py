@@ -40,7 +40,12 @@ class Slices:
         )
 
     def of_rows(self, counts: SliceCounts, table: CellTable) -> "Slices":
-        """Return the same values of other rows, by their counts over all cells and their table."""
+        """Return the same values of other rows.
+
+        Args:
+            counts: of these rows, over all cells there could be.
+            table: their cell table.
+        """
         none = np.zeros(counts.cells, dtype=np.int64)
         return dataclasses.replace(
             self,

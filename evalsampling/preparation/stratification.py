@@ -307,7 +307,13 @@ class Stratification:
         return LeafTable(self.bin_edges)
 
     def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
-        """Return the bin of each row, shape (n,), by a score, features or a partition."""
+        """Return the bin of each row, shape (n,).
+
+        Args:
+            batch: the rows.
+            spec: names the score, the features or the columns of a partition.
+            outputs: of the systems, whose first one's score may be it.
+        """
         if self.tree is not None:
             return self.tree.find(read_features(batch, spec))
         if self.partition is not None:
@@ -320,11 +326,13 @@ class Stratification:
         return self._bins.find(batch.numbers(spec.pool.score))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
-        """Return how many rows each cell has at least, by what a first pass tells: shape (cells,).
+        """Return how many rows each cell has at least, as far as a first pass tells.
 
-        Rows of one signature are counted by score. A histogram's bin without an edge inside lies in
-        one cell; what is in other bins may be in either of two. It is 0 for cells of which nothing
-        is known, as where costs divide them.
+        Rows of one signature are counted by score. A histogram's bin without an edge inside lies
+        in one cell; what is in other bins may be in either of two.
+
+        Returns:
+            Shape (cells,): 0 for cells of which nothing is known, as where costs divide them.
         """
         if self.costs is not None and self.costs.classes > 1:
             return np.zeros(self.grid.cells, dtype=np.int64)

@@ -142,7 +142,11 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 
 
 def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
-    """Check that a partition has no more leaves than are possible, which is an `InputError`."""
+    """Check that a partition has no more leaves than are possible.
+
+    Raises:
+        InputError: if it has.
+    """
     if paths.are_too_many:
         columns = ", ".join(spec.strata.columns)
         raise InputError(
@@ -255,7 +259,15 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
-    """Check that a pool has rows, which a condition of its spec may have left out."""
+    """Check that a pool has rows.
+
+    Args:
+        rows: how many it has.
+        pool: what the spec says of it, to name the condition that may have left all out.
+
+    Raises:
+        InputError: if there are none.
+    """
     if not rows and pool is not None and pool.where is not None:
         raise keeps_nothing(pool)
     if not rows:

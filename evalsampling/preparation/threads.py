@@ -34,6 +34,12 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
 
     A thread takes the next item when it is done with one. Pieces are merged in the order of the
     items, and of several errors the one is raised that a single thread would have come upon.
+
+    Args:
+        threads: how many.
+        rows: their source is a list.
+        work: yields the pieces of a share.
+        merge: merges those of one kind and part.
     """
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
     queue = _Queue(rows.source)

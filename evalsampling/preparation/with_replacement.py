@@ -134,7 +134,13 @@ class RowDraws:
         return Drawn(*_only_met(row, pa.table(cells.batch.rows)), time, key, own, *totals)
 
     def sample(self, drawn: Drawn) -> pa.Table:
-        """Return the draws of a whole pool, one row each, as often as it was drawn, and `WEIGHT`.
+        """Return the draws of a pool, one row each, as often as it was drawn.
+
+        Args:
+            drawn: of the whole pool.
+
+        Returns:
+            The columns of the pool that were read, and `WEIGHT`.
 
         Raises:
             InputError: if no row has a weight, or the money does not buy a draw.
@@ -189,7 +195,12 @@ def next_round(
 
 
 def rows_asked(spec: EvaluationSpec, rounds: Sequence[pa.Table]) -> pa.Table:
-    """Return rows of rounds that need a label: each once, or each draw of a stochastic oracle."""
+    """Return the rows of rounds that need a label: each once, or each draw of a stochastic oracle.
+
+    Args:
+        spec: of the evaluation.
+        rounds: what they drew, in order.
+    """
     if not rounds:
         return pa.table({})
     drawn = pa.concat_tables(rounds, promote_options="permissive")
@@ -209,8 +220,13 @@ def draw_rows(
 ) -> Any:
     """Return draws with replacement, as a value of any engine: see `RowDraws.sample`.
 
-    The pool is gone over three times: for the strata, for the expected measure, and to draw. What
-    earlier rounds drew comes in order; of the number of draws see `next_round`.
+    Args:
+        engine: to run on.
+        rows: of the pool, which is gone over three times: for the strata, for the expected measure,
+            and to draw.
+        spec: of the evaluation.
+        before: what earlier rounds drew, in order.
+        draws: see `next_round`.
 
     Raises:
         InputError: as `next_round` and `row_laws.Design.of` say.
@@ -258,9 +274,15 @@ def _draw(cells: CellBatch, weights: RowDraws) -> Drawn:
 def sample_with_replacement(
     spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
 ) -> pa.Table:
-    """Return draws with replacement from the pool of a spec, read in this process: see `draw_rows`.
+    """Return draws with replacement from the pool of a spec, read in this process.
 
-    A row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
+    Args:
+        spec: of the evaluation: its first measure, its sampler, its budget and its seed count.
+        before: what earlier rounds drew, in order.
+        draws: see `next_round`.
+
+    Returns:
+        One row for each draw: the pool's columns that the evaluation reads, and `WEIGHT`.
 
     Raises:
         InputError: for anything wrong with the pool or the spec, or if the budget is spent.

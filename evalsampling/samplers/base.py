@@ -161,7 +161,10 @@ class Sampler(abc.ABC):
     def spent(self, table: CellTable, history: History, answers: int) -> int:
         """Return how much of the budget is spent: the number of answers, unless overridden.
 
-        ``answers`` is how many questions have, or are assumed to have, an answer.
+        Args:
+            table: the cells.
+            history: rounds so far.
+            answers: number of questions that have, or are assumed to have, an answer.
         """
         return answers
 
@@ -200,8 +203,14 @@ class Sampler(abc.ABC):
     ) -> list[Estimate]:
         """Return estimates of measures on the pool, or on parts of it, from all rounds so far.
 
-        ``scope`` says for which systems and slices. Given a model of the labels, the default
-        interval is the model-based one.
+        Args:
+            table: the cells.
+            history: rounds and labels.
+            measures: what to estimate.
+            confidence: level of the intervals, in (0, 1).
+            scope: systems and slices.
+            model: draws of all labels given those of the history; with them the default interval
+                is the model-based one.
         """
         inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
@@ -251,7 +260,14 @@ class Sampler(abc.ABC):
         confidence: float,
         model: LabelModel | None = None,
     ) -> EstimationInput:
-        """Return the input of the estimators: see `estimate`."""
+        """Return the input of the estimators.
+
+        Args:
+            table: the cells.
+            history: rounds and labels.
+            confidence: level of the intervals, in (0, 1).
+            model: draws of all labels given those of the history; None for no model.
+        """
         inputs = EstimationInput(
             table,
             history,

@@ -107,8 +107,9 @@ def _reference(value: Any) -> Any:
 def entry_of(item: Any) -> Any:
     """Return an entry ``sampler`` of a spec in which classes and functions have their names.
 
-    The item is a class, a mapping whose ``name`` may be a class and whose parameters may be
-    functions, or anything else, which is returned as it is.
+    Args:
+        item: a class, a mapping whose ``name`` may be a class and whose parameters may be
+            functions, or anything else, which is returned as it is.
 
     Raises:
         InputError: if it is an instance of a sampler: an evaluation makes that for its measure.

@@ -190,8 +190,10 @@ class Compare(ReplacementSampler):
 def mean_proposal(sizes: Sequence[FloatArray], count: IntArray) -> FloatArray:
     """Return the mean of proposals, each normalised over the pool first (eq. 5.16).
 
-    Sizes, shape (cells,) each, are what a row's chance is in proportion to; those that are 0
-    everywhere take no part.
+    Args:
+        sizes: shape (cells,) each: what a row's chance is in proportion to; those that are 0
+            everywhere take no part.
+        count: shape (cells,): rows.
     """
     proposals = [size / (count @ size) for size in sizes if np.any(size)]
     return np.asarray(np.mean(proposals, axis=0))

@@ -70,10 +70,18 @@ def divergence(
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
     For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
-    labels and risk ([MR] eq. 5). ``truth``, shape (cells, classes), are rows of each cell whose
-    true label is each class. Labelled rows are atoms of the proposal, or belong to their cells. It
-    is infinite if the proposal never draws some row that adds to the measure; 0 if no row adds,
-    since all rows are then equally good to draw.
+    labels and risk ([MR] eq. 5).
+
+    Args:
+        measure: the measure sampled for.
+        table: the cells.
+        truth: shape (cells, classes): rows of each cell whose true label is each class.
+        history: the labelled rows, which are atoms of the proposal or belong to their cells.
+        proposal: q.
+
+    Returns:
+        At least 0; infinite if the proposal never draws some row that adds to the measure; 0 if no
+        row adds, since all rows are then equally good to draw.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)

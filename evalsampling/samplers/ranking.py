@@ -125,7 +125,11 @@ def mean_square(
 ) -> FloatArray:
     """Return E L^2 of the queries of each cell, or E (L - R)^2 if centred, shape (cells,).
 
-    The measure is a gain, or a difference of two; R is the mean of E L over the pool.
+    Args:
+        measure: a gain, or a difference of two.
+        moments: moments of the gains in each cell.
+        table: the cells.
+        centred: whether R, the mean of E L over the pool, is subtracted from L.
     """
     mean, square = moments.of(measure)
     risk = float(mean @ table.count) / table.rows if centred else 0.0

@@ -42,7 +42,9 @@ class Terms:
     def curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
         """Return the precision at every rank that follows from the queries of a wave.
 
-        All its strata have labels; ``settled`` says that no further question is to be asked.
+        Args:
+            wave: a wave whose strata all have labels.
+            settled: whether no further question is to be asked.
         """
         strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
         at = ranked.rank[strata.known :]
@@ -58,7 +60,11 @@ class Terms:
         return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
 
     def is_contradicted(self, wave: Wave) -> bool:
-        """Whether the precision rises by more than two queries are off, so is not monotone."""
+        """Whether the precision rises by more than the errors of two queries: it is not monotone.
+
+        Args:
+            wave: a wave whose strata all have labels.
+        """
         return self._rises_by(wave, self._factor(wave) ** 2)
 
     def _factor(self, wave: Wave) -> float:

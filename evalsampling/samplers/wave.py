@@ -56,8 +56,9 @@ class Wave:
     def envelope(self, m: int, first: int) -> Envelope:
         """Return the envelope through the queries and the last ranks whose precision is known.
 
-        ``m`` and ``first``, r~, are those of the weak monotonicity; a list that ends before r~ is
-        all head.
+        Args:
+            m: parameter of the weak monotonicity.
+            first: rank r~ from which it holds; a list that ends before it is all head.
         """
         strata, rank = self.strata, self.ranked.rank
         end = max(strata.known - 1, self.head)

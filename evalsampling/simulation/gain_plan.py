@@ -140,8 +140,12 @@ class GainPlanner:
     ) -> dict[str, float | int | None]:
         """Return the draws whose test has a given power, and the labels and cost they take.
 
-        By the noncentral t distribution, with at least the queries that a claim needs. The true
-        difference, ``effect``, is the expected one if it is None.
+        By the noncentral t distribution, with at least the queries that a claim needs.
+
+        Args:
+            measure: the difference that is tested.
+            wanted: the power.
+            effect: the true difference; None for the expected one.
         """
         unknown = dict.fromkeys(("standard_error", "half_width", "draws", "labels", "cost"))
         if not self.sampler.can_estimate(self.table, measure):
@@ -180,8 +184,18 @@ def plan_gains(
 ) -> list[dict[str, Any]]:
     """Return predicted errors of gains of rankings if the probabilities of the grades are right.
 
-    Arguments and result are those of `simulation.plan.plan`. Budgets are numbers of queries, or
-    money; power is of differences.
+    Args:
+        spec: of the evaluation of queries.
+        table: the cells of the pool.
+        ranges: of the systems' scores, none of which is known.
+        names: names of the samplers.
+        budgets: numbers of queries, or money if the spec's budget is money.
+        half_width: if given, the budget for it is returned too.
+        wanted_power: if given, the budgets of differences for it are returned too.
+        effect: the true difference that the power is for; by default the expected one.
+
+    Returns:
+        The same as `simulation.plan.plan`.
     """
     systems = tuple(system.name for system in spec.pool.systems)
     moments = GainMoments.of_cells(build_gains(spec), table)

@@ -82,7 +82,11 @@ class Grades:
         return cls(path, pa.array(item_ids(stored), pa.string()), codes.to_numpy().astype(np.int64))
 
     def of(self, rows: pa.Table) -> IntArray:
-        """Return the grades of stored queries by `item_ids`; it is an error if one is missing."""
+        """Return the grades of the items of stored queries, in the order of `item_ids`.
+
+        Raises:
+            InputError: naming an item without a grade.
+        """
         items = pa.array(item_ids(rows), pa.string())
         place = pc.index_in(items, value_set=self.items)
         if place.null_count:
@@ -97,6 +101,14 @@ def read_graded(
     """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
 
     All queries are held in memory: with known grades there are not too many.
+
+    Args:
+        spec: of the evaluation.
+        stratification: how the pool is cut into cells.
+        truth: see `Grades.read`.
+
+    Raises:
+        InputError: for anything wrong with the pool or the truth.
     """
     grades = Grades.read(truth, spec)
     depth = max(gain.cut for gain in build_gains(spec))

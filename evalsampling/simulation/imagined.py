@@ -48,11 +48,15 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
 
 
 def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
-    """Return a table of two classes, its probabilities changed as far as real models are off.
+    """Return the table with its probabilities changed at random, as far as real models are off.
 
     The log-odds of the second class are multiplied by exp(s), and shifted so that its expected
     number of rows is multiplied by exp(t). Then hidden positives are added, r times the overlap of
     the classes, spread evenly. s, t and log r are normal (`OFF`).
+
+    Args:
+        table: of two classes.
+        rng: source of randomness.
     """
     slope, number, hidden = (
         float(np.exp(rng.normal(*OFF[name]))) for name in ("slope", "number", "hidden")
@@ -86,14 +90,20 @@ def _whole_shares(table: CellTable) -> IntArray:
 
 
 def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:
-    """Return a table with probabilities by which a measure has an expected value, None if none do.
+    """Return the table with probabilities under which a measure has a wanted expected value.
 
     The probability of a label y is multiplied by exp(t d(y)), d being the influence of a row with
     that label on the measure: of all probabilities with the same mean of d, these are the nearest
     in relative entropy (I. Csiszár, *I-divergence geometry of probability distributions and
     minimization problems*, Annals of Probability 3, 1975).
 
-    The measure has one component.
+    Args:
+        measure: a measure of one component.
+        table: the cells.
+        wanted: the value.
+
+    Returns:
+        None if no t gives that value.
     """
     influence = influence_by_cell(measure, table, _expected_risk(measure, table))[:, :, 0]
     largest = float(np.abs(influence).max())

@@ -60,7 +60,9 @@ class PowerPlanner:
     def draws(self, start: int, wanted: float) -> int | None:
         """Return the draws that give tests a power, to 5 %; None if `MOST_DRAWS` are too few.
 
-        The first guess is at least 2.
+        Args:
+            start: first guess, at least 2.
+            wanted: the power.
         """
         few, many = (0, start) if self.power(start) >= wanted else (start, 0)
         while True:

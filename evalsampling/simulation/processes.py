@@ -22,7 +22,11 @@ def repeat_all(
     workers: int | None,
     report: Callable[[int], None],
 ) -> list[list[Run]]:
-    """Return, by sampler and repeat, ``run(sampler=..., repeat=...)``, run in processes."""
+    """Return ``run(sampler=..., repeat=...)`` for every sampler and repeat, run in processes.
+
+    Returns:
+        For each sampler a list of the results by repeat.
+    """
     others = set(multiprocessing.active_children())
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _begin) as pool:
         try:

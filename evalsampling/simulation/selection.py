@@ -47,9 +47,11 @@ class Candidates:
     sign: int
 
     def select(self, estimated: Sequence[FloatArray], true: Sequence[FloatArray]) -> Selection:
-        """Return the choice by the estimates of all measures of the list, and their true values.
+        """Return the choice by the estimates of all measures of the list.
 
-        Each has the shape (components,), with NaN where it is undefined.
+        Args:
+            estimated: shape (components,) each; NaN where undefined.
+            true: the true values, likewise.
         """
         both = np.array(
             [[values[place][0] for place in self.differences] for values in (estimated, true)]

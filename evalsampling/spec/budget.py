@@ -25,7 +25,11 @@ class Budget:
 
     @classmethod
     def read(cls, top: Section) -> "Budget":
-        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``), both."""
+        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``) or both.
+
+        Raises:
+            InputError: naming the key that is wrong.
+        """
         if not isinstance(top.get("budget"), Mapping):
             return cls(top.integer("budget", 1000, least=1))
         section = top.section("budget")
@@ -68,7 +72,9 @@ class Budget:
     def raised(self, amount: float, labels: int | None = None) -> "Budget":
         """Return the budget with another amount, of money if it has any, else of labels.
 
-        The limit of labels beside money stays if ``labels`` is None.
+        Args:
+            amount: the new amount.
+            labels: the new limit of labels beside money; None to keep it.
 
         Raises:
             InputError: if the amount is of labels and not whole, or ``labels`` is given, too.

@@ -147,10 +147,13 @@ class EvaluationSpec:
 
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
-        """Return the spec in a YAML file or at a URL; paths in it resolve against its directory.
+        """Return the spec in a YAML file; relative paths in it resolve against its directory.
 
         Names of measures and samplers, and their parameters, are checked where these are built:
         `evaluation.specs.load_spec` checks them too.
+
+        Args:
+            path: path of the file, or its URL in a store.
 
         Raises:
             InputError: naming the file and the key that is wrong.
@@ -182,6 +185,9 @@ class EvaluationSpec:
             directory: path or URL that relative paths resolve against.
             is_stored: whether it is the spec of a workspace. The parts that it names need not be
                 installed: an error comes where one is used.
+
+        Raises:
+            InputError: naming the key that is wrong.
         """
         top = Section("", content, is_stored)
         top.check_keys(

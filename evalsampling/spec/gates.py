@@ -48,7 +48,11 @@ class GatesSpec:
     interval: str = INTERVALS[0]
 
     def __post_init__(self) -> None:
-        """Check the targets; a key that is wrong is an `InputError` that names it."""
+        """Check the targets.
+
+        Raises:
+            InputError: naming the key that is wrong.
+        """
         for key, targets in (("at_least", self.at_least), ("at_most", self.at_most)):
             if not isinstance(targets, Mapping):
                 raise InputError(f"gates.{key}: must be a mapping like {{recall: 0.9}}")
@@ -73,7 +77,11 @@ class GatesSpec:
 
     @classmethod
     def read(cls, section: Section) -> "GatesSpec":
-        """Return the section ``gates``, checked."""
+        """Return the section ``gates``, checked.
+
+        Raises:
+            InputError: naming the key that is wrong.
+        """
         section.check_keys("at_least", "at_most", "interval")
         return cls(
             at_least=section.get("at_least", {}),

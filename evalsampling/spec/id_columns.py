@@ -19,9 +19,14 @@ def in_words(id: IdColumns) -> str:
 
 
 def read_id(section: Section, of_items: bool) -> IdColumns:
-    """Return the key ``id`` of ``pool``: ``id`` if it is missing, a list of one as that column.
+    """Return the key ``id`` of a section: ``id`` if it is missing, a list of one as that column.
 
-    Where rows are queries (``of_items``) it is one column, by which their items are named.
+    Args:
+        section: the section ``pool``.
+        of_items: whether rows are queries, whose items are named by the id.
+
+    Raises:
+        InputError: if it is no column, or a list with a column twice, or of several for queries.
     """
     if not isinstance(section.get("id"), list):
         return section.text("id") or "id"

@@ -99,7 +99,13 @@ class LabelsSpec:
 def read_labels(section: Section, directory: str, of_items: bool = False) -> LabelsSpec:
     """Return the section ``labels``, checked.
 
-    Relative paths resolve against ``directory``. With ``of_items`` labels are grades of items.
+    Args:
+        section: the section.
+        directory: relative paths resolve against it.
+        of_items: whether labels are grades of the items of queries.
+
+    Raises:
+        InputError: naming the key that is wrong.
     """
     section.check_keys(*KEYS)
     space, made_by = read_space(section, of_items, directory)
@@ -126,7 +132,13 @@ def read_space(
 ) -> tuple[LabelSpace, Mapping[str, Any] | None]:
     """Return what labels there are; and of a space that is not our own its name and parameters.
 
-    A module that the section names is searched for in ``directory`` first.
+    Args:
+        section: the section ``labels``.
+        of_items: whether labels are grades of the items of queries.
+        directory: searched first for a module that the section names.
+
+    Raises:
+        InputError: naming the key that is wrong.
     """
     if of_items or section.get("space") is None:
         return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None

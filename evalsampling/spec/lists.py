@@ -22,7 +22,14 @@ class ListsSpec:
 
 
 def read_lists(pool: Section) -> ListsSpec | None:
-    """Return the section ``lists`` of ``pool``, checked; None if rows are no queries."""
+    """Return the section ``pool.lists``, checked; None if rows are no queries.
+
+    Args:
+        pool: the section ``pool``.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
     if pool.get("lists") is None:
         return None
     section = pool.section("lists")

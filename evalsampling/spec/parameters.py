@@ -11,7 +11,12 @@ from evalsampling.spec.sections import is_number, nearest, wanted_number
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
     """Return the name and the parameters of an entry, which is a name or a mapping with ``name``.
 
-    ``kind`` is what messages call it: "measure", say.
+    Args:
+        kind: "measure" or "sampler", for messages.
+        item: the entry.
+
+    Raises:
+        InputError: if the name is not text.
     """
     content = item if isinstance(item, Mapping) else {"name": item}
     name = content.get("name")
@@ -21,9 +26,16 @@ def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
 
 
 def check_name(kind: str, name: str, known: Collection[str], meant: str | None = None) -> None:
-    """Raise an `InputError` if a measure or sampler (``kind``) has none of the known names.
+    """Check that a measure or sampler has a name.
 
-    It has the nearest of them; or how to ask for what the name means elsewhere (``meant``).
+    Args:
+        kind: "measure" or "sampler", for messages.
+        name: the name.
+        known: names that there are.
+        meant: how to ask for what the name means elsewhere, if that is known.
+
+    Raises:
+        InputError: if none has, with what is meant or the nearest known name.
     """
     if name not in known and meant is not None:
         raise InputError(f"{kind}: unknown {kind} {name!r}: {meant}")
@@ -61,26 +73,42 @@ def construct(
 
 
 def number(key: str, value: Any) -> float:
-    """Return a parameter as a float, a `ValueError` that names the key if it is not finite."""
+    """Return a parameter as a float, checked to be a finite number.
+
+    Raises:
+        ValueError: if it is not one, naming the key.
+    """
     if not is_number(value):
         raise ValueError(f"{key} {wanted_number(value)}")
     return float(value)
 
 
 def above_0(key: str, value: Any) -> float:
-    """Return a parameter as a float, a `ValueError` unless it is finite and above 0."""
+    """Return a parameter as a float, checked to be a finite number above 0.
+
+    Raises:
+        ValueError: if it is not, naming the key.
+    """
     if number(key, value) <= 0:
         raise ValueError(f"{key} must be above 0, got {value}")
     return float(value)
 
 
 def check_count(key: str, value: Any) -> None:
-    """Raise a `ValueError` unless a parameter is a whole number of at least 1."""
+    """Check that a parameter is a whole number of at least 1.
+
+    Raises:
+        ValueError: if it is not, naming the key.
+    """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
 
 
 def check_share(key: str, value: Any) -> None:
-    """Raise a `ValueError` unless a parameter is a number in [0, 1]."""
+    """Check that a parameter is a number in [0, 1].
+
+    Raises:
+        ValueError: if it is not, naming the key.
+    """
     if not 0 <= number(key, value) <= 1:
         raise ValueError(f"{key} must be between 0 and 1, got {value}")

@@ -109,6 +109,9 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         labels: the classes.
         directory: relative paths resolve against it.
         strata: tells whether a score is needed, or features.
+
+    Raises:
+        InputError: naming the key that is wrong.
     """
     section.check_keys(*KEYS)
     table = read_table(section.section("table"), directory) if section.get("table") else None

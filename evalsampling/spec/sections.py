@@ -60,7 +60,9 @@ class Section:
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
         """Raise an `InputError` for an unknown key, with the nearest known one.
 
-        ``below`` are keys of sections within this one, by section, to which a key may belong.
+        Args:
+            known: the known keys.
+            below: keys of sections within this one, by section, to which a key may belong.
         """
         sections = {key: name for name, keys in (below or {}).items() for key in keys}
         unknown = [str(key) for key in self.content if key not in known]
@@ -112,13 +114,14 @@ class Section:
     def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
         """Return the name of a part, or a ``module:object``; the part is not imported.
 
-        A stored spec may name any.
-
         Args:
             key: the key.
             parts: registry of the parts.
             default: the name if the key is missing.
             ours: further names that are allowed.
+
+        Raises:
+            InputError: if it is no name of a part; a stored spec may name any.
         """
         name = self.get(key, default)
         if isinstance(name, str) and (
@@ -208,9 +211,12 @@ def shown(value: Any) -> str:
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
-    """Return the end of a message about an unknown key: the most similar known one, or all.
+    """Return the end of a message about an unknown key, with the most similar known one.
 
-    ``all_known`` is what these are called, where they are listed.
+    Args:
+        key: that is unknown.
+        known: those that are not.
+        all_known: what these are called, where they are listed since none is similar.
     """
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
@@ -225,6 +231,8 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
         directory: path or URL of the directory of the spec.
         stores: schemes of stores that it may have, beside those of installed packages.
 
+    Raises:
+        InputError: for a path of any other store, or with characters that no path has.
     """
     if path is None:
         return None

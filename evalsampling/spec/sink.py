@@ -90,6 +90,9 @@ class SinkSpec:
             payload: columns that annotators see.
             mistaken: columns among these that would be mistaken for the ids of the rows.
             id: columns of the ids, which may name the two records of a row.
+
+        Raises:
+            InputError: naming the key that is wrong.
         """
         section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
         chosen = section.part("format", SINKS, cls.format)
@@ -149,7 +152,11 @@ def is_taken(name: str) -> bool:
 
 
 def check_id_columns(id: IdColumns) -> None:
-    """Raise an error if one of several columns of ids has another meaning in a delivery."""
+    """Check that a delivery can name rows by several columns of ids.
+
+    Raises:
+        InputError: naming a column that has another meaning there.
+    """
     for name in () if isinstance(id, str) else id:
         if name in EVERY_BATCH or _is_answer(name):
             raise InputError(f"pool.id: {name} is a column of every delivery, rename it")

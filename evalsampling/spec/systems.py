@@ -60,7 +60,11 @@ def read_system(
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
-    """Return the systems of the section ``systems``, checked."""
+    """Return the systems of the section ``systems``, checked.
+
+    Raises:
+        InputError: naming the key that is wrong.
+    """
     if not section.content:
         raise InputError("pool.systems: must name at least one system")
     systems = []
@@ -91,7 +95,11 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
 
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
-    """Return the value of a key ``probability``, or of ``logits`` in its place, checked."""
+    """Return the value of a key ``probability``, or of ``logits`` in its place, checked.
+
+    Raises:
+        InputError: naming the key, if it is not a column, or a column for each class.
+    """
     value = section.get("probability")
     if section.get("logits") is not None:
         return _read_logits(section, labels)

@@ -129,7 +129,12 @@ def read_where(text: str) -> Condition:
 
 
 def in_dialect(text: str, dialect: str) -> str:
-    """Return a condition in another SQL, as ``bigquery`` or ``spark``, by its name in sqlglot."""
+    """Return a condition in the SQL of another program, by its name in sqlglot.
+
+    Args:
+        text: as `read_where` takes it.
+        dialect: ``bigquery`` or ``spark``.
+    """
     import sqlglot  # As in `read_where`.
 
     return str(sqlglot.transpile(text, write=dialect)[0])
@@ -209,7 +214,11 @@ def _literal(tree: "Expression") -> Value:
 
 
 def moment(text: str) -> datetime.datetime:
-    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight."""
+    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight.
+
+    Raises:
+        InputError: if it is none.
+    """
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:

@@ -152,6 +152,12 @@ class Share:
 
     @classmethod
     def of_trials(cls, hits: int, trials: int, confidence: float = 0.95) -> "Share":
-        """Return the share of hits among trials, at a confidence in (0, 1)."""
+        """Return the share of hits among trials.
+
+        Args:
+            hits: number of hits.
+            trials: number of trials, at least that of hits.
+            confidence: of the interval, in (0, 1).
+        """
         low, high = clopper_pearson(hits, trials, confidence)
         return cls(hits, trials, hits / trials if trials else None, low, high)

@@ -52,7 +52,12 @@ class CostClasses:
         return np.searchsorted(self.edges[1:-1], cost, side="right").astype(np.int64)
 
     def relative(self, cost: FloatArray, cost_class: IntArray) -> FloatArray:
-        """Return costs as shares of the greatest cost of their class, shape (n,), in (0, 1]."""
+        """Return costs as shares of the greatest cost of their class, shape (n,), in (0, 1].
+
+        Args:
+            cost: shape (n,).
+            cost_class: shape (n,): class of each cost.
+        """
         return np.minimum(cost / self.edges[cost_class + 1], 1.0)
 
     def absolute(self, share: FloatArray, cost_class: IntArray) -> FloatArray:
@@ -149,12 +154,15 @@ def predicted_saving(size: FloatArray, rows: IntArray, cost: FloatArray | None =
     """Return the error variance of the best proposal divided by that of even draws, at equal cost.
 
     (mean sqrt(h c))^2 / (mean h mean c), h the expected squared effect of a label on the measure;
-    without costs (mean sqrt(h))^2 / mean h, at most 1. In (0, 1] with them, by Cauchy and Schwarz.
+    without costs (mean sqrt(h))^2 / mean h.
 
     Args:
         size: shape (cells,): sqrt(h) of the rows of each cell, not all 0.
         rows: shape (cells,): rows of each cell.
         cost: shape (cells,): mean cost of a row; None if all cost the same.
+
+    Returns:
+        At most 1 without costs; in (0, 1] with them, by Cauchy and Schwarz.
     """
     cost = np.ones(len(size)) if cost is None else cost
     total = rows.sum()

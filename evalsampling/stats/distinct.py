@@ -9,7 +9,11 @@ from evalsampling.stats.arrays import IntArray
 
 
 def numbered_within(group: IntArray) -> IntArray:
-    """Return the number of each element within its group, from 0, in their order: shape (n,)."""
+    """Return the number of each element within its group, from 0, in their order: shape (n,).
+
+    Args:
+        group: shape (n,).
+    """
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     number = np.empty(len(group), dtype=np.int64)

@@ -45,6 +45,10 @@ class Proposal:
 
         [AE] C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. Unchanged if
         all labels cost the same.
+
+        Args:
+            table: the cells.
+            history: has the cost of each atom.
         """
         if table.cost is None:
             return self
@@ -83,7 +87,7 @@ def draw_rows(
 
     A draw that falls on a cell takes each of its rows that are no atoms with equal chance: one that
     was drawn before, or else a new one. New rows are exchangeable, so the next one of the cell's
-    permanent order is taken. The new questions have no label yet.
+    permanent order is taken.
 
     Args:
         proposal: with sum(cell_probability * (count - atoms of the cell)) + sum(atom_probability)
@@ -94,6 +98,9 @@ def draw_rows(
         rng: source of randomness; only ``random`` is called.
         ask_again: whether every draw asks a question, as a stochastic oracle needs; the proposal
             then has no atoms.
+
+    Returns:
+        The history; the new questions have no label yet.
     """
     atoms_of_cell = np.bincount(history.cell[proposal.atom], minlength=len(table))
     places = _places(proposal, table.count - atoms_of_cell, rng)

@@ -48,7 +48,12 @@ class Envelope:
     rows: int
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the greatest possible precision, (n,), if points may be too small by a factor."""
+        """Return the greatest possible precision, shape (n,).
+
+        Args:
+            at: shape (n,): ranks.
+            factor: by which the precisions of points may be too small.
+        """
         v = at[:, None].astype(np.float64)
         hits = self._hits
         gain = np.where(self.rank + self.m <= self.rows, self._gain, self.m)
@@ -59,7 +64,12 @@ class Envelope:
         return np.minimum(1.0, factor * np.min(most / v, axis=1))
 
     def lower(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the least possible precision, (n,), if points may be too large by a factor."""
+        """Return the least possible precision, shape (n,).
+
+        Args:
+            at: shape (n,): ranks.
+            factor: by which the precisions of points may be too large.
+        """
         v = at[:, None].astype(np.float64)
         hits, gain = self._hits, self._gain
         near = np.where(self.exact, hits - np.minimum(self.rank - v, gain), hits - gain)
@@ -70,7 +80,11 @@ class Envelope:
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest possible precision, each of shape (n,).
 
-        Points may be off by a factor. Where bounds from estimates cross, they are swapped.
+        Where bounds from estimates cross, they are swapped.
+
+        Args:
+            at: shape (n,): ranks.
+            factor: by which the precisions of points may be too small or too large.
         """
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
@@ -91,9 +105,12 @@ class Envelope:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the precision interpolated between points, and its bounds, each of shape (n,).
 
-        They hold without weak monotonicity: up to a rank there are at least the positives up to the
-        point before it, and at most these and all rows since; likewise for the point after it. No
-        rank is beyond the last point; estimates may be off by a factor.
+        They hold without weak monotonicity: up to a rank there are at least the positives up to
+        the point before it, and at most these and all rows since; likewise for the point after it.
+
+        Args:
+            at: shape (n,): ranks, none beyond the last point.
+            factor: by which estimates may be off.
         """
         off = np.where(self.exact, 1.0, factor)
         rank = np.append(0, self.rank)

@@ -29,10 +29,13 @@ def discounts(depth: int) -> FloatArray:
 
 
 def dcg(grade: IntArray) -> FloatArray:
-    """Return the discounted cumulative gain sum_i (2^y_i - 1) / log2(i + 1), shape (n,) (eq. 6.1).
+    """Return the discounted cumulative gain sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1).
 
     Args:
         grade: shape (n, depth): grade of the item at each rank, from 0; `NO_ITEM` after the last.
+
+    Returns:
+        Shape (n,).
     """
     gain = np.where(grade == NO_ITEM, 0.0, np.exp2(np.maximum(grade, 0)) - 1)
     return np.asarray(gain @ discounts(grade.shape[1]))
@@ -41,11 +44,14 @@ def dcg(grade: IntArray) -> FloatArray:
 def err(grade: IntArray, top: int) -> FloatArray:
     """Return the expected reciprocal rank sum_i (1/i) k_i prod_{l<i} (1 - k_l) (eq. 6.2).
 
-    k = (2^y - 1) / 2^top is the probability that a user stops at an item. Shape (n,), in [0, 1).
+    k = (2^y - 1) / 2^top is the probability that a user stops at an item.
 
     Args:
         grade: shape (n, depth): see `dcg`.
         top: the greatest possible grade.
+
+    Returns:
+        Shape (n,), in [0, 1).
     """
     stop = np.where(grade == NO_ITEM, 0.0, (np.exp2(np.maximum(grade, 0)) - 1) / 2.0**top)
     reached = np.ones_like(stop)

@@ -34,11 +34,14 @@ _BYTES_AT_A_TIME = 1 << 22
 
 
 def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
-    """Return the keyed hash of integer ids, shape (n,): XXH64 of eight little-endian bytes each.
+    """Return the keyed hash of integer ids.
 
     Args:
         ids: shape (n,), any integer type; equal integers hash equally whatever their type.
         seed: the key, in [0, 2^64).
+
+    Returns:
+        Shape (n,), uint64: XXH64 of the ids as eight little-endian bytes.
     """
     hashes = np.empty(len(ids), dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -56,15 +59,17 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
 def hash_strings(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.integer], seed: int
 ) -> UInt64Array:
-    """Return the keyed hash of string ids, shape (n,), laid out as in an Arrow string column.
+    """Return the keyed hash of string ids, laid out as in an Arrow string column.
 
-    It is XXH64 of their bytes. Strings of equal length are hashed together. A single one of 10 MB
-    takes about a second.
+    Strings of equal length are hashed together. A single one of 10 MB takes about a second.
 
     Args:
         data: all strings' UTF-8 bytes, one after the other, contiguous.
         offsets: shape (n + 1,), ascending; string i is ``data[offsets[i]:offsets[i + 1]]``.
         seed: the key, in [0, 2^64).
+
+    Returns:
+        Shape (n,), uint64: XXH64 of each string's bytes.
     """
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts

@@ -121,7 +121,13 @@ class History:
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
-        """Return an empty history, for numbers of systems, classes and slice columns."""
+        """Return an empty history.
+
+        Args:
+            systems: number of systems.
+            classes: number of classes.
+            slices: number of slice columns.
+        """
         empty = np.zeros(0, dtype=np.int64)
         outputs = Outputs.none(systems, classes)
         return cls(empty, empty, empty, outputs, np.zeros((0, slices), dtype=np.int64))
@@ -162,8 +168,12 @@ class History:
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question counts once, divided among the classes of its answers. All labelled ones
-        count unless some are named.
+        A labelled question counts once, divided among the classes of its answers.
+
+        Args:
+            cells: number of cells.
+            classes: number of classes.
+            question: the labelled questions that count; all by default.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
@@ -199,7 +209,11 @@ class History:
         return ordered
 
     def permuted(self, order: IntArray) -> "History":
-        """Return the same history, its questions in an order given by their present numbers."""
+        """Return the same history, its questions in another order.
+
+        Args:
+            order: shape (questions,): the present number of each question, round by round.
+        """
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
         return History(
@@ -257,8 +271,9 @@ class History:
     def first(self, rounds: int) -> "History":
         """Return the history of the first rounds, with all their labels so far.
 
-        If that is all of them it is this very object, by which a model that was fitted to it is
-        recognised.
+        Args:
+            rounds: number of rounds; if it is all of them, this very object is returned, by which
+                a model that was fitted to it is recognised.
         """
         if rounds >= len(self.rounds):
             return self

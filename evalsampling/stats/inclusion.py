@@ -23,8 +23,14 @@ from evalsampling.stats.pivotal import round_sizes
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     """Return inclusion probabilities min(1, kappa size) that sum to an expected number of rows.
 
-    Shape (cells,), in [0, 1]; 0 where the size is 0. If rows of positive size are fewer than
-    ``expected``, at least 0, all of them are taken.
+    Args:
+        size: shape (cells,), at least 0: measure of size of each row of a cell.
+        rows: shape (cells,): rows of each cell.
+        expected: number of rows wanted, at least 0. If rows of positive size are fewer, all of
+            them are taken.
+
+    Returns:
+        Shape (cells,), in [0, 1]; 0 where the size is 0.
     """
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)
@@ -43,8 +49,11 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
 def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray) -> float:
     """Return the expected number of rows of `water_fill` whose expected cost is an amount of money.
 
-    All rows of positive size if it pays for them. Cost is the mean one of a row of each cell,
-    (cells,).
+    Args:
+        money: at least 0; all rows of positive size if it pays for them.
+        size: shape (cells,): measure of size of each row of a cell.
+        rows: shape (cells,): rows of each cell.
+        cost: shape (cells,): mean cost of a row.
     """
     most = float(rows[size > 0].sum())
 
@@ -55,9 +64,14 @@ def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
-    """Return a measure of size of which a share, in [0, 1], is spread evenly over rows: (cells,).
+    """Return a measure of size of which a share is spread evenly over rows, shape (cells,).
 
     The sizes of all rows sum to 1: a defensive mixture, which gives every row a chance.
+
+    Args:
+        size: shape (cells,), at least 0: measure of size of each row of a cell.
+        rows: shape (cells,): rows of each cell.
+        even: the share, in [0, 1].
     """
     total = float(size @ rows)
     flat = np.full(len(size), 1 / max(int(rows.sum()), 1))
@@ -65,7 +79,13 @@ def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
 
 
 def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
-    """Tell whether some row is certain if n are wanted: max h >= (N / n) mean h ([Y] eq. 88)."""
+    """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88).
+
+    Args:
+        size: shape (cells,): measure of size h of each row of a cell.
+        rows: shape (cells,): rows of each cell, N in all.
+        expected: number of rows wanted, n.
+    """
     held = rows > 0
     return bool(size[held].max(initial=0.0) * expected >= size @ rows)
 
@@ -133,10 +153,15 @@ def draw_next(
 ) -> History:
     """Return the history with one more round, of the next rows of each cell's permanent order.
 
-    Sizes say how many, shape (cells,), at most those never drawn before; ``random`` of ``rng``
-    decides the order of the tasks. Ranks, shape (cells,), are those of the next rows, starting
-    again at the first after the last; by default of the first row never drawn before. Else see
-    `draw_unseen`.
+    Args:
+        table: the cells.
+        history: rounds so far.
+        chance: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
+        sizes: shape (cells,): rows to draw of each cell, at most those never drawn before.
+        rng: source of randomness, for the order of the tasks; only ``random`` is called.
+        posterior: model behind the round, shape (leaves, classes), if there is one.
+        rank: shape (cells,): rank of the next row, starting again at the first after the last; by
+            default that of the first row never drawn before.
     """
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)

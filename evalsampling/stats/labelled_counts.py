@@ -111,7 +111,11 @@ class LabelledCounts:
         return int(self.count[self.facts[:, 2] >= 0].sum()) if len(self.count) else 0
 
     def labels_of(self, drawn: History) -> History:
-        """Return a drawn history with the labels of rows, which name their questions."""
+        """Return a history with the labels of rows that come with the numbers of their questions.
+
+        Args:
+            drawn: without labels.
+        """
         label = np.full(len(drawn), NO_LABEL)
         if len(self.count):
             label[self.facts[:, -1].astype(np.int64)] = self.facts[:, 2]
@@ -120,8 +124,12 @@ class LabelledCounts:
     def history(self, table: CellTable, rounds: Sequence[RoundChances], empty: History) -> History:
         """Return the history of the rows, ordered as `History.ordered` orders it.
 
-        Ranks of rows number those of a cell, in any order: nothing tells them apart. The empty
-        history is of the same pool and says what is known of rows.
+        Ranks of rows number those of a cell, in any order: nothing tells them apart.
+
+        Args:
+            table: the cells, among them those of all rows.
+            rounds: what is known of each round beside its rows.
+            empty: history of the same pool without a round, which says what is known of rows.
 
         Raises:
             ValueError: if a row is of a cell that the table does not have, or of a round that is

@@ -35,11 +35,12 @@ def instrumental(
     a: float,
     epsilon: float,
 ) -> FloatArray:
-    """Return q, the probability of drawing from each stratum, then uniformly within it: (strata,).
+    """Return the probability of drawing from each stratum, then uniformly within it.
 
-    v_k = (M_k/M) [(1 - a) (1 - lam_k) F sqrt(pi_k) + lam_k sqrt(a^2 F^2 (1 - pi_k) + (1 - F)^2
-    pi_k)], q_k = epsilon M_k/M + (1 - epsilon) v_k / sum v ([OASIS]). Where nothing is left to
-    learn, all v zero, q is the weight.
+    v_k = (M_k/M) [(1 - a) (1 - lam_k) F sqrt(pi_k)
+                   + lam_k sqrt(a^2 F^2 (1 - pi_k) + (1 - F)^2 pi_k)],
+    q_k = epsilon M_k/M + (1 - epsilon) v_k / sum v                  ([OASIS]). Where nothing is
+    left to learn, all v zero, q is the weight.
 
     Args:
         weight: M_k/M, shape (strata,), sums to 1.
@@ -49,6 +50,9 @@ def instrumental(
         a: weight of precision in the F-measure, in [0, 1].
         epsilon: share of uniform sampling, in [0, 1]; at 0 strata that seem to add nothing are
             never drawn.
+
+    Returns:
+        q, shape (strata,), sums to 1.
 
     Raises:
         ValueError: if ``a`` or ``epsilon`` is outside [0, 1], or ``f`` negative or not finite.
@@ -64,10 +68,16 @@ def instrumental(
 
 
 def plug_in_f(weight: FloatArray, rate: FloatArray, predicted: FloatArray, a: float) -> float:
-    """Return F_a if labels and predictions were independent within strata: see `instrumental`.
+    """Return F_a if labels and predictions were independent within strata.
 
-    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k); 1/2, as in the authors' package,
-    if that is 0/0.
+    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k); 1/2, as in the authors'
+    package, if that is 0/0.
+
+    Args:
+        weight: M_k/M, shape (strata,).
+        rate: pi_k, shape (strata,), in [0, 1]: share of positive labels.
+        predicted: lam_k, shape (strata,), in [0, 1]: share of predicted positives.
+        a: weight of precision in the F-measure, in [0, 1].
     """
     positives = np.sum(weight * (a * predicted + (1 - a) * rate))
     return float(np.sum(weight * predicted * rate) / positives) if positives > 0 else 0.5

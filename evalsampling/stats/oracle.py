@@ -154,15 +154,24 @@ def log_posterior(
 ) -> float:
     """Return what `fit_dirichlet_tree` maximizes: the log posterior, up to a constant.
 
-    sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk) + sum_k u_k log
-    sum_y theta_y psi_yk, theta of shape (classes,) and b of shape (classes, nodes).
+    sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk)
+    + sum_k u_k log sum_y theta_y psi_yk.
 
-    The last two terms are the log likelihood of the rows' leaves and of the given labels. The M
-    step of the fit divides A + n and B + n by their sums, which maximizes the expectation of log
-    p(labels, leaves | theta, b) plus A log theta plus B log b. The first two terms are therefore
-    the log prior: Dirichlet densities with the parameters A + 1 and, for the children of each node
-    and each class, B + 1. (The same values are the mode under A and B themselves if the densities
-    are those of the log-odds.)
+    The last two terms are the log likelihood of the rows' leaves and of the given labels. The
+    M step of the fit divides A + n and B + n by their sums, which maximizes the expectation of
+    log p(labels, leaves | theta, b) plus A log theta plus B log b. The first two terms are
+    therefore the log prior: Dirichlet densities with the parameters A + 1 and, for the children
+    of each node and each class, B + 1. (The same values are the mode under A and B themselves if
+    the densities are those of the log-odds.)
+
+    Args:
+        tree: over the leaves.
+        prior: s(y|k), shape (leaves, classes).
+        labelled: o, shape (leaves, classes).
+        unlabelled: u, shape (leaves,).
+        theta: shape (classes,).
+        branches: b, shape (classes, nodes).
+        concentration: what A and B are made of.
     """
     root_counts, node_counts = concentration.effective_counts(tree, prior)
     joint = _joint(tree, theta, branches)
@@ -217,7 +226,7 @@ def beta_by_stratum(
     positives: FloatArray,
     negatives: FloatArray,
 ) -> FloatArray:
-    """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]): (strata,).
+    """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]).
 
     (s m_k + positives_k) / (s + positives_k + negatives_k).
 
@@ -226,6 +235,9 @@ def beta_by_stratum(
         strength: s, positive: pseudo-counts of a stratum, one number or shape (strata,).
         positives: shape (strata,): positive labels, or their weights.
         negatives: shape (strata,): negative labels, or their weights.
+
+    Returns:
+        pi, shape (strata,).
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
 

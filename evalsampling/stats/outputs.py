@@ -88,6 +88,10 @@ class Outputs:
     def within(self, where: Where) -> BoolArray:
         """Return which rows are in a slice, shape (n,): none of no rows.
 
+        Args:
+            where: for each column a sequence of values. A row is in the slice if it has one of the
+                values of each column.
+
         Raises:
             UnknownSliceError: if the spec does not name the slice.
         """

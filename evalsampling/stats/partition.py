@@ -35,7 +35,12 @@ class Paths:
 
     @classmethod
     def from_rows(cls, columns: Sequence[Coded], most: int) -> "Paths":
-        """Return the paths of rows, by columns from coarse to fine."""
+        """Return the paths of rows.
+
+        Args:
+            columns: coarse to fine.
+            most: leaves that are possible.
+        """
         paths, _ = _distinct(columns)
         return cls(most, tuple(sorted(paths, key=_order)[: most + 1]))
 
@@ -77,7 +82,10 @@ class Partition:
         return np.array(levels, dtype=np.int64)
 
     def find(self, columns: Sequence[Coded]) -> IntArray:
-        """Return the leaf of each row, shape (n,), by columns from coarse to fine.
+        """Return the leaf of each row, shape (n,).
+
+        Args:
+            columns: coarse to fine.
 
         Raises:
             ValueError: if a row is in none.

@@ -94,10 +94,14 @@ def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
 
 
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
-    """Return the chance that takes inclusion probabilities from ``before`` to ``until``: (cells,).
+    """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
 
     That of before <= u < until given u >= before, u being the row's permanent random number, so
     that all rounds together are one Poisson sample.
+
+    Args:
+        until: shape (cells,), in [0, 1].
+        before: shape (cells,), in [0, 1].
     """
     return np.minimum(share_beyond(until, before), 1.0)
 

@@ -51,7 +51,13 @@ class RankedList:
         return min(int(np.searchsorted(self.rank, rank)), len(self) - 1)
 
     def nearest(self, rank: float, low: int, high: int) -> int:
-        """Return the group strictly between two others whose rank is nearest on the log scale."""
+        """Return the group strictly between two groups whose rank is nearest on the log scale.
+
+        Args:
+            rank: the rank looked for.
+            low: index of a group.
+            high: index of a group at least two further down.
+        """
         inner = np.log(self.rank[low + 1 : high])
         return low + 1 + int(np.argmin(np.abs(inner - np.log(rank))))
 
@@ -67,6 +73,8 @@ class RankedList:
     def sums(self, cell: IntArray, weight: npt.NDArray[np.generic] | None = None) -> FloatArray:
         """Return the number of questions of each group, or their total weight, shape (groups,).
 
-        By the cell of each question, shape (questions,), and its weight.
+        Args:
+            cell: shape (questions,): cell of each question.
+            weight: shape (questions,); 1 each if not given.
         """
         return np.bincount(self.group[cell], weight, len(self)).astype(np.float64)

@@ -54,13 +54,23 @@ class RoundChances:
     ) -> "RoundChances":
         """Return the chances of a round of a pool; rows of other cells get the mean chance.
 
-        The arguments are the attributes, and ``count``, shape (cells,): rows of each cell.
+        Args:
+            code: shape (cells,), ascending: codes of the cells.
+            count: shape (cells,): rows of each.
+            chance: see the attribute.
+            wanted: see the attribute.
+            posterior: see the attribute.
+            begin: see the attribute.
         """
         mean = float(count @ chance) / max(int(count.sum()), 1)
         return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
     def of_cells(self, code: IntArray) -> FloatArray:
-        """Return the chance of a row of each of some cells, shape (n,), by their codes."""
+        """Return the chance of a row of each of some cells, shape (n,).
+
+        Args:
+            code: shape (n,): codes of the cells.
+        """
         return self._of_cells(code, self.chance, self.elsewhere)
 
     def beginnings(self, code: IntArray) -> FloatArray | None:

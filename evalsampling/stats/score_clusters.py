@@ -21,7 +21,7 @@ from evalsampling.stats.strata import BINS_PER_LEAF, HierarchicalCut
 
 
 def agglomerative_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArray:
-    """Return the first bins of clusters that were joined, coarsest first: (at most leaves - 1,).
+    """Return where clusters part that were joined, coarsest first.
 
     Every bin begins as a cluster. The two neighbours whose union raises the sum of squares least
     are joined (the leftmost of equals), until one is left; the joins that were last are the
@@ -31,6 +31,9 @@ def agglomerative_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArr
         place: shape (bins,), ascending: middles of the bins.
         rows: shape (bins,), above 0.
         leaves: most clusters wanted, at least 1.
+
+    Returns:
+        The first bins of clusters, shape (at most leaves - 1,), each once.
     """
     bins = len(place)
     count, mean = rows.astype(np.float64).tolist(), place.tolist()
@@ -64,11 +67,18 @@ def agglomerative_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArr
 
 
 def divisive_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArray:
-    """Return the first bins of clusters that were divided, coarsest first: (at most leaves - 1,).
+    """Return where clusters part that were divided, coarsest first.
 
     All bins begin as one cluster. The cluster whose division in two lowers the sum of squares most
-    is divided where it does (the leftmost of equals), until there are enough. The arguments are
-    those of `agglomerative_cuts`.
+    is divided where it does (the leftmost of equals), until there are enough.
+
+    Args:
+        place: shape (bins,), ascending: middles of the bins.
+        rows: shape (bins,), above 0.
+        leaves: most clusters wanted, at least 1.
+
+    Returns:
+        The first bins of clusters, shape (at most leaves - 1,), each once.
     """
     place = place - np.average(place, weights=rows)  # Sums of squares lose fewer digits.
     count = np.append(0.0, np.cumsum(rows, dtype=np.float64))

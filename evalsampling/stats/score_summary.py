@@ -86,7 +86,12 @@ class ScoreSummary:
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
-        """Return the summary of the cells of a pool, by the code of the positive class."""
+        """Return the summary of a pool.
+
+        Args:
+            table: the cells of the pool.
+            positive: code of the positive class.
+        """
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
         rows = np.bincount(place, table.count)

@@ -113,13 +113,14 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
 def signature_codes(
     shape: tuple[int, ...], prediction: npt.NDArray[np.integer]
 ) -> npt.NDArray[np.integer]:
-    """Return the number of each row's signature, shape (n,), in [0, product of shape).
-
-    Of a single system they are as they are given.
+    """Return the number of each row's signature.
 
     Args:
         shape: classes of each system; their product is below 2^62.
         prediction: shape (n, systems): class codes.
+
+    Returns:
+        Shape (n,): codes in [0, product of shape); of a single system as they are given.
     """
     if len(shape) == 1:
         return prediction[:, 0]

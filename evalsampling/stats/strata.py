@@ -68,17 +68,25 @@ def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArr
 
 
 def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
-    """Return edges of leaves of about equal counts, as `csf_edges` does; no leaf is empty.
+    """Return edges of leaves of about equal counts.
 
-    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share the
-    other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j is the
-    lower end of a bin with rows where the capped counts below come nearest to j t, the lower of two
-    as near. As no capped count exceeds t, no two edges coincide: there are as many leaves as
-    wanted, or as bins with rows if these are fewer. sum(counts) x leaves is below 2^63.
+    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share
+    the other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j
+    is the lower end of a bin with rows where the capped counts below come nearest to j t, the
+    lower of two as near. As no capped count exceeds t, no two edges coincide: there are as many
+    leaves as wanted, or as bins with rows if these are fewer.
 
     An edge is off by at most half the rows of the bin it should have cut. A histogram's bins are
     equally wide, so scores crowded into a small part of the range share few of them, and their
     leaves are as uneven as those bins (its method wants finer ones than the others).
+
+    Args:
+        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
+        counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges as of `csf_edges`, shape (at most leaves - 1,); no leaf is empty.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     if len(rows) <= leaves:
@@ -117,9 +125,17 @@ def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> Flo
 
 
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
-    """Return edges that cut the range of the scores into equal widths, in (minimum, maximum].
+    """Return edges that cut the range of the scores into equal widths.
 
-    They are strictly increasing, shape (at most leaves - 1,). Leaves within the range may be empty.
+    Leaves within the range may be empty.
+
+    Args:
+        minimum: least score.
+        maximum: greatest score.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
     """
     share = np.arange(1, leaves) / leaves
     return _distinct(minimum * (1 - share) + maximum * share, minimum, maximum)
@@ -129,7 +145,15 @@ def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
     """Return edges a r^j of positive scores, with a the minimum and a r^leaves the maximum.
 
     The rule gives leaves of about equal coefficients of variation where scores are skewed and
-    spread evenly within each leaf. The edges are as of `equal_width_edges`.
+    spread evenly within each leaf. Leaves within the range may be empty.
+
+    Args:
+        minimum: least score, positive.
+        maximum: greatest score.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
 
     Raises:
         ValueError: if the minimum is not positive; the rule is not defined then, and moving the
@@ -211,10 +235,17 @@ LOG_RANK: CutMethod = _Method(
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Return the edges of the leaves that a method cuts, shape (at most leaves - 1,).
+    """Return the edges of the leaves that a method cuts.
 
-    They are strictly increasing, fewer if the scores do not allow as many leaves. The counts have
-    at least as many bins as the method wants; more make no difference.
+    Args:
+        method: the method.
+        counts: scores of the pool, with at least as many bins as the method wants; more make no
+            difference.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges, shape (at most leaves - 1,), strictly increasing; fewer if the scores
+        do not allow as many leaves.
 
     Raises:
         ValueError: if there are no scores, the method is not defined for these, or it returns
@@ -231,9 +262,16 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
 
 
 def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: FloatArray) -> IntArray:
-    """Return the level at which each two neighbouring leaves of `cut_edges` part, (leaves - 1,).
+    """Return the level at which each two neighbouring leaves of `cut_edges` part.
 
-    As `stats.tree.LeafTree.parted` takes it.
+    Args:
+        method: the method.
+        counts: scores of the pool.
+        leaves: most leaves wanted.
+        edges: what `cut_edges` returned.
+
+    Returns:
+        Shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
 
     Raises:
         ValueError: if the method makes no hierarchy, or one of other edges.

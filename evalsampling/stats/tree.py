@@ -38,8 +38,13 @@ def parting_of_cuts(order: IntArray) -> IntArray:
     """Return at which level each two neighbouring leaves part, in the binary tree of cuts.
 
     The tree cuts a row of leaves at one place after the other. Cut j parts the leaves up to j from
-    those above j. Cuts come coarsest first, each once; both shapes are (leaves - 1,), the first
-    level 1.
+    those above j.
+
+    Args:
+        order: shape (leaves - 1,): the cuts, each once, coarsest first.
+
+    Returns:
+        Shape (leaves - 1,): 1 for the first cut.
     """
     turn, parting = np.argsort(order), np.zeros(len(order), dtype=np.int64)
     waiting = [(0, len(order), 1)]

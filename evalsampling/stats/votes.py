@@ -57,7 +57,11 @@ class Votes:
         return weight if self.rows == len(self.row) else weight[self.row] * self.share
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Return the mean of values (v, ...) over the answers to each question, shape (n, ...)."""
+        """Return the mean of values over the answers to each question, shape (n, ...).
+
+        Args:
+            values: shape (v, ...).
+        """
         if self.rows == len(self.row):
             return values
         share = self.share.reshape(-1, *[1] * (values.ndim - 1))

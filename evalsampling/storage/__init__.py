@@ -56,9 +56,14 @@ def replace_file(path: str, content: bytes) -> None:
 
 
 def replace_files(contents: Mapping[str, bytes]) -> None:
-    """Write files of one folder of any store, by path, in their order, as `Store.replace` does.
+    """Write files of one folder of any store; existing files are replaced.
 
-    After a kill the last of several files is there together with the new others, or not at all.
+    On a file system nothing is replaced before there is room for all files. The last of several
+    files is absent while the others are replaced: after a kill it is there together with the new
+    others, or not at all.
+
+    Args:
+        contents: by path, in the order in which the files are replaced.
 
     Raises:
         InputError: if one cannot be written; on a file system existing files stay, with the

@@ -212,7 +212,11 @@ class Store(abc.ABC):
         return content
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
-        """Check that a file's content is of a version that can be read; without one it is 1.
+        """Check that a file is of a version that can be read; a file without one has version 1.
+
+        Args:
+            name: of the file.
+            content: of the file, or its metadata.
 
         Raises:
             InputError: if it is not.
@@ -251,7 +255,10 @@ class Store(abc.ABC):
     def is_as_written(self, name: str, checksum: Checksum, current: Checksum) -> bool:
         """Return whether a file is as it was written, or as it was left when payload was erased.
 
-        By the checksum with which it was written and that of its present content.
+        Args:
+            name: of the file.
+            checksum: with which it was written.
+            current: of its present content.
         """
         if current == checksum:
             return True
@@ -530,7 +537,10 @@ class Store(abc.ABC):
         """
 
     def check_free(self, products: Collection[str]) -> None:
-        """Check that the store holds only files and folders that a failed prepare may have left.
+        """Check that the store holds only files that a failed prepare may have left.
+
+        Args:
+            products: files and folders that are written before the marker.
 
         Raises:
             InputError: naming the first of all others.

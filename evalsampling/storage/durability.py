@@ -74,7 +74,12 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_parents(root: Path, names: Iterable[str]) -> None:
-    """Flush the folders of files, named below a root, and their parents, the root included."""
+    """Flush the folders of files and their parents, up to and including a root.
+
+    Args:
+        root: directory that the names are relative to.
+        names: of files.
+    """
     folders = {parent for name in names for parent in Path(name).parents}
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
         sync_folder(root / folder)

@@ -81,7 +81,9 @@ def one_line(error: BaseException) -> str:
 def job(name: str, **fields: Any) -> Iterator[None]:
     """Log the start and the end of a job, or why it failed; within another job, add its fields.
 
-    Fields of its records that are None are left out.
+    Args:
+        name: of the job.
+        **fields: of its records; those that are None are left out.
 
     Raises:
         UsageError: if the variable is neither ``json`` nor ``text``.

@@ -236,7 +236,11 @@ def _type_of(kind: pa.DataType, name: str) -> Any:
 
 
 def row_type(fields: Mapping[str, Any]) -> RowTypeConstraint:
-    """Return the type of rows with given fields; a name that Beam cannot have is an error."""
+    """Return the type of rows with given fields.
+
+    Raises:
+        InputError: if a name is none that rows of Beam can have.
+    """
     for name in fields:
         if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
             raise InputError(
@@ -267,12 +271,15 @@ def _rows_of(element: Any, made: Any, fields: Sequence[str]) -> Iterator[beam.Ro
 
 
 def check_columns(rows: beam.PCollection[Any], needed: Sequence[str], taker: str) -> None:
-    """Raise an `InputError` if rows have no schema, or lack a column that a transform needs.
+    """Check that rows have a schema with some columns.
 
     Args:
-        rows: what the transform is given.
+        rows: what a transform is given.
         needed: names of the columns.
         taker: name of the transform.
+
+    Raises:
+        InputError: if the rows have no schema, or lack a column.
     """
     try:
         columns = [name for name, _ in schemas.named_fields_from_element_type(rows.element_type)]

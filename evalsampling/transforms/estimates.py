@@ -88,7 +88,11 @@ class JoinLabels(beam.PTransform):
     """
 
     def __init__(self, workspace: str | Path | PoolFacts, by: str = TASK) -> None:
-        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``."""
+        """Choose the workspace, and by which column answers name their rows, ``task`` or ``id``.
+
+        Raises:
+            InputError: if the workspace is not prepared, or is of a kind that takes the commands.
+        """
         super().__init__()
         if by not in (TASK, ID):
             raise InputError(f"labels are joined by task or id, not by {by!r}")
@@ -221,9 +225,12 @@ class EstimateMeasures(beam.PTransform):
         round: Rounds | None = None,
         budget: float | None = None,
     ) -> None:
-        """Choose what rows were picked by; the last round is by default that of the workspace.
+        """Choose what rows were picked by: `SampleRound`'s arguments.
 
-        The arguments are those of `SampleRound`.
+        Args:
+            workspace: whose spec, strata and rounds are used.
+            round: the last round; by default that of the workspace.
+            budget: rows expected of a window.
 
         Raises:
             InputError: if there is no such round.

@@ -51,7 +51,11 @@ class AssignCells(beam.PTransform):
     """
 
     def __init__(self, workspace: str | Path | PoolFacts) -> None:
-        """Choose the workspace, by whose strata rows are cut; see `PoolFacts.read`."""
+        """Choose the workspace, by whose strata rows are cut; it is read while the job is built.
+
+        Raises:
+            InputError: if it is not prepared, or is of a kind that takes the commands.
+        """
         super().__init__()
         self._facts = PoolFacts.read(workspace)
 
@@ -126,13 +130,21 @@ class SampleRound(beam.PTransform):
 
 
 def check_budget(budget: float | None) -> None:
-    """Raise an `InputError` if the rows expected of a window are given, and none above 0."""
+    """Check the rows expected of a window, if they are given.
+
+    Raises:
+        InputError: if they are no finite number above 0.
+    """
     if budget is not None and not (is_number(budget) and budget > 0):
         raise InputError(f"the budget of a window must be a number above 0, got {budget!r}")
 
 
 def check_windows(elements: beam.PCollection[Any], budget: float | None) -> None:
-    """Raise an `InputError` if there is a budget, and elements are in no windows."""
+    """Check that elements are in windows where a budget is that of a window.
+
+    Raises:
+        InputError: if they are not.
+    """
     if budget is not None and not is_fixed(elements):
         raise InputError("a budget is that of a window: put the rows into FixedWindows first")
 

@@ -11,7 +11,11 @@ from evalsampling.errors import InputError
 
 
 def check_accumulates(elements: beam.PCollection[Any], what: str) -> None:
-    """Raise an `InputError` if windows that fire again fire with what is new alone."""
+    """Check that windows that fire again fire with all that came before.
+
+    Raises:
+        InputError: if they fire with what is new alone.
+    """
     windowing = elements.windowing
     waits = windowing.allowed_lateness.micros > 0
     fires_once = isinstance(windowing.triggerfn, DefaultTrigger) and not waits
@@ -23,7 +27,11 @@ def check_accumulates(elements: beam.PCollection[Any], what: str) -> None:
 
 
 def check_same_windows(elements: beam.PCollection[Any], what: str, others: Any, whose: str) -> None:
-    """Raise an error unless elements are in the windows of others, and keep what came before."""
+    """Check that elements are in the windows of others, and keep what came before.
+
+    Raises:
+        InputError: if not.
+    """
     check_accumulates(elements, what)
     if elements.windowing.windowfn != others.windowing.windowfn:
         raise InputError(f"{what} and {whose} are in different windows: give both the same")

@@ -53,7 +53,11 @@ class Parquet:
     def inspect(
         self, file: StoredFile, looked_at: Callable[[pa.Schema], Sequence[str]] | None = None
     ) -> Contents:
-        """Read the footer of a file, and the ranges in row groups of columns that a function names.
+        """Read the footer of a file.
+
+        Args:
+            file: to look into.
+            looked_at: returns the columns of a schema whose ranges in row groups are wanted.
 
         Raises:
             InputError: if there is none.

@@ -82,7 +82,11 @@ def read_footer(source: pa.NativeFile) -> bytes:
 
 @functools.lru_cache(maxsize=8)
 def row_groups(footer: bytes, looked_at: tuple[str, ...] = ()) -> tuple[RowGroup, ...]:
-    """Return the row groups of a file by its footer, with statistics of columns that are looked at.
+    """Return the row groups of a file by its footer.
+
+    Args:
+        footer: of the file.
+        looked_at: columns whose statistics are wanted.
 
     Raises:
         ValueError: if it is damaged.

@@ -33,7 +33,11 @@ class TooLargeError(ValueError):
 
 
 def read_facts(content: bytes, looked_at: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what a footer, with the magic words around it, says: row groups, statistics, a schema.
+    """Return the number of rows of a Parquet file, its row groups and its schema.
+
+    Args:
+        content: of the file, or its footer with the magic words around it.
+        looked_at: columns whose statistics are wanted.
 
     Raises:
         ValueError: if it cannot be read.

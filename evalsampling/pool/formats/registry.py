@@ -130,8 +130,11 @@ def read_batches(
 ) -> Iterator[PoolBatch]:
     """Yield the rows of a work item as batches; if there are none of the pool, one without rows.
 
-    Columns are those asked for, None for all. Those of the payload are wanted of few rows: they
-    come along unless the format is columnar, for then they are better read once the rows are known.
+    Args:
+        item: what to read.
+        columns: to read, None for all.
+        payload: columns that are wanted of few rows. They come along unless the format is
+            columnar, for then they are better read once the rows are known.
 
     Raises:
         InputError: if the file cannot be read, or has changed.

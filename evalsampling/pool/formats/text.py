@@ -106,10 +106,18 @@ def _place(row: int) -> str:
 
 
 def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Block | None:
-    """Return the first records of a text, as many as end within some bytes; None if there are none.
+    """Return the first records of a text, as many as end within some bytes, but at least one.
 
-    At least one, but none from one on that is not UTF-8. The number of the first is -1 if it is a
-    header.
+    Those from one on that is not UTF-8 are left out.
+
+    Args:
+        path: of the file.
+        split: finds the lines.
+        size: the bytes.
+        first_row: number of the first record, -1 if it is a header.
+
+    Returns:
+        None if there are no records.
 
     Raises:
         InputError: if the file cannot be read, or its first record is not UTF-8.
@@ -120,10 +128,16 @@ def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Bl
 
 
 def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
-    """Return the splits of a file, found by reading it once from where the first record begins.
+    """Find the splits of a file by reading it once.
 
-    Their places are in bytes of the uncompressed text. A compressed file is one split, since it can
-    be read from its beginning only.
+    Args:
+        path: of the file.
+        split: finds the lines.
+        begin: where the first record begins.
+
+    Returns:
+        The splits, with places in bytes of the uncompressed text. A compressed file is one
+        split, since it can be read from its beginning only.
 
     Raises:
         InputError: if the file cannot be read.
@@ -143,7 +157,11 @@ def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
 
 
 def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
-    """Yield a split as blocks of records.
+    """Read a split as blocks of records.
+
+    Args:
+        item: the split.
+        split: finds the lines.
 
     Raises:
         InputError: if the file cannot be read, is not UTF-8, or is another than when its

@@ -23,6 +23,10 @@ def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[Pl
 
     A column has the type that Arrow infers over all files: whole numbers of 32 bits, else text.
 
+    Args:
+        files: of a pool.
+        where: the rows that are wanted; None for all.
+
     Raises:
         InputError: if a path has a value that is not UTF-8.
     """

@@ -15,10 +15,12 @@ _CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: Any) -> Any:
-    """Return an expression of pyiceberg that holds wherever a condition does, if there is one.
+    """Return an expression of pyiceberg that holds wherever a condition does.
 
-    Columns are those at the snapshot that is read; pyiceberg plans by the names of the table's
-    current schema.
+    Args:
+        where: the condition, None for none.
+        columns: of the table, at the snapshot that is read.
+        schema: the table's current one, by whose names pyiceberg plans.
 
     Raises:
         InputError: if the columns are not what they are compared with.

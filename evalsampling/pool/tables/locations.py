@@ -12,7 +12,11 @@ _OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 
 
 def location(path: str, table: str) -> str:
-    """Return the path, absolute or a URL, of a file of a table, as our own storage reads it.
+    """Return the path of a file that a table names, as our own storage reads it.
+
+    Args:
+        path: absolute, or a URL.
+        table: that names it, for messages.
 
     Raises:
         InputError: if it is in a store that is not read.
@@ -32,7 +36,11 @@ def location(path: str, table: str) -> str:
 
 
 def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
-    """Return the files of some paths as they are; messages name their table and its version.
+    """Return the files of a table, as they are.
+
+    Args:
+        paths: of the files.
+        table: and its version, for messages.
 
     Raises:
         InputError: naming one that is not there any more.

@@ -113,7 +113,9 @@ class PartedTable(StoredTable, abc.ABC):
 def stored_name(number: int, attempt: str = "") -> str:
     """Return the name of the file with the rows of a part.
 
-    An attempt is in it where rows of another one may differ.
+    Args:
+        number: of the part.
+        attempt: in the name, where rows of another attempt may differ.
     """
     return f"{number:0{_DIGITS}d}{attempt and '-'}{attempt}.parquet"
 
@@ -130,7 +132,12 @@ def is_stored(pool: PoolSpec) -> bool:
 
 
 def stored_in(spec: EvaluationSpec, directory: str) -> EvaluationSpec:
-    """Return a spec whose pool, if it is such a pinned table, is in files of a directory or URL."""
+    """Return a spec whose pool, if it is such a table, is in files of a directory, or below a URL.
+
+    Args:
+        spec: whose table, if it has one, is pinned.
+        directory: for the files.
+    """
     table = spec.pool.table
     if table is None or not is_stored(spec.pool):
         return spec

@@ -60,7 +60,9 @@ class OptimalImportance(DeviationSampler):
     def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
         """Return the deviation h of the measure, before costs of labels.
 
-        ``prior`` has shape (cells, classes).
+        Args:
+            table: the cells.
+            prior: shape (cells, classes): probability of each class in each cell.
 
         Raises:
             InputError: if the measure is undefined on the pool.
