@@ -1,6 +1,7 @@
 """Estimating from rows that were drawn one by one, and their labels."""
 
 import dataclasses
+from collections.abc import Sequence
 from operator import attrgetter
 
 from evalsampling.commands.draw import read_rounds
@@ -53,7 +54,8 @@ def weigh(options: WeighOptions) -> WeighResult:
 
     Raises:
         InputError: for anything wrong with spec, rounds or labels: a label of a row that was not
-            drawn, a row without a label unless these are missing at random.
+            drawn, a row without a label, or with answers that disagree, unless these are missing
+            at random.
     """
     if not options.labels:
         raise InputError("--labels: names no file")
@@ -64,7 +66,13 @@ def weigh(options: WeighOptions) -> WeighResult:
             f"{options.folder}: no round was drawn there; `evalsampling draw` adds one"
         )
     drawn = DrawnRows.read(spec, rounds)
-    codes = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first]).read(options.labels)
+    tasks = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first])
+    codes, disputed = tasks.read(options.labels)
+    if disputed and not options.missing_at_random:
+        raise InputError(
+            f"id {tasks.ids[disputed[0]]!r} has answers that disagree, as {len(disputed)} of "
+            f"{len(tasks.ids)} rows. Leave out the wrong ones, or take them as missing at random"
+        )
     estimates = drawn.estimates(codes, options.missing_at_random)
     return WeighResult(
         rounds=int(drawn.round[-1]),
@@ -73,8 +81,19 @@ def weigh(options: WeighOptions) -> WeighResult:
         open=len(drawn.first) - len(codes),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         warnings=tuple(brief(estimates, attrgetter("warnings"))),
-        notes=(*brief(estimates, attrgetter("notes")), *_note_of_regions(spec)),
+        notes=(
+            *brief(estimates, attrgetter("notes")),
+            *_note_of_disputes(disputed),
+            *_note_of_regions(spec),
+        ),
     )
+
+
+def _note_of_disputes(disputed: Sequence[int]) -> tuple[str, ...]:
+    """Return that answers disagree on some rows, if they do."""
+    if not disputed:
+        return ()
+    return (f"rows whose answers disagree are among those without a label: {len(disputed)}",)
 
 
 def _note_of_regions(spec: EvaluationSpec) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.sinks import reader_of, sink_of
-from evalsampling.labels.tally import EACH, Subjects, Tally
+from evalsampling.labels.tally import EACH, State, Subjects, Tally
 from evalsampling.labels.tasks import task_key, task_name
-from evalsampling.labels.votes import Register, check_votes
+from evalsampling.labels.votes import BY_REPLACE, Register, check_votes
 from evalsampling.pool.row_ids import as_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray
@@ -42,8 +42,8 @@ class DrawnTasks:
             for question, (number, id) in enumerate(asked, start=1)
         ]
 
-    def read(self, paths: Sequence[str]) -> dict[int, int]:
-        """Return the class code of each task that files of labels decide.
+    def read(self, paths: Sequence[str]) -> tuple[dict[int, int], list[int]]:
+        """Return the class code of each task that files of labels decide, and the disputed tasks.
 
         Args:
             paths: of the files, in the formats of `labels.formats`; rows go by task or by id.
@@ -56,10 +56,14 @@ class DrawnTasks:
             file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink)
             taken, rejects = check_votes(file.votes, register)
             for reject in rejects[:1]:
-                raise InputError(f"{path}: line {reject.line}: {reject.reason}")
+                reason, by_replace, _ = reject.reason.partition(BY_REPLACE)
+                reason += "; leave out the wrong one" if by_replace else ""
+                raise InputError(f"{path}: line {reject.line}: {reason}")
             register, _ = register.with_votes(taken, False, 1)
         decided = np.flatnonzero(register.labels != NO_LABEL).tolist()
-        return {task: int(register.labels[task]) for task in decided}
+        states = register.votes_so_far.states(range(len(self.ids)))
+        disputed = [task for task, state in enumerate(states) if state is State.DISPUTED]
+        return {task: int(register.labels[task]) for task in decided}, disputed
 
     def _register(self) -> Register:
         columns, labels = self.spec.pool.id, self.spec.labels
