@@ -3,7 +3,7 @@
 import argparse
 
 from evalsampling.cli.command import Command
-from evalsampling.cli.wording import wrapped
+from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.annotators import AnnotatorsResult, annotators
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.stats.agreement import Share
@@ -15,7 +15,7 @@ _BESIDE = 2
 def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
     level = f"{100 * result.confidence:g} %"
     rows = ", ".join(f"{count:,} {state}" for state, count in result.rows.items() if count)
-    lines = [f"rows: {rows or 'none'}; {result.votes} votes wanted for each"]
+    lines = [f"rows: {rows or 'none'}; {counted(result.votes, 'vote')} wanted for each"]
     agreement = result.agreement
     if agreement.alpha is None:
         lines.append("agreement: not known")
@@ -45,6 +45,12 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
         lines += [
             f"{name:<{width}}  {share}" for name, share in zip(names, shares[head], strict=True)
         ]
+    for name, person in zip(names, result.annotators, strict=True):
+        if person.contradicted:
+            lines += wrapped(
+                f"{name} gave two different answers on {counted(person.contradicted, 'row')}, "
+                "and neither counts"
+            )
     if result.annotators and not shares:
         lines += wrapped(
             "who errs is not known: no row has two answers, and there are no gold rows and no "

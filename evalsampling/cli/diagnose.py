@@ -9,6 +9,8 @@ from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 
 
 def _text(_: argparse.Namespace, result: DiagnoseResult) -> str:
+    if all(leaf.observed is None for leaf in result.leaves):
+        return "nothing to compare: no row has a label yet"
     positive = result.positive
     order = ", from the lowest score to the highest" if result.by_score else ""
     lines = [f"share of {positive!r}, of leaves with labels{order}",

@@ -52,7 +52,8 @@ def weigh(options: WeighOptions) -> WeighResult:
 
     Raises:
         InputError: for anything wrong with spec, rounds or labels: a label of a row that was not
-            drawn, a row without a label unless these are missing at random.
+            drawn, a row without a label, or with answers that disagree, unless these are missing
+            at random.
     """
     if not options.labels:
         raise InputError("--labels: names no file")
@@ -63,9 +64,19 @@ def weigh(options: WeighOptions) -> WeighResult:
             f"{options.folder}: no round was drawn there; `evalsampling draw` adds one"
         )
     drawn = DrawnRows.read(spec, rounds)
-    codes = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first]).read(options.labels)
+    tasks = DrawnTasks(spec, drawn.asked, drawn.round[drawn.first])
+    codes, disputed = tasks.read(options.labels)
+    if disputed and not options.missing_at_random:
+        raise InputError(
+            f"id {tasks.ids[disputed[0]]!r} has answers that disagree, as {len(disputed)} of "
+            f"{len(tasks.ids)} rows. Leave out the wrong ones, or take them as missing at random"
+        )
     estimates = drawn.estimates(codes, options.missing_at_random)
     notes = [*brief(estimates, attrgetter("notes"))]
+    if disputed:
+        notes.append(
+            f"rows whose answers disagree are among those without a label: {len(disputed)}"
+        )
     if any(entry.name == JOINT for entry in spec.measures):
         notes.append("no joint region: rows that are drawn one by one have none, a workspace has")
     return WeighResult(

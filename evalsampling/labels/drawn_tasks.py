@@ -10,8 +10,9 @@ from evalsampling.errors import InputError
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.register import Register
 from evalsampling.labels.sinks import reader_of, sink_of
+from evalsampling.labels.tally import State
 from evalsampling.labels.tasks import task_key, task_name
-from evalsampling.labels.votes import check_votes
+from evalsampling.labels.votes import BY_REPLACE, check_votes
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
@@ -41,8 +42,8 @@ class DrawnTasks:
             for question, (number, id) in enumerate(asked, start=1)
         ]
 
-    def read(self, paths: Sequence[str]) -> dict[int, int]:
-        """Return the class code of each task that files of labels decide.
+    def read(self, paths: Sequence[str]) -> tuple[dict[int, int], list[int]]:
+        """Return the class code of each task that files of labels decide, and the disputed tasks.
 
         Args:
             paths: of the files, in the formats of `labels.formats`; rows go by task or by id.
@@ -55,8 +56,12 @@ class DrawnTasks:
         for path in paths:
             file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink)
             taken, rejects = check_votes(file.votes, register)
-            if rejects:
-                raise InputError(f"{path}: line {rejects[0].line}: {rejects[0].reason}")
+            for reject in rejects[:1]:
+                reason, by_replace, _ = reject.reason.partition(BY_REPLACE)
+                reason += "; leave out the wrong one" if by_replace else ""
+                raise InputError(f"{path}: line {reject.line}: {reason}")
             register, _ = register.with_votes(taken, False, 1)
-        codes = register.tally.codes
-        return {task: int(codes[task]) for task in np.flatnonzero(codes != NO_LABEL).tolist()}
+        tally = register.tally
+        decided = np.flatnonzero(tally.codes != NO_LABEL).tolist()
+        disputed = [task for task in range(len(self.ids)) if tally.state(task) is State.DISPUTED]
+        return {task: int(tally.codes[task]) for task in decided}, disputed

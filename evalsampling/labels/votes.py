@@ -192,9 +192,12 @@ def _contradiction(
     if other is None:
         return ""
     return (
-        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already; "
-        "a correction comes by --replace"
+        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already{BY_REPLACE}"
     )
+
+
+BY_REPLACE = "; a correction comes by --replace"
+"""How the reason of a vote ends that contradicts an earlier delivery."""
 
 
 def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None, str]:

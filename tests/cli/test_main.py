@@ -376,6 +376,7 @@ def test_diagnose(job: Any) -> None:
     one: Job = job(labels={"classes": [0, 1], "positive": 1})
     one.prepare()
     before = call("diagnose", one.workspace, "--json").json
+    assert call("diagnose", one.workspace).out == "nothing to compare: no row has a label yet\n"
     assert list(before) == ["positive", "leaves", "label_likelihood", "label_likelihood_of"]
     assert before["positive"] == "1"
     assert all(leaf["observed"] is leaf["posterior"] is None for leaf in before["leaves"])

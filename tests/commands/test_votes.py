@@ -125,6 +125,15 @@ def test_who_errs_is_seen_without_gold_rows(voted: Job) -> None:
     assert f"{rows_in_all - wrong}/{rows_in_all} (" in lines[2]
 
 
+def test_who_contradicts_themself_is_told(voted: Job) -> None:
+    (task, label), *others = voted.answers(1)
+    both = [(task, "a", label, "", ""), (task, "a", str(1 - int(label)), "", "")]
+    rows = [*both, *((task, "a", label, "", "") for task, label in others)]
+    voted.estimate("--labels", deliver(voted, rows, "a.csv"))
+    text = " ".join(call("annotators", voted.workspace).out.split())
+    assert "a gave two different answers on 1 row, and neither counts" in text
+
+
 def test_rows_of_a_closed_round_are_not_open(voted: Job) -> None:
     """`status` and `annotators` say the same."""
     rows = votes(voted, 1, wrong=0)

@@ -60,6 +60,33 @@ def test_missing_labels(one: DrawnFolder) -> None:
     assert "note: 3 of " in result.err
 
 
+def test_answers_that_disagree_are_no_rows_without_an_answer(one: DrawnFolder) -> None:
+    labels, other = [one.deliver(1), one.deliver(2)], one.path / "others.csv"
+    tasks = [task["task"] for task in one.batch(1)[:2]]
+    rows = [f"{task},{label},{who}" for task in tasks for who, label in (("a", 0), ("b", 1))]
+    other.write_text("\n".join(["task,label,annotator", *rows, ""]))
+    later = one.path / "rest.csv"
+    lines = labels[0].read_text().splitlines()
+    later.write_text("\n".join(line for line in lines if line.split(",")[0] not in tasks))
+    result = call("weigh", one.spec, one.rounds, "--labels", other, later, labels[1])
+    assert result.status == 1
+    assert "has answers that disagree, as 2 of " in result.err
+    found = call(
+        "weigh", one.spec, one.rounds, "--labels", other, later, labels[1], "--missing-at-random",
+        "--json",
+    ).json  # fmt: skip
+    assert found["open"] == 2
+    assert found["notes"][-1] == "rows whose answers disagree are among those without a label: 2"
+
+
+def test_no_option_is_advised_that_is_not_there(one: DrawnFolder) -> None:
+    task, label = one.deliver(1).read_text().splitlines()[1].split(",")
+    wrong = one.path / "wrong.csv"
+    wrong.write_text(f"task,label\n{task},{1 - int(label)}\n")
+    result = call("weigh", one.spec, one.rounds, "--labels", one.deliver(1), wrong)
+    assert result.err.rstrip().endswith(f"has {label!r} already; leave out the wrong one")
+
+
 def test_an_answer_for_every_draw(tmp_path: Path) -> None:
     one = DrawnFolder(tmp_path, labels={"oracle": "stochastic"})
     assert call("draw", one.spec, one.rounds, "--draws", 80).status == 0
