@@ -61,7 +61,7 @@ class DrawnTasks:
                 reason += "; leave out the wrong one" if by_replace else ""
                 raise InputError(f"{path}: line {reject.line}: {reason}")
             register, _ = register.with_votes(taken, False, 1)
-        tally = register.tally
-        decided = np.flatnonzero(tally.codes != NO_LABEL).tolist()
-        disputed = [task for task in range(len(self.ids)) if tally.state(task) is State.DISPUTED]
-        return {task: int(tally.codes[task]) for task in decided}, disputed
+        tally, codes = register.tally, register.tally.codes
+        decided = np.flatnonzero(codes != NO_LABEL).tolist()
+        disputed = [task for task in range(len(codes)) if tally.state(task) is State.DISPUTED]
+        return {task: int(codes[task]) for task in decided}, disputed
