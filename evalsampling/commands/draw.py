@@ -28,6 +28,7 @@ from evalsampling.storage.checksums import parse_parquet, write_parquet
 from evalsampling.storage.durability import sync_folder, sync_tree
 from evalsampling.storage.filesystems import unreadable
 from evalsampling.storage.local import LocalStore
+from evalsampling.workspace.workspace import MARKER
 
 _DRAWS = "draws-{:04d}.parquet"
 """Name of the file of a round's draws: the columns that were read, and their weights."""
@@ -74,10 +75,15 @@ def draw(options: DrawOptions) -> DrawResult:
     """Draw the next round of a folder from the pool of a spec.
 
     Raises:
-        InputError: for anything wrong with the spec, the pool or the folder, or if the budget is
-            spent, or another call has drawn the round meanwhile. Nothing is written then.
+        InputError: for anything wrong with the spec, the pool or the folder, if that is of a
+            workspace, or if the budget is spent, or another call has drawn the round meanwhile.
+            Nothing is written then.
     """
     spec = pinned(load_spec(options.spec))
+    if all(map(LocalStore(Path(options.folder)).exists, (MARKER, "cells.parquet"))):
+        raise InputError(
+            f"{options.folder}: a workspace, whose rounds `sample` draws; name another"
+        )
     before = read_rounds(spec, options.folder)
     with unchanged(spec.pool):
         drawn = sample_with_replacement(spec, before, options.draws)
@@ -145,7 +151,8 @@ def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
         folder: of the rounds.
 
     Raises:
-        InputError: if one is missing between others, cannot be read, or was drawn for another spec.
+        InputError: if one is missing between others, or has another name; or if one cannot be read,
+            or was drawn for another spec.
     """
     if is_url(folder):
         raise InputError(f"{folder}: rounds that are drawn row by row are kept on this machine")
@@ -155,6 +162,11 @@ def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:
     files = sorted(path.glob("draws-*.parquet"))
     for number, file in enumerate(files, start=1):
         name = path / _DRAWS.format(number)
+        if file != name and name.exists():
+            raise InputError(
+                f"{file}: is no round, whose files are called {_DRAWS.format(1)} and so on: "
+                "take it out of the folder"
+            )
         if file != name:
             raise InputError(f"{name}: is missing, where {file.name} is there")
     return [_read(spec, file) for file in files]
@@ -168,8 +180,10 @@ def _read(spec: EvaluationSpec, file: Path) -> pa.Table:
         raise unreadable(str(file), error) from error
     noted = (table.schema.metadata or {}).get(_DESIGN)
     if noted is not None and noted.decode() != _design(spec):
+        then, now = json.loads(noted), json.loads(_design(spec))
+        other = {key: then.get(key) for key in _DECIDE if then.get(key) != now[key]}
         raise InputError(
-            f"{file}: was drawn with another {', '.join(_DECIDE)} of the spec: {noted.decode()}"
+            f"{file}: was drawn with another {', '.join(other)} of the spec: {json.dumps(other)}"
         )
     return table
 

@@ -36,6 +36,11 @@ class DeliveredIds:
         """Tell whether rows can be named by their ids in such columns."""
         return all(name in columns for name in self.names)
 
+    @property
+    def words(self) -> str:
+        """The columns in a message."""
+        return " and ".join(self.names)
+
     def unnamed(self, row: Mapping[str, Any]) -> str:
         """Return why a row without a task names none: which columns of the id it lacks."""
         missing = [name for name in self.names if field_text(row.get(name)) is None]

@@ -38,6 +38,7 @@ from evalsampling.preparation.summary import (
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
+from evalsampling.stats.cells import CellSums
 
 # --- what is read
 
@@ -120,7 +121,11 @@ def assign(spec: EvaluationSpec, stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
 
 
-SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
+def _sums(cells: CellBatch) -> CellSums:
+    return cells.sums()
+
+
+SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")

@@ -1,5 +1,6 @@
 """Drawing rows one by one from the command line: rounds of files, and what is wrong with them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from evalsampling.preparation.with_replacement import WEIGHT, sample_with_replacement
 from evalsampling.spec import EvaluationSpec
 from tests.commands.drawn import DrawnFolder
-from tests.jobs import call
+from tests.jobs import Job, call, files_below
 
 
 def test_rounds_ask_about_each_row_once(tmp_path: Path) -> None:
@@ -141,3 +142,40 @@ def test_bad_folders_are_told(tmp_path: Path) -> None:
     assert "was drawn with another" in call("draw", other.spec, one.rounds).err
     weight = pq.read_table(one.rounds / "draws-0001.parquet")[WEIGHT].to_numpy()
     assert np.all(weight > 0)
+
+
+def test_only_what_differs_from_the_spec_is_told(tmp_path: Path) -> None:
+    one = DrawnFolder(tmp_path)
+    assert call("draw", one.spec, one.rounds, "--draws", 5).status == 0
+    text = one.spec.read_text()
+    for change, told in (
+        ("seed: 4", 'another seed of the spec: {"seed": 3}'),
+        ("seed: 3\nmeasure: [accuracy, f1]", 'another measure of the spec: {"measure": '),
+    ):
+        kept = [line for line in text.splitlines() if not line.startswith(("seed:", "measure:"))]
+        kept = [line for line in kept if line not in ("- f1", "- accuracy")]
+        measure = "" if "measure" in change else "\nmeasure: [f1, accuracy]"
+        one.spec.write_text("\n".join([*kept, change + measure, ""]))
+        assert (
+            f"draws-0001.parquet: was drawn with {told}" in call("draw", one.spec, one.rounds).err
+        )
+
+
+def test_a_copy_of_a_round_is_named_and_not_the_round(tmp_path: Path) -> None:
+    one = DrawnFolder(tmp_path)
+    for _ in range(2):
+        assert call("draw", one.spec, one.rounds, "--draws", 5).status == 0
+    copy = one.rounds / "draws-0001 (copy).parquet"
+    copy.write_bytes((one.rounds / "draws-0001.parquet").read_bytes())
+    told = call("draw", one.spec, one.rounds).err
+    assert f"{copy}: is no round, whose files are called draws-0001.parquet and so on" in told
+
+
+def test_no_round_is_drawn_into_a_workspace(job: Callable[..., Job]) -> None:
+    prepared = job(sampler="importance")
+    assert prepared.prepare().status == 0
+    before = files_below(prepared.workspace)
+    result = call("draw", prepared.spec, prepared.workspace)
+    assert result.status == 1
+    assert "a workspace, whose rounds `sample` draws" in result.err
+    assert files_below(prepared.workspace) == before

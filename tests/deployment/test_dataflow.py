@@ -60,16 +60,20 @@ def parameters(pipeline: str) -> dict[str, dict[str, Any]]:
     return {parameter["name"]: parameter for parameter in metadata(pipeline)["parameters"]}
 
 
+class Found(Exception):  # noqa: N818
+    """Ends a program once its parser is known."""
+
+
 def options(pipeline: str, monkeypatch: pytest.MonkeyPatch) -> list[argparse.Action]:
     """The options that a pipeline parses itself."""
     parsers = []
 
     def find(parser: argparse.ArgumentParser, _: Any) -> None:
         parsers.append(parser)
-        raise StopIteration
+        raise Found
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_known_args", find)
-    with pytest.raises(StopIteration):
+    with pytest.raises(Found):
         importlib.import_module(f"evalsampling.pipelines.{pipeline}").main([])
     monkeypatch.undo()
     return [action for action in parsers[0]._actions if action.dest not in ("help", "no_wait")]
