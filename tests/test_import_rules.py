@@ -197,6 +197,7 @@ def test_modules_are_small() -> None:
     assert not [path for path in MODULES if len(path.read_text().splitlines()) > 600]
 
 
+@pytest.mark.slow
 def test_root_and_rounds_load_without_beam() -> None:
     program = (
         "import sys, evalsampling, evalsampling.workspace, evalsampling.cli\n"

@@ -95,6 +95,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to_all", [False, True])
 def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
     """At once, though repeats are long: from a terminal all processes get it, from kill one."""

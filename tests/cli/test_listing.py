@@ -87,6 +87,7 @@ def test_a_command_loads_what_it_needs(name: str) -> None:
     assert loaded(name, "--help") <= MAY_LOAD[name]
 
 
+@pytest.mark.slow
 def test_status_counts_without_measures(job: Any) -> None:
     one = job()
     one.prepare()
@@ -95,6 +96,7 @@ def test_status_counts_without_measures(job: Any) -> None:
     assert loaded("status", one.workspace) <= FILES
 
 
+@pytest.mark.slow
 def test_a_round_loads_neither_pandas_nor_parts_of_scipy(job: Any) -> None:
     one = job()
     one.prepare()

@@ -223,6 +223,7 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     assert "1 round, 20 of 200 labels, 0 open, 0 rejected" in status.out
 
 
+@pytest.mark.slow
 def test_prepare_json(job: Any) -> None:
     prepared = job().prepare("--runner=FnApiRunner").json
     assert list(prepared) == [
@@ -343,6 +344,7 @@ def test_who_beats_whom_is_a_table() -> None:
         assert line.endswith(f"all alike: {expected}")
 
 
+@pytest.mark.slow
 def test_a_model_based_interval_that_is_not_the_default_is_in_brackets(job: Any) -> None:
     one: Job = job()
     one.prepare()
@@ -455,6 +457,7 @@ def test_simulate_every_sampler(job: Any) -> None:
     assert "given: weights must be a function" in given.err
 
 
+@pytest.mark.slow
 def test_simulate_curves_and_systems(job: Any) -> None:
     """A measure of many components has a list of truths, undefined ones null."""
     systems = {

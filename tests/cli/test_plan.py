@@ -44,6 +44,7 @@ def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     pool = make_pool(400)
     even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
@@ -57,6 +58,7 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     assert "warning" not in quiet.err
 
 
+@pytest.mark.slow
 def test_scores_that_are_no_log_odds_are_told(job: Callable[..., Job]) -> None:
     """In the words of `prepare`."""
     pool = make_pool(400)

@@ -41,6 +41,7 @@ def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
     assert small.prepare().status == 0, "and may be"
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_raised_while_an_estimate_waits(
     job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
     assert "workspace 60` raises it" in one.prepare().err
 
 
+@pytest.mark.slow
 def test_more_money(job: Any) -> None:
     """Also where labels are limited too; the rounds go on until the money is spent."""
     pool = {"score": "s0.score", "prediction": "s0.prediction", "cost": "size"}
@@ -110,6 +112,7 @@ def test_more_money(job: Any) -> None:
     assert "is money 120.00 and 700 labels, and can only be raised" in lowered.err
 
 
+@pytest.mark.slow
 def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:
     one: Job = job(
         make_pool(rows=400), budget=30, round_size=30, strata={"leaves": 1}, sampler="passive"

@@ -33,6 +33,7 @@ def test_commands_and_pipelines_know_the_calibrated_sampler(job: Any) -> None:
         assert [other["share"] for other in told["sensitivity"]] == pytest.approx([0.05, 0.2])
 
 
+@pytest.mark.slow
 def test_simulate_and_plan_know_the_calibrated_sampler(job: Any) -> None:
     one: Job = job(sampler="calibrated", strata={"leaves": 8})
     truth = one.directory / "truth.parquet"

@@ -24,6 +24,7 @@ def doubled() -> Pool:
     return Pool(pool.table.set_column(0, "id", pa.array(ids)), pool.truth)
 
 
+@pytest.mark.slow
 def test_equal_ids_are_found_later(job: Callable[..., Job], doubled: Pool) -> None:
     one = job(doubled, files=3, **FEW)
     assert one.prepare().status == 0
@@ -37,6 +38,7 @@ def test_equal_ids_are_found_later(job: Callable[..., Job], doubled: Pool) -> No
     assert one.prepare().status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_first", [True, False])
 def test_ids_are_checked_once(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, at_first: bool

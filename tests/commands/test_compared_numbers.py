@@ -23,6 +23,7 @@ def labelled(one: Job) -> Job:
     return one
 
 
+@pytest.mark.slow
 def test_the_command_line_says_what_python_says(job: Any) -> None:
     """Three systems: values, differences, who beats whom; the same rows and the same numbers."""
     both = {"name": "compare", "variant": "active_risk"}

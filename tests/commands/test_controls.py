@@ -42,6 +42,7 @@ def make(job: Callable[..., Job], tmp_path: Path, **keys: Any) -> Job:
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_key")
 def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_path: Path) -> None:
     """The same rows are drawn and the same numbers come out as without them."""
@@ -141,6 +142,7 @@ def test_gold_rows_may_change_where_no_round_says_what_they_were(
     assert one.sample("--next").json["round"] == 3
 
 
+@pytest.mark.slow
 def test_annotators_are_told_by_gold_rows_and_repeats(
     job: Callable[..., Job], tmp_path: Path
 ) -> None:
@@ -179,6 +181,7 @@ def test_annotators_are_told_by_gold_rows_and_repeats(
     assert "gold right" in call("annotators", one.workspace).out
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_told_by_gold_rows(job: Callable[..., Job], tmp_path: Path) -> None:
     one = make(job, tmp_path)
     for number in (1, 2, 3):

@@ -22,6 +22,7 @@ def sizes(one: Job) -> dict[Any, float]:
     return dict(zip(table["id"].to_pylist(), table["size"].to_pylist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["optimal_importance", "strat"])
 def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> None:
     """What is spent is the costs of the rows asked about; the last round buys what is left."""
@@ -45,6 +46,7 @@ def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> No
     assert f"labels for {spent:,.2f} of 100.00" in call("status", one.workspace).out
 
 
+@pytest.mark.slow
 def test_pipelines_know_costs(job: Any) -> None:
     """The cells, draws and estimates of a Beam job are those of this process."""
     results = []

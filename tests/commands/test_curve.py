@@ -30,6 +30,7 @@ def truth_of(one: Job) -> Any:
     return path
 
 
+@pytest.mark.slow
 def test_rounds_until_the_guarantee_by_commands_and_by_pipelines(job: Any) -> None:
     """The same first wave and numbers by either; at the end `sample` has nothing more to ask."""
     results = []

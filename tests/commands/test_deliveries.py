@@ -107,6 +107,7 @@ def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str
     return " | ".join(row["reason"] for row in found)
 
 
+@pytest.mark.slow
 def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
     answers = drawn.answers(1)
     bad = [(task, "perhaps" if place % 3 else label) for place, (task, label) in enumerate(answers)]
@@ -126,6 +127,7 @@ def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
     assert (mended["mostly_rejected"], mended["rejects"]) == ([], 0)
 
 
+@pytest.mark.slow
 def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     (first, label), (second, _), *_ = drawn.answers(1)
     bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
@@ -188,22 +190,26 @@ def test_the_id_column_may_be_called_as_in_the_pool(job: Any, suffix: str) -> No
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
+@pytest.mark.slow
 def test_unknown_task(drawn: Job) -> None:
     assert "unknown task 't_nobody'" in reject(drawn, [["t_nobody", "1"]])
 
 
+@pytest.mark.slow
 def test_same_row_with_two_labels_in_one_delivery(drawn: Job) -> None:
     task = drawn.answers(1)[15][0]
     reason = reject(drawn, [[task, "1"], [task, "0"]])
     assert "two different labels for one row: '1' in line 2 and '0' in line 3" in reason
 
 
+@pytest.mark.slow
 def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
     task, label = drawn.answers(1)[0]
     other = "0" if label == "1" else "1"
     assert f"the row has '{label}' already" in reject(drawn, [[task, other]])
 
 
+@pytest.mark.slow
 def test_label_outside_the_classes(drawn: Job) -> None:
     task = drawn.answers(1)[15][0]
     assert "label 'maybe' is none of: 0, 1" in reject(drawn, [[task, "maybe"]])
@@ -286,6 +292,7 @@ def test_correction_by_replace(drawn: Job) -> None:
     assert label == "1"
 
 
+@pytest.mark.slow
 def test_correction_may_be_taken_back(drawn: Job) -> None:
     answers = drawn.answers(1)
     drawn.estimate("--labels", drawn.deliver(answers))
@@ -360,6 +367,7 @@ def test_unreadable_delivery_takes_nothing(
     assert files_below(drawn.workspace) == before
 
 
+@pytest.mark.slow
 def test_a_correction_is_known_with_the_rounds_before_it(drawn: Job) -> None:
     """Rounds between a wrong label and its correction could not draw the row for what it is."""
     answers = drawn.answers(1)

@@ -29,6 +29,7 @@ def test_open_round_without_answers_changes_no_number(drawn: Job) -> None:
     assert drawn.estimate().json["measures"] == first["measures"]
 
 
+@pytest.mark.slow
 def test_an_estimate_of_another_budget_is_kept_too(job: Any) -> None:
     one: Job = job(budget=20)
     one.prepare()
@@ -41,6 +42,7 @@ def test_an_estimate_of_another_budget_is_kept_too(job: Any) -> None:
     assert sorted(one["done"] for one in kept) == [False, True]
 
 
+@pytest.mark.slow
 def test_estimate_json(drawn: Job) -> None:
     result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     assert list(result) == [
@@ -217,6 +219,7 @@ def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
         strict_json(path.read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5))])
 def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     """Every measure with no label, with one, with a few: numbers or null with a reason."""

@@ -60,6 +60,7 @@ def sent(request: Any, job: Callable[..., Job]) -> tuple[Job, int]:
     return one, id
 
 
+@pytest.mark.slow
 def test_payload_is_erased_and_nothing_else(sent: tuple[Job, int]) -> None:
     one, id = sent
     secret, other = f"secret-of-{id}-end", f"secret-of-{one.batch(1)['id'][4]}-end"
@@ -160,6 +161,7 @@ def test_what_killed_commands_left_is_erased_too(
     assert call("verify", one.workspace).status == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rejected", [False, True])
 def test_text_of_deliveries_is_erased_and_not_taken_again(
     job: Callable[..., Job], rejected: bool

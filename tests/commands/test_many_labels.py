@@ -44,6 +44,7 @@ def delivery(folder: Path, tagged: Tagged, form: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_files_and_forms_of_labels(tmp_path: Path) -> None:
     """Lists, texts and columns of 0 and 1 say the same, and so does the pool in memory."""
     tagged = Tagged.make(900, 20)

@@ -149,6 +149,7 @@ def test_labels_come_in_every_format(tmp_path: Path, name: str) -> None:
     assert "here labels are numbers" in refused.err
 
 
+@pytest.mark.slow
 def test_pipelines_find_the_same(tmp_path: Path) -> None:
     """Cells, draws and estimates of Beam jobs are those of this process."""
     found = []
@@ -281,6 +282,7 @@ def test_labels_are_checked_against_the_range(tmp_path: Path) -> None:
     assert (result["labels"], result["rejects"]) == (115, 5)
 
 
+@pytest.mark.slow
 def test_simulate_and_plan(tmp_path: Path) -> None:
     label = write_job(tmp_path)
     pq.write_table(pa.table({"id": np.arange(ROWS), "label": label}), tmp_path / "truth.parquet")

@@ -14,6 +14,7 @@ from tests.commands.rounds import labelled
 from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool, strict_json
 
 
+@pytest.mark.slow
 def test_other_measures_later(drawn_by_ais: Job) -> None:
     drawn_by_ais.estimate("--labels", drawn_by_ais.deliver(drawn_by_ais.answers(1)))
     (beta,) = drawn_by_ais.estimate("--measure", "f_beta").json["measures"]

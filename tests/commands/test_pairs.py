@@ -163,6 +163,7 @@ def test_a_cut_file_is_noticed_in_either_column(pairs: Job, last: str) -> None:
     assert pairs.estimate("--labels", path).json["labels"] == 1
 
 
+@pytest.mark.slow
 def test_votes_are_listed_by_the_columns_and_come_back(job: Callable[..., Job]) -> None:
     one = job(pair_pool(), pool={"id": IDS}, labels={"votes": 2, "repeats": 5})
     one.prepare()

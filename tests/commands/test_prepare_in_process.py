@@ -52,6 +52,7 @@ def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how
     assert files_below(one.workspace) == before
 
 
+@pytest.mark.slow
 def test_text_with_a_scorer(job: Any) -> None:
     pool = make_pool().with_text_ids()
     one = job(pool, budget=30, pool={"scorer": "halving:score", "score": "halved"})

@@ -104,6 +104,7 @@ def test_scored_once_and_read_from_there(
     assert_same(one.workspace, MemoryPool.prepare(EvaluationSpec.load(one.spec), batch), budget=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(*MORE)
 def test_ids_of_two_columns(job: Any, start_spark: StartSpark, engine: Case) -> None:
     pool = pair_pool(600)
@@ -131,6 +132,7 @@ def test_fields_of_columns(job: Any, start_spark: StartSpark, engine: Case, suff
     assert_same(pool.workspace, reference(job(flat, budget=30)), budget=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(*MORE)
 def test_all_ids_are_checked_on_request(job: Any, start_spark: StartSpark, engine: Case) -> None:
     rows = make_pool()

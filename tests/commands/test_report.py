@@ -77,6 +77,7 @@ def check(job: Job, *options: Any) -> tuple[str, dict[str, Any]]:
     return page, twin
 
 
+@pytest.mark.slow
 def test_two_classes_and_rounds(job: Callable[..., Job]) -> None:
     one = answered(job(measure=["f1", "precision"]), 2)
     before = files_below(one.workspace)

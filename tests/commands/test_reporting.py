@@ -130,6 +130,7 @@ def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
     ) == (table.drop_columns(["time", "run_id", "estimate_id", "gate", "at_least"]))
 
 
+@pytest.mark.slow
 def test_a_workspace_is_the_same_however_its_path_is_written(
     labelled: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:

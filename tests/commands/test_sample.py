@@ -96,6 +96,7 @@ def test_draws_hold_the_design(drawn: Job) -> None:
     assert draws["new"].to_pylist()[-1], "a round stops on the draw that meets its last new row"
 
 
+@pytest.mark.slow
 def test_a_round_closes_when_every_row_is_answered(drawn: Job) -> None:
     answers = drawn.answers(1)
     drawn.estimate("--labels", drawn.deliver(answers[:19], "a.csv"))

@@ -178,6 +178,7 @@ def voted(job: Callable[..., Job]) -> Job:
     return one
 
 
+@pytest.mark.slow
 def test_each_vote_is_an_answer_whatever_file_it_is_in(voted: Job) -> None:
     """The files in two orders; value and error by the formulas for a mean of clusters."""
     draw = random.Random(3)

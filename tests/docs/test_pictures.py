@@ -39,6 +39,7 @@ def test_every_picture_of_the_script_is_shown_on_a_page() -> None:
     assert {name for name in made if name not in text} == set()
 
 
+@pytest.mark.slow
 def test_readme_says_how_many_intervals_of_the_picture_hold_the_truth() -> None:
     known = pictures.labelled_pool()
     truth = pictures.true_values(known)

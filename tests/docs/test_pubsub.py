@@ -112,6 +112,7 @@ def test_labels_of_a_topic_come_to_the_estimates_of_the_command(
     assert (last["labels"], last["rejects"]) == (len(answers), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", [False, True], ids=["refused", "answer_lost"])
 def test_a_server_that_is_not_there_for_once_loses_nothing(
     sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path, taken: bool
@@ -134,6 +135,7 @@ def test_a_bundle_that_is_done_again_sends_its_tasks_again(
     assert without_repeats(drawn, server, tmp_path) == drawn.tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [PLAIN, *slowly((RETRYING,))], ids=["once", "again"])
 def test_a_job_that_may_not_publish_fails(
     sinks: ModuleType, drawn: SampledRound, server: FakePubSub, options: tuple[str, ...]

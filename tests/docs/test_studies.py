@@ -111,6 +111,7 @@ def test_coverage_writes_a_page_like_the_one_that_is_there(tmp_path: Path) -> No
     assert (tmp_path / "figures" / "coverage.svg").exists()
 
 
+@pytest.mark.slow
 def test_calibrated_writes_a_page_like_the_one_that_is_there(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `studies` is not installed")
     import blocks

@@ -120,6 +120,7 @@ def test_counts_say_what_rows_say_of_every_kind(name: str) -> None:
     check(name)
 
 
+@pytest.mark.slow
 def test_changes_are_since_the_pool_before() -> None:
     """The same labels twice: nothing changed, with as many changes as numbers that claim much."""
     analysis = labelled(CASES["measures of two classes by calibrated"])

@@ -40,6 +40,7 @@ def test_measures_by_name(evaluation: Evaluation) -> None:
         evaluation.estimate(["presicion"])
 
 
+@pytest.mark.slow
 def test_estimates_by_name(evaluation: Evaluation) -> None:
     told = evaluation.estimate()
     one = told["f1 of new where region=<a>"]
@@ -55,6 +56,7 @@ def test_estimates_by_name(evaluation: Evaluation) -> None:
     assert [e.measure for e in told[:3]] == ["f1"] * 3
 
 
+@pytest.mark.slow
 def test_tables(evaluation: Evaluation) -> None:
     told = evaluation.estimate()
     table = told.to_arrow()

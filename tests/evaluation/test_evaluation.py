@@ -186,6 +186,7 @@ def answered(
     return evaluation
 
 
+@pytest.mark.slow
 def test_systems_and_slices_in_memory() -> None:
     arguments, truth = rich(measure=["f1", "recall"], sampler="ais")
     evaluation = answered(Evaluation.from_arrays(**arguments), truth, rounds=4)
@@ -454,6 +455,7 @@ def calibrated_curve(thresholds: list[float]) -> dict[str, Any]:
     return {"name": "pr_curve", "thresholds": thresholds, "calibrate": True}
 
 
+@pytest.mark.slow
 def test_known_totals_are_used_only_where_cells_tell_them() -> None:
     """Thresholds that cut bins in two, or cells of pooled signatures, leave the totals unknown."""
     truth = make_pool().truth

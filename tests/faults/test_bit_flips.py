@@ -84,6 +84,7 @@ def silent(one: Job, changes: Iterator[tuple[str, int, bytes]]) -> tuple[int, li
     return tried, bad
 
 
+@pytest.mark.slow
 def test_some_flipped_bits_change_nothing_silently(tiny: Job) -> None:
     tried, bad = silent(tiny, flips(tiny, 2003, np.random.default_rng(1)))
     assert tried > 60
@@ -282,6 +283,7 @@ def test_verify_tells_of_a_delivery_that_has_gone_as_a_whole(job: Callable[..., 
     )
 
 
+@pytest.mark.slow
 def test_verify_tells_of_a_part_of_a_top_up(job: Callable[..., Job]) -> None:
     one = job(make_pool(600), budget=20, round_size=5, strata={"leaves": 2}, sampler="passive")
     one.prepare()
@@ -298,6 +300,7 @@ def test_verify_tells_of_a_part_of_a_top_up(job: Callable[..., Job]) -> None:
     assert verify(WorkspaceOptions(str(one.workspace))).ok
 
 
+@pytest.mark.slow
 def test_verify_tells_whether_the_pool_is_what_was_prepared(tiny: Job) -> None:
     (path,) = (tiny.directory / "pool").glob("*")
     content, options = path.read_bytes(), WorkspaceOptions(str(tiny.workspace))

@@ -16,6 +16,7 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from tests.faults.operations import CHANGES, WRITES, faults, full
 from tests.jobs import Job, call, files_below, make_pool
+from tests.slow import fast
 
 COMMANDS = ["sample", "estimate", "next"]
 BEAM = "--direct_num_workers=2"
@@ -99,7 +100,7 @@ UNNAMED: list[tuple[Any, str]] = [
 """Operations whose errors name no file, as the system raises them."""
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "forget"])
+@pytest.mark.parametrize("command", fast(1, [*COMMANDS, "forget"]))
 def test_the_file_without_room_is_named(prepared: Job, command: str) -> None:
     if command == "forget":
         assert prepared.sample().status == 0

@@ -58,6 +58,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sink", ["csv", "jsonl", "parquet"])
 def test_sample_writes_what_prepare_took(job: Callable[..., Job], sink: str) -> None:
     pool = make_pool()

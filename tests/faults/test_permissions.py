@@ -158,6 +158,7 @@ def test_nothing_may_be_read(foreign: Foreign) -> None:
     assert list(foreign.outside.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", fast(2, ["labels", ".drafts/x", "rounds/0001", "reserve"]))
 def test_a_folder_that_may_not_be_read(foreign: Foreign, folder: str) -> None:
     """Nothing is said to be erased that was not looked at, nor to be missing."""

@@ -123,6 +123,7 @@ def test_points_of_a_curve_are_warned_of_too() -> None:
     assert doubted >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", fast(1, [AdaptiveImportance, Passive, Importance]))
 def test_there_is_no_warning_where_scores_are_right(
     kind: type[Passive | AdaptiveImportance | Importance],

@@ -69,6 +69,7 @@ def test_labels_from_the_top_alone_contradict_it() -> None:
         assert found.light.reason is None or "no random part of those drawn" in found.light.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -113,6 +113,7 @@ def test_parts_add_up_to_the_whole() -> None:
     assert total == pytest.approx(whole.value, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Passive, *slowly(AdaptiveImportance, Importance, Stratified)])
 def test_estimates_of_parts_are_those_of_the_part(kind: type[Sampler]) -> None:
     """Mean of 150 repeats of 180 labels: within 4 standard errors and .01 of each part's own F1.
@@ -130,6 +131,7 @@ def test_estimates_of_parts_are_those_of_the_part(kind: type[Sampler]) -> None:
         assert np.mean(found) == pytest.approx(own, abs=4 * error + 0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Stratified])
 def test_census_of_the_pool_is_one_of_its_parts(kind: type[Sampler]) -> None:
     sampler = kind(FBeta())

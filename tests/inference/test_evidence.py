@@ -36,6 +36,7 @@ from evalsampling.measures import (
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive, Sampler
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import make_pool
+from tests.slow import fast
 
 
 def rows(tp: int, fp: int, fn: int, tn: int) -> tuple[Outputs, np.ndarray]:
@@ -245,13 +246,16 @@ def test_a_measure_of_ones_own_is_cautious() -> None:
 
 @pytest.mark.parametrize(
     "sampler",
-    [
-        AdaptiveImportance(FBeta()),
-        Importance(FBeta()),
-        Oasis(FBeta()),
-        Passive(FBeta()),
-        AdaptiveImportance(Precision(), delta=0.1),
-    ],
+    fast(
+        2,
+        [
+            AdaptiveImportance(FBeta()),
+            Oasis(FBeta()),
+            Importance(FBeta()),
+            Passive(FBeta()),
+            AdaptiveImportance(Precision(), delta=0.1),
+        ],
+    ),
     ids=lambda sampler: f"{sampler.name}-{sampler.measure.name}",
 )
 def test_no_composite_claims_more_than_recall(sampler: Sampler) -> None:

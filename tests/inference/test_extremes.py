@@ -44,6 +44,7 @@ def test_ends_are_those_of_the_slices() -> None:
     assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [np.zeros(4), np.array([0, 0, 5, 5]), np.array([0, 5, 5, 5])])
 @pytest.mark.parametrize("correlation", fast(1, [0.9, 0.0]))
 def test_it_holds_the_least_also_at_ties(truth: np.ndarray, correlation: float) -> None:

@@ -85,6 +85,7 @@ class Product(Measure):
         return (Component("product", (0.0, 1.0)),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [MacroF1(3), Accuracy()], ids=lambda one: one.name)
 def test_bias_of_what_is_no_ratio_is_that_of_many_samples(measure: Measure) -> None:
     """Of 1,000 Poisson samples of 35 rows or so, weights normalised: to 4 standard errors."""

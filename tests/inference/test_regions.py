@@ -75,6 +75,7 @@ def _coverage(draws: int, repeats: int, rank: int) -> float:
     return held / repeats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draws", "rank"), fast(1, [(5, 3), (12, 3), (8, 2)]))
 def test_f_region_covers_a_normal_mean_exactly(draws: int, rank: int) -> None:
     """4,000 samples: within 3.3 standard errors (.011) of .95, also for a singular covariance."""

@@ -54,6 +54,7 @@ def mean_of_products(pool: Pool, paths: Iterable[Path], replacement: bool) -> np
     return np.asarray(total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("respond", [1.0, 0.6])
 @pytest.mark.parametrize("pool", POOLS[:2], ids=["even", "uneven"])
 def test_products_have_mean_at_most_one_however_the_design_answers_to_labels(

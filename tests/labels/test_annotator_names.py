@@ -58,6 +58,7 @@ def voted(job: Any) -> Job:
     return one
 
 
+@pytest.mark.slow
 def test_one_person_decides_no_row_alone(voted: Job) -> None:
     task = voted.answers(1)[0][0]
     rows = [(task, name, "1", "", "") for name in FOUR]

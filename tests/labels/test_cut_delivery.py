@@ -189,6 +189,7 @@ def test_cut_anywhere_the_whole_file_decides(job: Any, seed: int) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_a_file_that_grows_says_nothing_twice(drawn: Job) -> None:
     """Not even what a correction has changed meanwhile."""
     answers = drawn.answers(1)
@@ -221,6 +222,7 @@ def test_part_and_whole_in_one_folder(drawn: Job) -> None:
     assert drawn.estimate("--labels", zone).json["labels"] == 20
 
 
+@pytest.mark.slow
 def test_rejects_of_a_part_are_judged_in_the_whole(drawn: Job) -> None:
     rows = [("t_nobody", "1"), *drawn.answers(1)]
     for count in (1, 5, 21):

@@ -224,6 +224,7 @@ def bomb() -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+@pytest.mark.slow
 def test_a_small_file_that_stands_for_a_gigabyte() -> None:
     content = bomb()
     assert len(content) < 1_000_000
@@ -318,6 +319,7 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - started < 5
 
 
+@pytest.mark.slow
 def test_damaged_lists_of_labels_are_told_of() -> None:
     """Flipped bits of a file with a column of lists: votes, or one error."""
     kinds = {"task": ["t1", "t2", "t3"] * 5, "label": [["a", "b"], [], ["c"]] * 5}

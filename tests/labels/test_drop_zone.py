@@ -12,6 +12,7 @@ from evalsampling.labels.drop_zone import look_in
 from tests.jobs import Job, files_below
 
 
+@pytest.mark.slow
 def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
     one = job(measure=["f1", "accuracy"])
     one.prepare()

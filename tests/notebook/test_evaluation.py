@@ -135,6 +135,7 @@ def test_a_model_that_no_other_program_can_import_is_not_saved(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_commands_and_notebooks_take_turns(tmp_path: Path) -> None:
     run = tmp_path / "run"
     several_rounds().save(run)

@@ -13,6 +13,7 @@ FIRST = "null id", "prediction outside the classes", "score of a wrong type"
 """Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in BAD]
 )
@@ -44,6 +45,7 @@ def test_unreadable_file(job: Any) -> None:
     assert_clean_failure(one, ["part-1.parquet", "cannot be read"])
 
 
+@pytest.mark.slow
 def test_damaged_pages(job: Any) -> None:
     one = job(files=2)
     path = one.directory / "pool" / "part-1.parquet"

@@ -56,6 +56,7 @@ def test_prepare_detached_refuses_what_is_not_a_workspace(job: Callable[..., Job
     assert list(files_below(one.workspace)) == ["thesis.tex"]
 
 
+@pytest.mark.slow
 def test_template_of_what_is_prepared_has_a_job(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from tests.reference import (
 from tests.slow import fast
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", fast(2, FORMATS))
 @pytest.mark.parametrize("rows", fast(1, [10_000, 1_000_000]))
 def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
@@ -83,6 +84,7 @@ def within_quotes(path: Path, every: int) -> list[bool]:
     return [text.count(b'"', 0, place) % 2 == 1 for place in range(every, len(text), every)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "files", "block", "blocks"),
     [
@@ -154,6 +156,7 @@ def test_bad_rows_are_named(
     assert not one.workspace.exists()
 
 
+@pytest.mark.slow
 def test_compressed_text(job: Callable[..., Job]) -> None:
     """A file that is compressed as a whole is one split, and the same rows."""
     pool = make_pool(3000)

@@ -17,6 +17,7 @@ from tests.bad_pools import replaced
 from tests.jobs import Job, files_below
 
 
+@pytest.mark.slow
 def test_another_spec_does_not_touch_a_prepared_workspace(job: Any) -> None:
     one = job()
     first = one.prepare()
@@ -120,6 +121,7 @@ def test_remote_paths_are_refused(job: Any) -> None:
     assert "workspace: must be a path of this machine or of gs://, got 's3://b/w'" in result.err
 
 
+@pytest.mark.slow
 def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
     """It looked before another one had finished, and got the lock after that."""
     one = job()
@@ -134,6 +136,7 @@ def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
     assert files_below(one.workspace) == before
 
 
+@pytest.mark.slow
 def test_interrupted_after_the_marker_is_prepared(job: Any) -> None:
     one = job()
     one.prepare()

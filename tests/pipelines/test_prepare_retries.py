@@ -26,6 +26,7 @@ from tests.retries import RETRYING, failing_now_and_then
 from tests.slow import fast
 
 
+@pytest.mark.slow
 def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
     """Now and then, after some batches of the item have gone on through the fused stage."""
     monkeypatch.setattr("evalsampling.pool.formats.parquet.BATCH_ROWS", 30)
@@ -80,6 +81,7 @@ def test_a_step_fails(
     assert_same(one.workspace, expected, budget=30)
 
 
+@pytest.mark.slow
 def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
     job: Callable[..., Job], tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def test_forty_systems(job: Callable[..., Job]) -> None:
     assert_same(one.workspace, reference(one), budget=20)
 
 
+@pytest.mark.slow
 def test_one_id_for_all_rows_is_an_error_that_says_so(job: Callable[..., Job]) -> None:
     """No row may pass the limit of its hash then."""
     pool = make_pool(20_000)
@@ -102,6 +103,7 @@ def test_one_id_for_all_rows_is_an_error_that_says_so(job: Callable[..., Job]) -
     assert result.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_scores_at_the_ends_of_the_numbers(job: Callable[..., Job]) -> None:
     """A bin whose lower end is beyond all numbers has an upper end within them."""
     pool = make_pool(20_000)

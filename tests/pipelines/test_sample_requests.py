@@ -17,6 +17,7 @@ def rounds_of(one: Job) -> Sequence[RoundFiles]:
     return Snapshot.at(one.workspace).rounds
 
 
+@pytest.mark.slow
 def test_a_round_is_drawn_once_however_often_it_is_tried(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -34,6 +35,7 @@ def test_a_round_is_drawn_once_however_often_it_is_tried(
     assert one.sample("--next").json["round"] == 3
 
 
+@pytest.mark.slow
 def test_every_launch_is_a_request_of_its_own(job: Callable[..., Job]) -> None:
     one = job()
     one.prepare()

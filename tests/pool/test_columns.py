@@ -167,6 +167,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["whole floats", *slowly(*sorted(TEXTS.keys() - {"whole floats"}))]
 )

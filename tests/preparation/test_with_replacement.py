@@ -34,6 +34,7 @@ def test_weights_are_those_of_the_thesis_row_by_row(tmp_path: Path) -> None:
     assert drawn[WEIGHT].to_numpy() == pytest.approx(w[drawn["id"].to_numpy()], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_over_seeds(tmp_path: Path) -> None:
     """Mean of w l over 40 seeds of 80 draws, within four of its standard errors."""
     pool = write_pool(tmp_path)

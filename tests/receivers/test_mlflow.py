@@ -61,6 +61,7 @@ def test_the_same_run_again_is_logged_to_the_same(tracked: Any) -> None:
     assert len(runs_of(tracked)) == 2
 
 
+@pytest.mark.slow
 def test_a_run_that_is_active_is_used_and_goes_on(tracked: Any) -> None:
     with mlflow.start_run(run_name="training") as active:
         evaluation().report_to("mlflow", at_least={"f1 of new": 0.2})

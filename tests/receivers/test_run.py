@@ -55,6 +55,7 @@ def test_gates_stand_in_the_rows_of_their_numbers() -> None:
     assert sum(row["gate"] is not None for row in gated.values()) == 3
 
 
+@pytest.mark.slow
 def test_an_evaluation_in_memory_has_the_same_table() -> None:
     table = evaluation().results()
     assert table.schema == SCHEMA

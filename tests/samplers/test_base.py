@@ -235,6 +235,7 @@ def test_unsupported_measure_is_none_beside_supported_ones() -> None:
     assert "recall cannot be estimated from rows drawn for precision" in str(recall.reason)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Importance, AdaptiveImportance])
 def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None:
     """Three rounds of 60 draws, four in ten labels missing, 100 repeats.
@@ -261,6 +262,7 @@ def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None
     assert abs(np.mean(values) - truth) < 3.5 * error + 0.02 * (1 - truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [AdaptiveImportance, *slowly(Importance)])
 def test_round_without_any_label_leaves_f1_where_it_is(kind: type) -> None:
     """A silent round of 60, four answered ones, 50 repeats.
@@ -315,6 +317,7 @@ def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
     assert sampler.unseen(pool.table, pool.start()) == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [

@@ -179,6 +179,7 @@ def test_variance_of_a_stochastic_oracle_is_that_of_the_paper() -> None:
     assert told == pytest.approx(known / 16)
 
 
+@pytest.mark.slow
 def test_second_order_bias_tells_what_the_source_leaves_out() -> None:
     """Precision has f g = f: the source's term is far off, both together are nearly 0."""
     sampler = Poisson(Recall())

@@ -194,6 +194,7 @@ def test_round_larger_than_the_pool_is_a_census() -> None:
         assert found.intervals[0].method == "census"
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_if_every_leaf_has_a_label() -> None:
     """400 repeats of 60 of 200 rows: within 4 standard errors; so is the variance, roughly."""
     pool = make_pool(200, 3, seed=3, positive=0.4)

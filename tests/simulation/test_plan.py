@@ -252,6 +252,7 @@ def test_measure_that_is_nearly_always_undefined_is_refused(tmp_path: Path) -> N
         plan(spec, table, ranges, ["passive"], budgets=(20,), repeats=1)
 
 
+@pytest.mark.slow
 def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
     """One positive is expected: in a third of the imagined pools there is none."""
     path = tmp_path / "pool.parquet"

@@ -202,6 +202,7 @@ def test_rounds_may_grow() -> None:
     assert [points[0].draws for points in run] == [70, 100]
 
 
+@pytest.mark.slow
 def test_oasis_finds_the_rare_positives() -> None:
     """150 labels, 24 repeats: its error is at most half of that of passive sampling.
 
@@ -212,6 +213,7 @@ def test_oasis_finds_the_rare_positives() -> None:
     assert rmse(result, "oasis", "f1", 150) < 0.5 * rmse(result, "passive", "f1", 150)
 
 
+@pytest.mark.slow
 def test_proposals_that_follow_the_labels_come_nearer_the_best_one() -> None:
     """Divergence of q* from q: least for AIS, and falling with labels; passive's never changes."""
     plan = Plan((30, 300), RoundSize(30), 6, seed=3, confidence=0.95)
@@ -230,6 +232,7 @@ def divergence_of(q: np.ndarray) -> float:
     return float(np.sum(best[some] * np.log(best[some] / q[some])))
 
 
+@pytest.mark.slow
 def test_several_systems_and_measures_of_several_components() -> None:
     """Errors of a vector add up in squares; intervals count each component."""
     pool = with_second_system(make_pool(200, 4, seed=5, positive=0.4), seed=2)

@@ -113,6 +113,7 @@ def test_lower_ends_are_exact(name: str) -> None:
     assert [Fraction(float(end)) for end in histogram.lower_ends] == expected
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
 @hypothesis.given(
     scores=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30),
@@ -148,6 +149,7 @@ def test_two_bins_are_the_least(limit: int) -> None:
         ScoreHistogram(limit)
 
 
+@pytest.mark.slow
 @hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
 @hypothesis.given(
     quotients=st.lists(st.floats(-(2.0**52), 2.0**52), min_size=1, max_size=20),

@@ -93,6 +93,7 @@ def test_estimate_is_the_mean_over_draws_of_the_mean_over_their_votes(
     assert found.standard_error == pytest.approx(weighted.std(ddof=1) / np.sqrt(100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [Accuracy(), Precision()], ids=lambda one: one.name)
 def test_variance_is_that_of_many_samples_and_votes_of_a_row_are_not_independent(
     pool: Pool, chance: np.ndarray, measure: Measure

@@ -46,6 +46,7 @@ def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -
     assert one.sample().json["rows"] == 20
 
 
+@pytest.mark.slow
 def test_limits_from_the_first_pass_change_nothing(job: Any, monkeypatch: Any) -> None:
     """Most rows fall at once, and the reserve is what it is without limits."""
     one = job(make_pool(20_000), files=3, group_rows=1000, budget=15)
@@ -63,6 +64,7 @@ def test_limits_from_the_first_pass_change_nothing(job: Any, monkeypatch: Any) -
     assert with_limits < 0.6 * 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "rounds"), fast(1, [(113, 1), (37, 0), (600, 0)]))
 def test_draws_are_those_of_one_process(tmp_path: Path, rows: int, rounds: int) -> None:
     """Batches of their own bundles, so that the draws of each are merged with the others'."""

@@ -76,6 +76,7 @@ def test_every_job_has_a_manifest(job: Callable[..., Job]) -> None:
     assert taken["job"] == f"estimate-{estimate.stem}"
 
 
+@pytest.mark.slow
 def test_what_does_nothing_new_adds_nothing(job: Callable[..., Job]) -> None:
     one = job()
     one.prepare()
@@ -106,6 +107,7 @@ def test_jobs_of_beam_tell_runner_and_options(job: Callable[..., Job]) -> None:
     assert estimated["options"]["strict"] is True
 
 
+@pytest.mark.slow
 def test_a_top_up_has_a_manifest(job: Callable[..., Job]) -> None:
     one = job(budget=30)
     one.prepare()

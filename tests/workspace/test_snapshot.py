@@ -21,6 +21,7 @@ def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
     assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
 
 
+@pytest.mark.slow
 def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
     """Two evaluations, one in this process throughout, one read from files each round."""
     one = job(round_size=30)

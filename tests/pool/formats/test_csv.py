@@ -69,6 +69,7 @@ def test_header_shows_the_delimiter(tmp_path: Path, sizes: int, delimiter: str) 
     assert len(list(work_items(COMMA, path))) > (sizes < 100)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     body=st.text('a,"\n\ré', max_size=40),
@@ -92,6 +93,7 @@ def test_cutting_makes_no_difference(
     assert outcome(size) == outcome(1 << 20)
 
 
+@pytest.mark.slow
 @given(body=st.lists(st.text('a"\n\ré;', max_size=12), min_size=1, max_size=20))
 def test_rows_are_those_of_the_parser(body: list[str]) -> None:
     """Cells of one column: no row is ragged, so that every text can be compared."""

@@ -42,6 +42,7 @@ def test_long_text_comes_in_small_batches(
     assert [len(batch) for batch in ids] == [ROWS]
 
 
+@pytest.mark.slow
 def test_text_that_comes_again_stays_encoded_until_rows_are_taken(tmp_path: Path) -> None:
     texts = [f"{row % 7}" * 50_000 for row in range(ROWS)]
     catalog = catalog_of(pa.table({"text": texts}), tmp_path / "a.parquet", ["text"])

@@ -60,6 +60,7 @@ def test_columns_are_those_of_the_file(encoding: str | None, rows: int) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 def test_flipped_bits_of_many_pages_and_groups(version: str, compression: str) -> None:

@@ -217,6 +217,7 @@ def test_what_is_no_pool(
     assert not one.workspace.exists()
 
 
+@pytest.mark.slow
 def test_later_commands_read_what_was_stored_and_payload_can_be_erased(
     fake: FakeBigQuery, of_bigquery: Any
 ) -> None:

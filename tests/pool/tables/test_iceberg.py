@@ -189,6 +189,7 @@ def test_partitions_and_statistics_leave_files_out(catalog: IcebergCatalog, tmp_
         assert len(ids(chosen)) == count, where
 
 
+@pytest.mark.slow
 def test_no_row_is_lost(catalog: IcebergCatalog, tmp_path: Path) -> None:
     """Files of one row each, and conditions of all kinds: planned are all with a wanted row."""
     rng = np.random.default_rng(2)
