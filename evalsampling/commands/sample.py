@@ -186,16 +186,12 @@ def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleRe
 
 
 def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> SampleResult:
-    """Write the last round of a history.
+    """Write the last round of a history, and return what was written.
 
     Args:
         request: what the round was drawn for.
         snapshot: of the workspace, without that round.
         drawn: what stands with that round.
-
-    Returns:
-        How many tasks it has, where they are, None if there are none; and how many controls are
-        among them.
     """
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))

@@ -87,7 +87,7 @@ def gap_of(number: SampledNumber, gap: Gap | None) -> Gap | None:
 
 
 def by_design(number: SampledNumber, gap: Gap | None, asked: Sequence[str] = ()) -> Estimate:
-    """Return the design-based intervals of a number.
+    """Return the design-based estimate of a number, with its intervals.
 
     Args:
         number: the number; a value beyond the bounds is cut.
