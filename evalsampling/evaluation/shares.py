@@ -112,8 +112,7 @@ def joined(
     votes = [in_unicode(own.vote(vote_of, 0, answer)) for answer in answers]
     rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
     counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])
-    name = " and ".join(own.names) if by == ID else by
-    reason = f"no {name} is given, by which labels are joined"
+    reason = f"no {own.words if by == ID else by} is given, by which labels are joined"
     rejects += [Reject(0, reason, vote.task, vote.id) for vote in votes if not getattr(vote, by)]
     return size, counts, rejects
 
