@@ -20,7 +20,7 @@ from evalsampling.stats.chains import nested_r_hat
 from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, hamiltonian
-from evalsampling.stats.score_summary import ends_of_curve, prior_log_odds
+from evalsampling.stats.log_odds import log_odds_of_rank
 
 _PER_STEP = 6
 """Resolution of cells on the curve: number of distinct places in a step."""
@@ -64,7 +64,10 @@ SCHEDULE = Schedule()
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationCurve:
-    """The model of a calibration curve: log-odds over the prior log-odds x, and a background.
+    """The model of a calibration curve: log-odds over the rank of the score, and a background.
+
+    x is the log-odds of the share of the rows that are ranked lower, so only the order of the
+    scores matters.
 
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
     stationary Gaussian process; between the steps it is linear. It is monotone apart from
@@ -105,18 +108,16 @@ class CalibrationCurve:
         """Return the model of the curve of a pool, before any label.
 
         Args:
-            probability: shape (cells,): prior probability of a positive; only its order and, as a
-                prior, its slope matter.
+            probability: shape (cells,): prior probability of a positive; only its order matters.
             count: shape (cells,): number of rows.
             effect: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
                 none by default.
             hidden: prior of the background.
         """
-        x = prior_log_odds(probability, int(count.sum()))
+        x = log_odds_of_rank(probability, count)
         share = count / count.sum()
-        high, low = ends_of_curve(x, count)
-        step = max((high - low) / STEPS, 1e-9)
-        place = np.rint(np.clip((high - x) / step, 0, STEPS) * _PER_STEP)
+        step = max(np.ptp(x) / STEPS, 1e-9)
+        place = np.rint((x.max() - x) / step * _PER_STEP)
         at_top = _DIP_SPREAD * np.exp(-place / _PER_STEP / _TOP_STEPS)
         effects = [at_top] if effect is None else [_PREDICTION_SPREAD * effect, at_top]
         effect = np.column_stack(effects)

@@ -22,7 +22,7 @@ from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute, given
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
-from evalsampling.spec.strata import StrataSpec, of_moments, read_strata, strata_mapping
+from evalsampling.spec.strata import StrataSpec, by_rank, of_moments, read_strata, strata_mapping
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.storage import folder_of, read_file
 
@@ -208,12 +208,15 @@ class EvaluationSpec:
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
+        sampler = _sampler(top, pool, labels, listed[0])
+        if sampler.name == "calibrated" and top.section("strata").get("method") is None:
+            strata = by_rank(strata)
         spec = cls(
             pool=pool,
             labels=labels,
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
-            sampler=_sampler(top, pool, labels, listed[0]),
+            sampler=sampler,
             budget=limits.labels,
             money=limits.money,
             round_size=_round_size(top),

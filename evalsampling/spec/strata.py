@@ -17,6 +17,7 @@ CUT_METHODS: Registry[Any] = Registry(
         "equal_width": "evalsampling.stats.strata:EQUAL_WIDTH",
         "equal_count": "evalsampling.stats.strata:EQUAL_COUNT",
         "log_rank": "evalsampling.stats.strata:LOG_RANK",
+        "logit_rank": "evalsampling.stats.strata:LOGIT_RANK",
         "agglomerative": "evalsampling.stats.score_clusters:AGGLOMERATIVE",
         "divisive": "evalsampling.stats.score_clusters:DIVISIVE",
     },
@@ -26,6 +27,9 @@ CUT_METHODS: Registry[Any] = Registry(
 
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
+
+BY_RANK = "logit_rank"
+"""Strata of which only the order of the scores matters."""
 
 HIERARCHICAL = (KD, "agglomerative", "divisive")
 """Our ways to cut strata that make a hierarchy of them."""
@@ -125,6 +129,11 @@ def _check_hierarchy(strata: StrataSpec) -> None:
         f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; {', '.join(HIERARCHICAL)} "
         "do, and so do the columns of a partition"
     )
+
+
+def by_rank(strata: StrataSpec) -> StrataSpec:
+    """Return the strata of scores of which only the order matters, if they are cut from a score."""
+    return dataclasses.replace(strata, method=BY_RANK) if strata.by_score else strata
 
 
 def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:

@@ -4,9 +4,9 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.log_odds import expit, logit
+from evalsampling.stats.log_odds import logit
 
 LEAST_OF_POOL = 0.1
 """Probabilities below this number divided by the rows of the pool are taken to be equal: smaller
@@ -14,12 +14,6 @@ ones hardly add a positive to the pool."""
 
 _MOST = 1 - 1e-9
 """Greatest probability; it is close to 1, since the order of probabilities near 1 may matter."""
-
-_TRIM = 1e-3
-"""Share of the rows at the bottom, of the expected positives at the top, beyond a curve's ends."""
-
-_MOST_TRIMMED = 5
-"""Most rows beyond the upper end of a curve: probabilities may be far too high."""
 
 _FEW = 20
 """Most distinct probabilities at which the sentence mentions ties."""
@@ -37,24 +31,6 @@ def prior_log_odds(probability: FloatArray, rows: int) -> FloatArray:
     """
     least = min(LEAST_OF_POOL / rows, 0.25)
     return logit(np.clip(probability, least, _MOST))
-
-
-def ends_of_curve(x: FloatArray, count: IntArray) -> tuple[float, float]:
-    """Return the greatest and the least log-odds of a curve, which a few extreme rows do not move.
-
-    Args:
-        x: shape (cells,): `prior_log_odds`.
-        count: shape (cells,): rows.
-    """
-    order = np.argsort(x)
-    rows = np.cumsum(count[order])
-    low = x[order][np.searchsorted(rows, _TRIM * rows[-1])]
-    downward = order[::-1]
-    positives = np.cumsum(count[downward] * expit(x[downward]))
-    reached = np.searchsorted(positives, _TRIM * positives[-1])
-    reached = min(reached, np.searchsorted(np.cumsum(count[downward]), _MOST_TRIMMED, "right"))
-    high = x[downward][reached]
-    return (float(high), float(low)) if high > low else (float(x.max()), float(x.min()))
 
 
 @dataclasses.dataclass(frozen=True)

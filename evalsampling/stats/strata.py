@@ -124,6 +124,31 @@ def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> Flo
     return edges[edges > ends[0]][::-1]
 
 
+def logit_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
+    """Return edges of leaves of equal width in the log-odds of the rank.
+
+    With N rows, L leaves and steps of 2 log(2 N) / L, edge j lies at the first bin that has a share
+    of the rows below it with log-odds of at least j steps above -log(2 N). So rows at either end
+    have leaves of their own, those in the middle share few, and only the order of the scores
+    matters, as far as bins tell it.
+
+    Args:
+        lower_ends: shape (bins,), ascending.
+        counts: shape (bins,), rows in each bin.
+        leaves: most leaves wanted, at least 1.
+
+    Returns:
+        Interior edges as of `csf_edges`; fewer than leaves - 1 where rows or bins are few.
+    """
+    ends, rows = lower_ends[counts > 0], counts[counts > 0]
+    below = np.cumsum(rows[:-1])
+    total = int(rows.sum())
+    furthest = math.log(2 * total)
+    wanted = np.linspace(-furthest, furthest, leaves + 1)[1:-1]
+    reached = np.unique(np.searchsorted(np.log(below / (total - below)), wanted))
+    return ends[1:][reached[reached < len(below)]]
+
+
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
     """Return edges that cut the range of the scores into equal widths.
 
@@ -227,6 +252,10 @@ EQUAL_WIDTH: CutMethod = _Method(
 EQUAL_COUNT: CutMethod = _Method(
     _fine_bins,
     lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
+)
+LOGIT_RANK: CutMethod = _Method(
+    _fine_bins,
+    lambda scores, leaves: logit_rank_edges(scores.lower_ends, scores.counts, leaves),
 )
 LOG_RANK: CutMethod = _Method(
     _fine_bins,
