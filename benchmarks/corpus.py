@@ -10,13 +10,15 @@ NAME-truth.parquet (id, label). The page compares `calibrated` with a baseline k
 """
 
 import argparse
+import dataclasses
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import commits
+import corpus_settings
 import pools
 import pyarrow as pa
 from blocks import Block, run_missing
@@ -27,6 +29,7 @@ from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_measures
 from evalsampling.preparation.local import stratify_pool
+from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.truth import KnownPool
@@ -73,19 +76,21 @@ def main(argv: list[str] | None = None) -> int:
     if options.action == "run":
         found = pools.find(options.pools)
         if found:
-            run(options, pools.chosen(options.only, found))
+            trials = functools.partial(
+                trials_of_pool, folder=options.pools, measures=options.measures
+            )
+            run(options, pools.chosen(options.only, found), trials)
+        return 0
+    if options.keep is not None:
+        kept = corpus_settings.settings(options.results, options.keep)
+        corpus_settings.write_baseline(kept, options.baseline)
+        print(f"{options.baseline}: written")
         return 0
     import corpus_report  # it needs matplotlib
 
-    if options.keep is not None:
-        corpus_report.write_baseline(
-            corpus_report.settings(options.results, options.keep), options.baseline
-        )
-        print(f"{options.baseline}: written")
-        return 0
     text = corpus_report.document(
-        corpus_report.settings(options.results, "calibrated"),
-        corpus_report.read_baseline(options.baseline),
+        corpus_settings.settings(options.results, "calibrated"),
+        corpus_settings.read_baseline(options.baseline),
         options.output.parent / "figures",
         options.baseline.name,
         commits.of(options.results),
@@ -95,7 +100,12 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def run(options: argparse.Namespace, names: Sequence[str]) -> None:
+def run(
+    options: argparse.Namespace,
+    names: Sequence[str],
+    trials: Callable[[Block], Iterator["Trial"]],
+    budgets: tuple[int, ...] = BUDGETS,
+) -> None:
     """Simulate whatever has no results yet; a file of results is there whole or not at all."""
     todo = [
         Block(pool, sampler, first, min(first + options.block, options.repeats))
@@ -103,10 +113,32 @@ def run(options: argparse.Namespace, names: Sequence[str]) -> None:
         for sampler in options.samplers
         for pool in names
     ]
-    each = functools.partial(
-        simulate, folder=options.pools, results=options.results, measures=options.measures
-    )
+    each = functools.partial(simulate, results=options.results, trials=trials, budgets=budgets)
     run_missing(todo, options.results, options.workers, each)
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """An evaluation that is simulated: a known pool, a sampler, what is reported.
+
+    Attributes:
+        known: the pool with its truth.
+        sampler: driven by what it was built for.
+        measures: what is estimated.
+        told: columns of its rows of results beside those of `SCHEMA`.
+    """
+
+    known: KnownPool
+    sampler: Sampler
+    measures: Sequence[Measure]
+    told: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def trials_of_pool(block: Block, folder: Path, measures: Sequence[str]) -> Iterator[Trial]:
+    """Yield the one trial of a pool in a folder."""
+    spec, ranges, known = read(folder, block.pool, tuple(measures))
+    wanted = [one for one in build_measures(spec, ranges) if isinstance(one, Measure)]
+    yield Trial(known, build_sampler(spec, ranges, block.sampler), wanted)
 
 
 @functools.lru_cache(maxsize=8)
@@ -124,14 +156,15 @@ def read(
     return spec, cut.ranges, KnownPool.read(spec, cut, folder / f"{name}-truth.parquet")
 
 
-def simulate(block: Block, folder: Path, results: Path, measures: Sequence[str]) -> None:
-    """Simulate a block and write its file."""
-    spec, ranges, known = read(folder, block.pool, tuple(measures))
-    sampler = build_sampler(spec, ranges, block.sampler)
-    wanted = [one for one in build_measures(spec, ranges) if isinstance(one, Measure)]
-    truths = [float(known.value(measure)[0]) for measure in wanted]
+def simulate(
+    block: Block,
+    results: Path,
+    trials: Callable[[Block], Iterator[Trial]],
+    budgets: tuple[int, ...],
+) -> None:
+    """Simulate the trials of a block and write its file."""
     plan = Plan(
-        BUDGETS,
+        budgets,
         RoundSize(50, 1.3),
         1,
         SEED,
@@ -142,14 +175,16 @@ def simulate(block: Block, folder: Path, results: Path, measures: Sequence[str])
     )
     rows: list[dict[str, Any]] = []
     with threadpool_limits(1):
-        for repeat in range(block.first, block.end):
-            points = run_repeat(known, sampler, wanted, plan, repeat)
-            for budget, of_budget in zip(BUDGETS, points, strict=True):
-                at = {"pool": block.pool, "sampler": block.sampler, "repeat": repeat}
-                at |= {"budget": budget}
-                for measure, truth, point in zip(wanted, truths, of_budget, strict=True):
-                    told = {"measure": measure.name, "truth": truth, "seconds": point.seconds}
-                    rows.append(at | told | told_of(point.estimates[0]))
+        for trial in trials(block):
+            truths = [float(trial.known.value(measure)[0]) for measure in trial.measures]
+            for repeat in range(block.first, block.end):
+                points = run_repeat(trial.known, trial.sampler, trial.measures, plan, repeat)
+                for budget, of_budget in zip(budgets, points, strict=True):
+                    at = {"pool": block.pool, "sampler": block.sampler, "repeat": repeat}
+                    at |= {"budget": budget, **trial.told}
+                    for truth, point in zip(truths, of_budget, strict=True):
+                        told = {"truth": truth, "seconds": point.seconds}
+                        rows.append(at | told | told_of(point.estimates[0]))
     block.write(rows, SCHEMA, results)
 
 
@@ -158,6 +193,7 @@ def told_of(one: Estimate) -> dict[str, Any]:
     default = one.intervals[0]
     design = next((i for i in one.intervals if i.kind == "design-based"), None)
     return {
+        "measure": one.target.measure,
         "value": one.value,
         "claims": one.claims,
         "warned": bool(one.warnings),
