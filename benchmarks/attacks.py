@@ -10,13 +10,14 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
-import corpus
 import numpy as np
 import numpy.typing as npt
 import pools
+from corpus import SAMPLERS, trials_of_pool
 from corpus_settings import Key, Setting, settings
 from coverage_situations import Columns, FloatArray, write_pool
 from scipy import special
+from trials import run
 
 IntArray = npt.NDArray[np.int64]
 
@@ -29,7 +30,7 @@ ROWS = 100_000
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
     parser = pools.study_parser(__doc__, "attacks", "", repeats=30, block=10)
-    parser.add_argument("--samplers", nargs="*", default=corpus.SAMPLERS, metavar="NAME")
+    parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
     options = parser.parse_args(argv)
     names = pools.chosen(options.only, [*ATTACKS])
     if options.action == "report":
@@ -39,15 +40,16 @@ def main(argv: list[str] | None = None) -> int:
     folder = options.results / "pools"
     for name in names:
         write_pool(folder, name, ATTACKS[name], [57, list(ATTACKS).index(name)])
-    trials = functools.partial(corpus.trials_of_pool, folder=folder, measures=MEASURES)
-    corpus.run(options, names, trials, BUDGETS)
+    trials = functools.partial(trials_of_pool, folder=folder, measures=MEASURES)
+    run(options, names, trials, BUDGETS)
     return 0
 
 
 def table(found: Mapping[Key, Setting], sampler: str) -> Iterator[str]:
     """Yield the lines of the table of a sampler; a star is where it fails."""
     columns = " | ".join(f"{measure} {budget:,}" for measure in MEASURES for budget in BUDGETS)
-    yield f"\n{sampler}: coverage among claims / claims / warned / width\n\n| attack | truth | {columns} |"
+    yield f"\n{sampler}: coverage among claims / claims / warned / width\n"
+    yield f"| attack | truth | {columns} |"
     yield "| --- | --- |" + " --- |" * len(MEASURES) * len(BUDGETS)
     for name in ATTACKS:
         told = [found.get((name, measure, b)) for measure in MEASURES for b in BUDGETS]

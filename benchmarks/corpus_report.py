@@ -13,6 +13,7 @@ from corpus_settings import (
     FloatArray,
     Key,
     Setting,
+    Together,
 )
 from figure_files import STYLE, save
 from matplotlib.figure import Figure
@@ -142,25 +143,10 @@ def _summary(
     for measure in COMPARED:
         for budget in budgets:
             keys = [(pool, measure, budget) for pool in pools if (pool, measure, budget) in found]
-            mine, other = [found[key] for key in keys], [before[key] for key in keys]
-            weight = [one.claims for one in mine]
-            held = [np.nan_to_num(one.coverage) for one in mine]
-            error = [_ratio(a.rmse, b.rmse, LEAST_RMSE) for a, b in zip(mine, other, strict=True)]
-            score = [
-                _ratio(a.score, b.score, LEAST_SCORE) for a, b in zip(mine, other, strict=True)
-            ]
-            numbers = (
-                np.average(held, weights=weight),
-                np.mean([one.claims for one in mine]),
-                np.mean([one.warned for one in mine]),
-                np.mean([one.width for one in mine]),
-                np.exp(np.mean(np.log(error))),
-                np.exp(np.mean(np.log(score))),
-            )
-            spread = 1.96 * np.sqrt(sum(one.log_rmse_variance for one in (*mine, *other)))
-            low, high = (numbers[-2] * np.exp(sign * spread / len(keys)) for sign in (-1, 1))
-            shown = [f"{number:.3f}" for number in numbers]
-            shown[-2] += f" ({low:.2f} to {high:.2f})"
+            one = Together.of([found[key] for key in keys], [before[key] for key in keys])
+            low, high = (one.error * np.exp(sign * one.spread) for sign in (-1, 1))
+            shown = [f"{n:.3f}" for n in (one.coverage, one.claims, one.warned, one.width)]
+            shown += [f"{one.error:.3f} ({low:.2f} to {high:.2f})", f"{one.score:.3f}"]
             yield f"| {measure} | {budget:,} | {' | '.join(shown)} |"
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +82,7 @@ class Setting:
 
     @classmethod
     def of_runs(cls, runs: Mapping[str, npt.NDArray[np.generic]]) -> "Setting":
-        """Sum up the rows of a setting, columns as in `corpus.SCHEMA`."""
+        """Sum up the rows of a setting, columns as in `trials.SCHEMA`."""
         order = np.argsort(runs["repeat"])
         runs = {name: values[order] for name, values in runs.items()}
         truth, low, high = (runs[name].astype(np.float64) for name in ("truth", "low", "high"))
@@ -116,20 +116,75 @@ Key = tuple[str, str, int]
 
 def settings(results: Path, sampler: str) -> dict[Key, Setting]:
     """Return what the runs of a sampler say, by pool, measure and budget."""
+    found = by_columns(results, sampler, ("pool", "measure", "budget"))
+    return {(pool, measure, int(budget)): one for (pool, measure, budget), one in found.items()}
+
+
+def by_columns(results: Path, sampler: str, by: Sequence[str]) -> dict[tuple[str, ...], Setting]:
+    """Return what the runs of a sampler say, by the values of some columns, as text."""
+    columns = read_runs(results, sampler)
+    text = zip(*(columns[name] for name in by), strict=True)
+    keys, place = np.unique(["\t".join(map(str, key)) for key in text], return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    found = {}
+    for key, chosen in zip(keys, np.split(order, np.bincount(place).cumsum()[:-1]), strict=True):
+        if not np.isnan(columns["truth"][chosen].astype(np.float64)).any():
+            runs = {name: values[chosen] for name, values in columns.items()}
+            found[tuple(str(key).split("\t"))] = Setting.of_runs(runs)
+    return found
+
+
+def read_runs(results: Path, sampler: str) -> dict[str, npt.NDArray[np.generic]]:
+    """Return all rows of results of a sampler, by column; columns as in `trials.SCHEMA`."""
     files = sorted(map(str, results.glob(f"runs/*/{sampler}/*.parquet")))
     table = pyarrow.dataset.dataset(files).to_table()
-    columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
-    named = (columns[name] for name in ("pool", "measure", "budget"))
-    keys = np.array(["\t".join(map(str, key)) for key in zip(*named, strict=True)])
-    found = {}
-    for key in np.unique(keys):
-        chosen = keys == key
-        pool, measure, budget = str(key).split("\t")
-        if np.isnan(columns["truth"][chosen].astype(np.float64)).any():
-            continue
-        one = Setting.of_runs({name: values[chosen] for name, values in columns.items()})
-        found[pool, measure, int(budget)] = one
-    return found
+    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+
+
+@dataclasses.dataclass(frozen=True)
+class Together:
+    """Settings summed up beside those of a baseline.
+
+    Attributes:
+        coverage: among claims.
+        claims: share of the runs.
+        warned: share of the runs.
+        width: mean of the settings.
+        error: geometric mean of error over that of the baseline, NaN without one.
+        score: likewise of the interval score.
+        spread: half-width of the 95 % interval of the logarithm of `error`.
+    """
+
+    coverage: float
+    claims: float
+    warned: float
+    width: float
+    error: float
+    score: float
+    spread: float
+
+    @classmethod
+    def of(cls, mine: Sequence[Setting], others: Sequence[Setting]) -> "Together":
+        """Sum up settings; others are those of the baseline, in the same order, or none."""
+        pairs = list(zip(mine, others, strict=True)) if others else []
+        claims = [one.claims for one in mine]
+        held = [np.nan_to_num(one.coverage) for one in mine]
+        error, score = (
+            np.array(
+                [np.log(max(getattr(a, n), least) / max(getattr(b, n), least)) for a, b in pairs]
+            )
+            for n, least in (("rmse", LEAST_RMSE), ("score", LEAST_SCORE))
+        )
+        variance = sum(one.log_rmse_variance for one in (*mine, *others))
+        return cls(
+            float(np.average(held, weights=claims)) if any(claims) else np.nan,
+            float(np.mean(claims)),
+            float(np.mean([one.warned for one in mine])),
+            float(np.mean([one.width for one in mine])),
+            float(np.exp(error.mean())) if pairs else np.nan,
+            float(np.exp(score.mean())) if pairs else np.nan,
+            float(1.96 * np.sqrt(variance) / len(mine)),
+        )
 
 
 def write_baseline(found: Mapping[Key, Setting], path: Path) -> None:
