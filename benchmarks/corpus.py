@@ -76,6 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         options.output.parent / "figures",
         options.baseline.name,
         commits.of(options.results),
+        pairs_report.section(options.results / "pairs"),
     )
     options.output.write_text(text, encoding="utf-8")
     print(f"{options.output}: written")
@@ -93,7 +94,7 @@ def of_pairs(options: argparse.Namespace) -> int:
     """Simulate pairs, or print their tables; return the exit status."""
     options.results /= "pairs"
     if options.action == "report":
-        print(pairs_report.table_of(options.results, options.samplers))
+        print("\n".join(pairs_report.tables(options.results)))
         return 0
     kept = options.results / "models"
     names = pools.chosen(options.only, [*system_pairs.pairs(options.pools, kept)])

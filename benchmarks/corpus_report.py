@@ -65,6 +65,7 @@ def document(
     figures: Path,
     baseline: str,
     commits: Sequence[str] = (),
+    pairs: Sequence[str] = (),
 ) -> str:
     """Return the page, and write its picture to a folder beside it.
 
@@ -74,6 +75,7 @@ def document(
         figures: folder of pictures.
         baseline: name of the file that it is from.
         commits: that made the results.
+        pairs: lines of the section of pairs of systems.
     """
     both = [key for key in found if key in before and key[1] in COMPARED]
     pools = sorted({key[0] for key in both})
@@ -95,6 +97,8 @@ def document(
         *_summary(found, before, pools, budgets),
         _PICTURE,
         *_wrong(found, before, both),
+        "",
+        *pairs,
         "",
         "## F1 by pool",
         "",

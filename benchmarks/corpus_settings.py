@@ -123,6 +123,8 @@ def settings(results: Path, sampler: str) -> dict[Key, Setting]:
 def by_columns(results: Path, sampler: str, by: Sequence[str]) -> dict[tuple[str, ...], Setting]:
     """Return what the runs of a sampler say, by the values of some columns, as text."""
     columns = read_runs(results, sampler)
+    if not columns:
+        return {}
     text = zip(*(columns[name] for name in by), strict=True)
     keys, place = np.unique(["\t".join(map(str, key)) for key in text], return_inverse=True)
     order = np.argsort(place, kind="stable")
@@ -135,8 +137,10 @@ def by_columns(results: Path, sampler: str, by: Sequence[str]) -> dict[tuple[str
 
 
 def read_runs(results: Path, sampler: str) -> dict[str, npt.NDArray[np.generic]]:
-    """Return all rows of results of a sampler, by column; columns as in `trials.SCHEMA`."""
+    """Return all rows of results of a sampler, by column as in `trials.SCHEMA`; {} if none."""
     files = sorted(map(str, results.glob(f"runs/*/{sampler}/*.parquet")))
+    if not files:
+        return {}
     table = pyarrow.dataset.dataset(files).to_table()
     return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
 
@@ -149,7 +153,7 @@ class Together:
         coverage: among claims.
         claims: share of the runs.
         warned: share of the runs.
-        width: mean of the settings.
+        width: mean of the settings whose intervals all end.
         error: geometric mean of error over that of the baseline, NaN without one.
         score: likewise of the interval score.
         spread: half-width of the 95 % interval of the logarithm of `error`.
@@ -180,9 +184,9 @@ class Together:
             float(np.average(held, weights=claims)) if any(claims) else np.nan,
             float(np.mean(claims)),
             float(np.mean([one.warned for one in mine])),
-            float(np.mean([one.width for one in mine])),
+            float(np.mean([one.width for one in mine if np.isfinite(one.width)] or [np.nan])),
             float(np.exp(error.mean())) if pairs else np.nan,
-            float(np.exp(score.mean())) if pairs else np.nan,
+            float(np.exp(score[np.isfinite(score)].mean())) if pairs else np.nan,
             float(1.96 * np.sqrt(variance) / len(mine)),
         )
 

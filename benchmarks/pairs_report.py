@@ -1,6 +1,6 @@
 """What runs on pairs of systems say: coverage, errors, and whether the order of names matters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,6 @@ from corpus_settings import Setting, Together, by_columns, read_runs
 BY = ("made", "pool", "order", "first", "budget", "measure", "system", "against")
 """Columns of a setting's key."""
 
-NUMBERS = {"systems": "None", "differences": ""}
 WORST = 40
 """Most settings that are listed."""
 
@@ -22,48 +21,72 @@ def read(results: Path, sampler: str) -> Found:
     return by_columns(results, sampler, BY)
 
 
-def tables(results: Path, found: Found, before: Found) -> Iterator[str]:
-    """Yield the lines of all tables.
+def section(results: Path) -> list[str]:
+    """Return the section of the page of real pools; nothing if there are no runs."""
+    if not any(results.glob("runs/*/calibrated/*.parquet")):
+        return []
+    found, before = read(results, "calibrated"), read(results, "ais")
+    return [
+        _INTRODUCTION.format(pairs=len({key[1] for key in found})),
+        *_by_number(found, before),
+        "",
+        *_worst(found, 15),
+        "",
+        *order_matters(results),
+    ]
 
-    Args:
-        results: of all runs, for the comparison of orders.
-        found: of the sampler `calibrated`.
-        before: of the sampler `ais`, maybe empty.
-    """
+
+def tables(results: Path) -> Iterator[str]:
+    """Yield the lines of all tables, beside `ais` if there are runs of it."""
+    found, before = read(results, "calibrated"), read(results, "ais")
     pairs = {key[1] for key in found}
     runs = sorted({one.runs for one in found.values()})
     told = " to ".join(str(end) for end in dict.fromkeys((runs[0], runs[-1])))
     yield f"{len(pairs)} pairs, {told} runs each of {len(found) // len(pairs)} settings"
     yield ""
-    yield "ab, ba: coverage among claims in both orders of the names. Error and score: over those"
-    yield "of ais, geometric means."
+    yield from _by_number(found, before)
     yield ""
-    head = "ab | ba | claims | warned | width | error | score |"
-    yield f"| numbers | drawn for | labels | {head}"
-    yield "| --- | --- | ---: |" + " ---: |" * 7
-    for name, first, budget in _present(found):
-        yield f"| {name} | {first} | {budget} | {_cells(found, before, name, first, budget)}"
-    yield ""
-    yield f"| pairs | numbers | {head}"
+    yield f"| pairs | numbers {_HEAD}"
     yield "| --- | --- |" + " ---: |" * 7
     for made in sorted({key[0] for key in found}):
         mine = {key: one for key, one in found.items() if key[0] == made}
         for name in dict.fromkeys(name for name, *_ in _present(mine)):
             yield f"| {made} | {name} | {_cells(mine, before, name)}"
     yield ""
-    yield from _worst(found)
+    yield from _worst(found, WORST)
     yield ""
     yield from order_matters(results)
 
 
+_HEAD = "| ab | ba | claims | warned | width | error | score |"
+
+_INTRODUCTION = """\
+## Pairs of systems
+
+{pairs} pairs of systems of the same rows: two models, or a pool's own and one made from it. That
+one knows less, or something that the first does not, or is nearly as good, or has another threshold
+or noise in its ranks (`benchmarks/system_pairs.py`). Rounds were drawn for what a spec names first:
+F1, precision, or the difference of F1. *ab* and *ba* are coverage among claims, by the order in
+which the systems are named.
+`python benchmarks/corpus.py run --pairs` made the runs.
+"""
+
+
+def _by_number(found: Found, before: Found) -> Iterator[str]:
+    yield f"| numbers | drawn for | labels {_HEAD}"
+    yield "| --- | --- | ---: |" + " ---: |" * 7
+    for name, first, budget in _present(found):
+        yield f"| {name} | {first} | {budget} | {_cells(found, before, name, first, budget)}"
+
+
 def _name(key: Key) -> str:
     """Return what a setting's number is: a measure of a system, or a difference."""
-    return key[5] if key[7] == "None" else f"difference of {key[5]}"
+    return key[5] if key[7] == "None" or "(" in key[5] else f"difference of {key[5]}"
 
 
 def _present(found: Found) -> list[tuple[str, str, str]]:
     there = {(_name(key), key[3], key[4]) for key in found}
-    return sorted(there, key=lambda one: ("diff" in one[0], one[0], one[1], int(one[2])))
+    return sorted(there, key=lambda one: (len(one[0]) > 9, one[0], one[1], int(one[2])))
 
 
 def _cells(found: Found, before: Found, name: str, first: str = "", budget: str = "") -> str:
@@ -82,16 +105,16 @@ def _cells(found: Found, before: Found, name: str, first: str = "", budget: str 
     return " | ".join(f"{n:.3f}" for n in (*numbers, beside.error, beside.score)) + " |"
 
 
-def _worst(found: Found) -> Iterator[str]:
+def _worst(found: Found, most: int) -> Iterator[str]:
     low = sorted((key for key in found if found[key].is_low), key=lambda key: found[key].coverage)
     by_name = {name: sum(_name(key) == name for key in low) for name, *_ in _present(found)}
     told = ", ".join(f"{count} of {name}" for name, count in by_name.items())
     yield f"Coverage two standard errors below .85, mostly unwarned: {len(low)} of {len(found)}"
-    yield f"settings ({told}); the first {min(WORST, len(low))}:"
+    yield f"settings ({told}); the first {min(most, len(low))}:"
     yield ""
     yield "| pair | kind | order | drawn for | labels | number | truth | coverage | width | bias |"
     yield "| --- | --- | --- | --- | ---: | --- | ---: | ---: | ---: | ---: |"
-    for key in low[:WORST]:
+    for key in low[:most]:
         one, system = found[key], f"{key[6]}-{key[7]}" if key[7] != "None" else key[6]
         yield (
             f"| {key[1]} | {key[0]} | {key[2]} | {key[3]} | {key[4]} | {key[5]} {system} | "
@@ -99,28 +122,22 @@ def _worst(found: Found) -> Iterator[str]:
         )
 
 
-def order_matters(results: Path, sampler: str = "calibrated") -> Iterator[str]:
+def order_matters(results: Path) -> Iterator[str]:
     """Yield how much the estimates of the same run differ between the orders of the names."""
-    columns = read_runs(results, sampler)
+    columns = read_runs(results, "calibrated")
     half = (columns["high"].astype(float) - columns["low"].astype(float)) / 2
     values: dict[tuple[object, ...], dict[str, tuple[float, float]]] = {}
-    named = ("pool", "repeat", "first", "budget", "measure")
+    named = ("pool", "repeat", "first", "budget", "measure", "system")
     for place, order in enumerate(columns["order"]):
-        system, against = columns["system"][place], columns["against"][place]
-        value, number = columns["value"][place], "difference" if against is not None else system
-        sign = -1.0 if against is not None and order == "ba" else 1.0
-        key = (*(columns[name][place] for name in named), number)
-        values.setdefault(key, {})[str(order)] = sign * float(value), float(half[place])
+        key, value = tuple(columns[name][place] for name in named), float(columns["value"][place])
+        if columns["against"][place] is not None:
+            if "(" in str(columns["measure"][place]):
+                continue  # the ratio of a to b, and of b to a
+            key, value = (*key[:-1], "difference"), value if order == "ab" else -value
+        values.setdefault(key, {})[str(order)] = value, float(half[place])
     found = np.array([[*one["ab"], *one["ba"]] for one in values.values() if len(one) == 2])
     gap = np.abs(found[:, 0] - found[:, 2])
     there = np.isfinite(gap)
-    share = np.mean(gap[there] > 1e-9)
     ratio = gap[there].mean() / found[there][:, [1, 3]].mean()
-    yield f"Named in the other order, {share:.1%} of the estimates change, on average by"
-    yield f"{ratio:.2f} of the half-width of their interval (0 and 0 is as it should be)."
-
-
-def table_of(results: Path, samplers: Sequence[str]) -> str:
-    """Return all tables, beside `ais` if there are runs of it."""
-    before = read(results, "ais") if "ais" in samplers else {}
-    return "\n".join(tables(results, read(results, "calibrated"), before))
+    yield f"Named in the other order, {np.mean(gap[there] > 1e-9):.1%} of the estimates change, on"
+    yield f"average by {ratio:.2f} of the half-width of their interval."

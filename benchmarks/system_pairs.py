@@ -34,13 +34,13 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 MOST_NEGATIVES = 250_000
-"""Of larger pools a pair has all positives, and as many negatives drawn at random."""
+"""Of larger pools a pair has all positives, and so many negatives, drawn at random."""
 
 FEWEST_SCORES = 50
 """A pool with fewer distinct scores has no other threshold: its second system is `thinned`."""
 
 BUDGETS = (300, 600)
-REPORTED = ("f1", "precision", "recall")
+REPORTED = ("f1", "precision", "recall", {"ratio": "f1"})
 
 DRAWN_FOR: Mapping[str, list[Any]] = {
     "f1": ["f1", "precision", "recall"],
