@@ -74,8 +74,8 @@ class Setting:
 
     @property
     def log_rmse_variance(self) -> float:
-        """Variance of the logarithm of `rmse` by the delta method, 0 below `LEAST_RMSE`."""
-        if self.rmse <= LEAST_RMSE:
+        """Variance of log `rmse` by the delta method; 0 below `LEAST_RMSE`, or of one run."""
+        if self.rmse <= LEAST_RMSE or self.runs < 2:
             return 0.0
         square = self.errors**2
         return float(square.var(ddof=1) / self.runs / (2 * square.mean()) ** 2)
@@ -170,25 +170,31 @@ class Together:
     @classmethod
     def of(cls, mine: Sequence[Setting], others: Sequence[Setting]) -> "Together":
         """Sum up settings; others are those of the baseline, in the same order, or none."""
-        pairs = list(zip(mine, others, strict=True)) if others else []
+        if not mine:
+            return cls(*[np.nan] * len(dataclasses.fields(cls)))
         claims = [one.claims for one in mine]
         held = [np.nan_to_num(one.coverage) for one in mine]
-        error, score = (
-            np.array(
-                [np.log(max(getattr(a, n), least) / max(getattr(b, n), least)) for a, b in pairs]
-            )
-            for n, least in (("rmse", LEAST_RMSE), ("score", LEAST_SCORE))
-        )
+        widths = [one.width for one in mine if np.isfinite(one.width)]
         variance = sum(one.log_rmse_variance for one in (*mine, *others))
         return cls(
             float(np.average(held, weights=claims)) if any(claims) else np.nan,
             float(np.mean(claims)),
             float(np.mean([one.warned for one in mine])),
-            float(np.mean([one.width for one in mine if np.isfinite(one.width)] or [np.nan])),
-            float(np.exp(error.mean())) if pairs else np.nan,
-            float(np.exp(score[np.isfinite(score)].mean())) if pairs else np.nan,
+            float(np.mean(widths)) if widths else np.nan,
+            _mean_ratio([a.rmse for a in mine], [b.rmse for b in others], LEAST_RMSE),
+            _mean_ratio([a.score for a in mine], [b.score for b in others], LEAST_SCORE),
             float(1.96 * np.sqrt(variance) / len(mine)),
         )
+
+
+def _mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) -> float:
+    """Return the geometric mean of ratios, NaN without any; numbers below the least count as it."""
+    found = [
+        np.log(max(a, least) / max(b, least))
+        for a, b in zip(mine, others, strict=False)
+        if np.isfinite(a) and np.isfinite(b)
+    ]
+    return float(np.exp(np.mean(found))) if found else np.nan
 
 
 def write_baseline(found: Mapping[Key, Setting], path: Path) -> None:

@@ -86,7 +86,9 @@ def channels(path: Path) -> Pool:
         model = HistGradientBoostingClassifier(max_iter=80, random_state=1)
         said = model.fit(x[:rows], label[:rows]).predict_proba(x[rows:])[:, 1]
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(path, probability=said, predicted=said > 0.25, part=part[rows:], label=label[rows:])
+        np.savez(
+            path, probability=said, predicted=said > 0.25, part=part[rows:], label=label[rows:]
+        )
     with np.load(path) as found:
         integers = (found[name].astype(np.int64) for name in ("predicted", "part", "label"))
         return Pool(found["probability"], *integers)
