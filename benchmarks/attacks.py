@@ -52,8 +52,9 @@ def table(found: Mapping[Key, Setting], sampler: str) -> Iterator[str]:
     yield f"| attack | truth | {columns} |"
     yield "| --- | --- |" + " --- |" * len(MEASURES) * len(BUDGETS)
     for name in ATTACKS:
-        told = [found.get((name, measure, b)) for measure in MEASURES for b in BUDGETS]
-        if None in told:
+        keys = [(name, measure, budget) for measure in MEASURES for budget in BUDGETS]
+        told = [found[key] for key in keys if key in found]
+        if len(told) < len(keys):
             continue
         truth = " ".join(f"{one.truth:.2f}" for one in told[:: len(BUDGETS)])
         cells = [

@@ -1,9 +1,11 @@
 """What runs on pairs of systems say: coverage, errors, and whether the order of names matters."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import system_pairs
 from corpus_settings import Setting, Together, by_columns, read_runs
 
 BY = ("made", "pool", "order", "first", "budget", "measure", "system", "against")
@@ -49,9 +51,9 @@ def tables(results: Path) -> Iterator[str]:
     yield f"| pairs | numbers {_HEAD}"
     yield "| --- | --- |" + " ---: |" * 7
     for made in sorted({key[0] for key in found}):
-        mine = {key: one for key, one in found.items() if key[0] == made}
-        for name in dict.fromkeys(name for name, *_ in _present(mine)):
-            yield f"| {made} | {name} | {_cells(mine, before, name)}"
+        for name in dict.fromkeys(name for name, *_ in _present(found)):
+            keys = [key for key in found if key[0] == made and _name(key) == name]
+            yield f"| {made} | {name} | {_cells(keys, found, before)}"
     yield ""
     yield from _worst(found, WORST)
     yield ""
@@ -67,7 +69,8 @@ _INTRODUCTION = """\
 one knows less, or something that the first does not, or is nearly as good, or has another threshold
 or noise in its ranks (`benchmarks/system_pairs.py`). Rounds were drawn for what a spec names first:
 F1, precision, or the difference of F1. *ab* and *ba* are coverage among claims, by the order in
-which the systems are named.
+which which the systems are named. A spec that lists `precision` and `f1` does not list recall, but an
+estimate of it can be asked for.
 `python benchmarks/corpus.py run --pairs` made the runs.
 """
 
@@ -75,8 +78,19 @@ which the systems are named.
 def _by_number(found: Found, before: Found) -> Iterator[str]:
     yield f"| numbers | drawn for | labels {_HEAD}"
     yield "| --- | --- | ---: |" + " ---: |" * 7
+    for asked, differ in itertools.product((True, False), (False, True)):
+        keys = [key for key in found if _asked(key) == asked and (key[7] != "None") == differ]
+        title = f"{'comparisons' if differ else 'systems'}, {'listed' if asked else 'not listed'}"
+        yield f"| {title} | any | any | {_cells(keys, found, before)}"
     for name, first, budget in _present(found):
-        yield f"| {name} | {first} | {budget} | {_cells(found, before, name, first, budget)}"
+        keys = [key for key in found if (_name(key), *key[3:5]) == (name, first, budget)]
+        yield f"| {name} | {first} | {budget} | {_cells(keys, found, before)}"
+
+
+def _asked(key: Key) -> bool:
+    """Return whether the spec lists the measure: its differences come by themselves."""
+    listed = system_pairs.DRAWN_FOR[key[3]]
+    return any(key[5] in ([one] if isinstance(one, str) else one.values()) for one in listed)
 
 
 def _name(key: Key) -> str:
@@ -89,12 +103,7 @@ def _present(found: Found) -> list[tuple[str, str, str]]:
     return sorted(there, key=lambda one: (len(one[0]) > 9, one[0], one[1], int(one[2])))
 
 
-def _cells(found: Found, before: Found, name: str, first: str = "", budget: str = "") -> str:
-    keys = [
-        key
-        for key in found
-        if _name(key) == name and first in ("", key[3]) and budget in ("", key[4])
-    ]
+def _cells(keys: Sequence[Key], found: Found, before: Found) -> str:
     both = [key for key in keys if key in before]
     one = Together.of([found[key] for key in keys], [])
     beside = Together.of([found[key] for key in both], [before[key] for key in both])
