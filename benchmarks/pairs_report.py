@@ -69,7 +69,7 @@ _INTRODUCTION = """\
 one knows less, or something that the first does not, or is nearly as good, or has another threshold
 or noise in its ranks (`benchmarks/system_pairs.py`). Rounds were drawn for what a spec names first:
 F1, precision, or the difference of F1. *ab* and *ba* are coverage among claims, by the order in
-which which the systems are named. A spec that lists `precision` and `f1` does not list recall, but an
+which the systems are named. A spec that lists `precision` and `f1` does not list recall, but an
 estimate of it can be asked for.
 `python benchmarks/corpus.py run --pairs` made the runs.
 """
