@@ -251,24 +251,17 @@ def _kept(
 
 
 def _trained(
-    features: FloatArray, label: BoolArray, rows: int, forest: int, least: float, **trees: Any
+    features: FloatArray, label: BoolArray, rows: int, least: float, *models: Any
 ) -> tuple[Rows, Rows, BoolArray]:
-    """Return boosted trees and a forest, trained on the first rows, of the others.
+    """Return two models, trained on the first rows, of the others.
 
     Args:
         features: shape (n, features).
         label: shape (n,): whether a row is positive.
         rows: to train on.
-        forest: trees of the forest.
         least: probability from which they predict a row to be positive.
-        **trees: parameters of the boosted trees.
+        *models: two of scikit-learn.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-
-    models = (
-        HistGradientBoostingClassifier(random_state=1, **trees),
-        RandomForestClassifier(forest, min_samples_leaf=2, random_state=1),
-    )
     said = []
     for model in models:
         model.fit(features[:rows], label[:rows])
@@ -279,15 +272,21 @@ def _trained(
 
 def _weak() -> tuple[Rows, Rows, BoolArray]:
     """Two weak models of 200,000 rows, one of 600 positive, in ten features."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
     rng = np.random.default_rng(571)
     x = rng.normal(size=(235_000, 10))
     logit = 1.5 * x[:, 0] + x[:, 1] * x[:, 2] + 0.9 * x[:, 3] + rng.normal(size=len(x)) - 8.9
     label = rng.random(len(x)) < special.expit(logit)
-    return _trained(x, label, 35_000, forest=60, least=0.15, max_iter=80)
+    trees = HistGradientBoostingClassifier(max_iter=80, random_state=1)
+    forest = RandomForestClassifier(60, min_samples_leaf=2, random_state=1)
+    return _trained(x, label, 35_000, 0.15, trees, forest)
 
 
 def _transactions() -> tuple[Rows, Rows, BoolArray]:
     """Two good models of 200,000 transactions, .4 % fraud; the trees give most rows one score."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
     rng = np.random.default_rng(572)
     n = 260_000
     fraud = rng.random(n) < 0.004
@@ -298,11 +297,27 @@ def _transactions() -> tuple[Rows, Rows, BoolArray]:
         shift = np.where(rng.random(len(hit)) < 0.8, 3.2, 0.8)
         x[hit[:, None], list(columns)] += shift[:, None]
     x[:, 7:10] = np.exp(x[:, 7:10])
-    return _trained(x, fraud, 60_000, forest=25, least=0.5, max_iter=10, max_leaf_nodes=4)
+    trees = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=4, random_state=1)
+    forest = RandomForestClassifier(25, min_samples_leaf=2, random_state=1)
+    return _trained(x, fraud, 60_000, 0.5, trees, forest)
+
+
+def _different() -> tuple[Rows, Rows, BoolArray]:
+    """Naive Bayes, over-sure, and the share of 25 neighbours, of 40,000 rows with 5 % positives."""
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rng = np.random.default_rng(573)
+    common = rng.normal(size=(50_000, 1))
+    x = 0.6 * common + rng.normal(size=(50_000, 8))
+    logit = x[:, :5].sum(axis=1) + 1.2 * np.abs(x[:, 5]) * (x[:, 6] > 0) - 7.5
+    label = rng.random(len(x)) < special.expit(logit)
+    return _trained(x, label, 10_000, 0.4, GaussianNB(), KNeighborsClassifier(25))
 
 
 MODELS: Mapping[str, Callable[[], tuple[Rows, Rows, BoolArray]]] = {
     "weak trees and forest": _weak,
     "transactions": _transactions,
+    "Bayes and neighbours": _different,
 }
 """Pairs of real models, trained on made-up rows."""
