@@ -1,54 +1,29 @@
 """The page of real pools: a summary, a picture, where it goes wrong, and a table by pool."""
 
-import csv
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
-import pyarrow.dataset
+from corpus_settings import (
+    LEAST_RMSE,
+    LEAST_SCORE,
+    LOW_COVERAGE,
+    NO_VALUE,
+    FloatArray,
+    Key,
+    Setting,
+    Together,
+)
 from figure_files import STYLE, save
 from matplotlib.figure import Figure
-
-FloatArray = npt.NDArray[np.float64]
-
-LEAST_RMSE = 0.005
-"""Smaller errors count as this one: ratios of errors next to nothing say nothing."""
-
-LEAST_SCORE = 0.01
-"""The same of a pool's mean interval score."""
-
-NO_VALUE = 0.5
-"""Error of an estimate without a value."""
-
-LOW_COVERAGE = 0.85
-"""Settings are listed whose coverage is below this by two standard errors."""
 
 LARGE_RATIO = 1.25
 """The same if the bootstrap interval of their error over that of `ais` lies above this."""
 
 RESAMPLES = 2_000
 
-ROUNDING = 1e-9
-
 COMPARED = ("f1", "recall", "precision", "accuracy")
-
-FIELDS = (
-    "pool",
-    "measure",
-    "budget",
-    "truth",
-    "score",
-    "coverage",
-    "claims",
-    "warned",
-    "width",
-    "errors",
-)
-"""Columns of a baseline; the last has the error of each run, with spaces between."""
-
 
 _INTRODUCTION = """\
 # Real pools
@@ -84,126 +59,13 @@ A dot is a pool. Left: coverage of the default interval of F1. Right: its error 
 """
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """What runs on one pool say of one measure at one budget.
-
-    Attributes:
-        truth: the true value.
-        score: mean interval score of the default interval, at the level .95.
-        coverage: of the default interval among claims, NaN without any.
-        claims: share of the runs whose default interval is not the whole range.
-        warned: share of the runs with a warning.
-        width: mean width of the default interval.
-        errors: shape (runs,): of each run; an estimate without a value errs by `NO_VALUE`.
-    """
-
-    truth: float
-    score: float
-    coverage: float
-    claims: float
-    warned: float
-    width: float
-    errors: FloatArray
-
-    @property
-    def runs(self) -> int:
-        """How many there are."""
-        return len(self.errors)
-
-    @property
-    def rmse(self) -> float:
-        """Root mean squared error."""
-        return float(np.sqrt(np.mean(self.errors**2)))
-
-    @property
-    def log_rmse_variance(self) -> float:
-        """Variance of the logarithm of `rmse` by the delta method, 0 below `LEAST_RMSE`."""
-        if self.rmse <= LEAST_RMSE:
-            return 0.0
-        square = self.errors**2
-        return float(square.var(ddof=1) / self.runs / (2 * square.mean()) ** 2)
-
-    @classmethod
-    def of_runs(cls, runs: Mapping[str, npt.NDArray[np.generic]]) -> "Setting":
-        """Sum up the rows of a setting, columns as in `corpus.SCHEMA`."""
-        order = np.argsort(runs["repeat"])
-        runs = {name: values[order] for name, values in runs.items()}
-        truth, low, high = (runs[name].astype(np.float64) for name in ("truth", "low", "high"))
-        value = runs["value"].astype(np.float64)
-        error = np.where(np.isnan(value), NO_VALUE, value - truth)
-        missed = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
-        missed[missed < ROUNDING] = 0
-        claims = runs["claims"].astype(bool)
-        return cls(
-            float(truth[0]),
-            float(np.mean(high - low + 40 * missed)),
-            float(np.mean(missed[claims] == 0)) if claims.any() else np.nan,
-            float(claims.mean()),
-            float(runs["warned"].astype(bool).mean()),
-            float(np.mean(high - low)),
-            error,
-        )
-
-    @property
-    def is_low(self) -> bool:
-        """Whether coverage is below `LOW_COVERAGE` by two standard errors, without a warning."""
-        if np.isnan(self.coverage) or self.warned > 0.5:
-            return False
-        error = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) / max(self.runs * self.claims, 1))
-        return bool(self.coverage < LOW_COVERAGE - 2 * error)
-
-
-Key = tuple[str, str, int]
-"""Pool, measure, budget."""
-
-
-def settings(results: Path, sampler: str) -> dict[Key, Setting]:
-    """Return what the runs of a sampler say, by pool, measure and budget."""
-    files = sorted(map(str, results.glob(f"runs/*/{sampler}/*.parquet")))
-    table = pyarrow.dataset.dataset(files).to_table()
-    columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
-    named = (columns[name] for name in ("pool", "measure", "budget"))
-    keys = np.array(["\t".join(map(str, key)) for key in zip(*named, strict=True)])
-    found = {}
-    for key in np.unique(keys):
-        chosen = keys == key
-        pool, measure, budget = str(key).split("\t")
-        if np.isnan(columns["truth"][chosen].astype(np.float64)).any():
-            continue
-        one = Setting.of_runs({name: values[chosen] for name, values in columns.items()})
-        found[pool, measure, int(budget)] = one
-    return found
-
-
-def write_baseline(found: Mapping[Key, Setting], path: Path) -> None:
-    """Keep the settings of a sampler as CSV, for later versions to be compared with."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FIELDS)
-        for key, one in sorted(found.items()):
-            numbers = [getattr(one, name) for name in FIELDS[3:-1]]
-            errors = " ".join(f"{error:.4g}" for error in one.errors)
-            writer.writerow([*key, *(f"{number:.5g}" for number in numbers), errors])
-
-
-def read_baseline(path: Path) -> dict[Key, Setting]:
-    """Return the settings that were kept."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["pool"], row["measure"], int(row["budget"])): Setting(
-                *(float(row[name]) for name in FIELDS[3:-1]), np.array(row["errors"].split(), float)
-            )
-            for row in csv.DictReader(file)
-        }
-
-
 def document(
     found: Mapping[Key, Setting],
     before: Mapping[Key, Setting],
     figures: Path,
     baseline: str,
     commits: Sequence[str] = (),
+    pairs: Sequence[str] = (),
 ) -> str:
     """Return the page, and write its picture to a folder beside it.
 
@@ -213,6 +75,7 @@ def document(
         figures: folder of pictures.
         baseline: name of the file that it is from.
         commits: that made the results.
+        pairs: lines of the section of pairs of systems.
     """
     both = [key for key in found if key in before and key[1] in COMPARED]
     pools = sorted({key[0] for key in both})
@@ -234,6 +97,8 @@ def document(
         *_summary(found, before, pools, budgets),
         _PICTURE,
         *_wrong(found, before, both),
+        "",
+        *pairs,
         "",
         "## F1 by pool",
         "",
@@ -282,25 +147,10 @@ def _summary(
     for measure in COMPARED:
         for budget in budgets:
             keys = [(pool, measure, budget) for pool in pools if (pool, measure, budget) in found]
-            mine, other = [found[key] for key in keys], [before[key] for key in keys]
-            weight = [one.claims for one in mine]
-            held = [np.nan_to_num(one.coverage) for one in mine]
-            error = [_ratio(a.rmse, b.rmse, LEAST_RMSE) for a, b in zip(mine, other, strict=True)]
-            score = [
-                _ratio(a.score, b.score, LEAST_SCORE) for a, b in zip(mine, other, strict=True)
-            ]
-            numbers = (
-                np.average(held, weights=weight),
-                np.mean([one.claims for one in mine]),
-                np.mean([one.warned for one in mine]),
-                np.mean([one.width for one in mine]),
-                np.exp(np.mean(np.log(error))),
-                np.exp(np.mean(np.log(score))),
-            )
-            spread = 1.96 * np.sqrt(sum(one.log_rmse_variance for one in (*mine, *other)))
-            low, high = (numbers[-2] * np.exp(sign * spread / len(keys)) for sign in (-1, 1))
-            shown = [f"{number:.3f}" for number in numbers]
-            shown[-2] += f" ({low:.2f} to {high:.2f})"
+            one = Together.of([found[key] for key in keys], [before[key] for key in keys])
+            low, high = (one.error * np.exp(sign * one.spread) for sign in (-1, 1))
+            shown = [f"{n:.3f}" for n in (one.coverage, one.claims, one.warned, one.width)]
+            shown += [f"{one.error:.3f} ({low:.2f} to {high:.2f})", f"{one.score:.3f}"]
             yield f"| {measure} | {budget:,} | {' | '.join(shown)} |"
 
 
