@@ -12,6 +12,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
+from evalsampling.stats.log_odds import log_odds_of_rank
 
 _SAME_PRIOR = 1e-9
 """Largest difference between prior probabilities that counts as rounding error."""
@@ -114,11 +115,30 @@ def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> Calibr
     """Return the model of the curve of a class before any label; the cells keep it."""
     key = "curve", y, falls, hidden
     if key not in table.memory:
-        probability = 1 - table.prior[:, y] if falls else table.prior[:, y]
-        effect = unexplained_predictions(table, y, probability)
-        table.memory[key] = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
+        x = likeliness(table, y)
+        x = -x if falls else x
+        effect = unexplained_predictions(table, y, x)
+        table.memory[key] = CalibrationCurve.from_cells(x, table.count, effect, hidden)
     curve: CalibrationCurve = table.memory[key]
     return curve
+
+
+def likeliness(table: CellTable, y: int) -> FloatArray:
+    """Return the order of cells by how likely their rows are of a class, shape (cells,).
+
+    It is the rank by the prior probability; with several systems, the greatest of this rank and of
+    those by the other systems' probabilities or scores: a row that any of them holds likely is.
+    """
+    orders = [table.prior[:, y]]
+    outputs = table.outputs
+    for system in range(1, outputs.prediction.shape[1]):
+        own = outputs.probability[:, system, y]
+        if np.isnan(own).any() and table.classes == 2 and np.isfinite(outputs.score).all():
+            middle = (outputs.score[:, system] + table.upper_outputs.score[:, system]) / 2
+            own = middle if y else -middle
+        if not np.isnan(own).any():
+            orders.append(table.mean_by_cell(own))
+    return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
 
 
 def _is_clear(rising: CurveFit, falling: CurveFit, labelled: IntArray, positive: IntArray) -> bool:
@@ -166,7 +186,7 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
     """
     predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")
-    is_first = np.diff(probability[order], prepend=-1.0) > 0
+    is_first = np.diff(probability[order], prepend=-np.inf) > 0
     columns = []
     for column in predicted.T:
         weighted = table.count[order] * column[order]

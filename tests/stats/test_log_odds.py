@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 from scipy import special
 
-from evalsampling.stats.log_odds import expit, logit
+from evalsampling.stats.log_odds import expit, log_odds_of_rank, logit
 
 
 def test_they_are_those_of_scipy() -> None:
@@ -14,3 +15,10 @@ def test_they_are_those_of_scipy() -> None:
     np.testing.assert_allclose(expit(x), special.expit(x), rtol=1e-15)
     assert logit([0.0, 1.0]).tolist() == [-np.inf, np.inf]
     assert expit([-np.inf, np.inf]).tolist() == [0.0, 1.0]
+
+
+def test_log_odds_of_ranks_by_hand() -> None:
+    """Of five rows two share the middle score: 1, 1 + 2 / 2 and 4.5 - 1 rows are below."""
+    found = log_odds_of_rank(np.array([7.0, -1.0, 3.0, 3.0]), np.array([1, 2, 1, 1]))
+    assert found == pytest.approx(np.log([4.5 / 0.5, 1 / 4, 3 / 2, 3 / 2]))
+    assert log_odds_of_rank(np.array([0.3]), np.array([9])).tolist() == [0.0]

@@ -207,6 +207,29 @@ def test_a_bin_of_many_rows_ends_many_leaves() -> None:
     assert edges.tolist() == [2.0], "ranks 2, 1002, 1003 and 1008; after 603 the next wanted is all"
 
 
+def test_leaves_are_equally_wide_in_the_log_odds_of_the_rank() -> None:
+    """Of 10,000 rows, one a bin: a row of its own at either end, equal widths in the middle."""
+    rows, leaves = 10_000, 40
+    edges = strata.logit_rank_edges(np.arange(float(rows)), np.ones(rows, dtype=np.int64), leaves)
+    assert edges[:3].tolist() == [1, 2, 3]
+    assert edges[-3:].tolist() == [rows - 3, rows - 2, rows - 1]
+    inner = edges[(edges > 100) & (edges < rows - 100)]
+    widths = np.diff(np.log(inner / (rows - inner)))
+    assert widths == pytest.approx(2 * np.log(2 * rows) / leaves, abs=0.011)
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 7, 300])
+def test_leaves_of_ranks_go_by_the_order_of_scores_alone(leaves: int) -> None:
+    counts = np.random.default_rng(2).integers(0, 4, size=200)
+    ends = np.linspace(0.1, 3, 200)
+    edges = strata.logit_rank_edges(ends, counts, leaves)
+    assert len(edges) < leaves
+    assert np.all(np.diff(edges) > 0)
+    assert np.array_equal(strata.logit_rank_edges(ends**9, counts, leaves), edges**9)
+    leaf = np.searchsorted(edges, ends, side="right")
+    assert np.all(np.bincount(leaf, counts, minlength=len(edges) + 1) > 0)
+
+
 def test_equal_width_in_closed_form() -> None:
     assert strata.equal_width_edges(0, 1, 4).tolist() == [0.25, 0.5, 0.75]
     assert strata.equal_width_edges(-3, 5, 8).tolist() == [-2, -1, 0, 1, 2, 3, 4]
