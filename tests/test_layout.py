@@ -56,7 +56,6 @@ ELSEWHERE = {
     "labels/delivered_ids.py": "commands/test_pairs.py",
     "labels/drawn_tasks.py": "commands/test_weigh.py",
     "labels/formats.py": "commands/test_deliveries.py",
-    "labels/ground_truth.py": "labels/test_sinks.py",
     "labels/label_studio.py": "labels/test_sinks.py",
     "labels/register.py": "labels/test_votes.py",
     "labels/parquet_votes.py": "labels/test_delivery.py",

@@ -15,15 +15,14 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels import ground_truth, label_studio, splink, workbook
-from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
+from evalsampling.labels import label_studio, splink, workbook
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.ground_truth import METADATA
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
 from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import (
+    BY_TASK,
     YES_OR_NO,
     Vote,
     field_text,
@@ -43,8 +42,7 @@ def read_votes(
 
     Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional
     ones ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink
-    have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
-    Truth, ``.xlsx`` a workbook.
+    have columns of their own, ``.json`` is an export of Label Studio, ``.xlsx`` a workbook.
 
     Args:
         path: path of the file; its name is in messages.
@@ -172,10 +170,10 @@ def _read_xlsx(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
         values = {name: value for name, value in zip(header, row, strict=False) if name}
         for name in exact:
             value = values.get(name)
-            if isinstance(value, int | float) and abs(value) >= INEXACT_FROM:
+            if isinstance(value, int | float) and abs(value) >= _INEXACT_FROM:
                 raise InputError(
                     f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of which "
-                    f"a spreadsheet keeps {DIGITS} digits: {BY_TASK}, or write it as text"
+                    f"a spreadsheet keeps 15 digits: {BY_TASK}, or write it as text"
                 )
         if any(value not in (None, "") for value in values.values()):
             yield read_row(line, values)
@@ -192,9 +190,7 @@ def _table(
     return header, functools.partial(own.vote, read)
 
 
-def _read_jsonl(
-    path: str, content: bytes, own: DeliveredIds, is_manifest: bool = False
-) -> Iterator[Vote]:
+def _read_jsonl(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
     hook = functools.partial(_Object, own=own)
     names: dict[str, None] = {}
@@ -215,10 +211,6 @@ def _read_jsonl(
         if row.twice:
             once = {name: value for name, value in row.items() if name not in row.twice}
             yield _rejected(line, once, f"{row.twice[0]!r} is there twice")
-            continue
-        if is_manifest or ground_truth.is_line(row):
-            labelled = True
-            yield ground_truth.read_line(line, row)
             continue
         if not ("task" in row or own.are_in(row)):
             yield _rejected(line, row, own.unnamed(row))
@@ -241,11 +233,7 @@ class _Object(dict[str, Any]):
         super().__init__(pairs)
         repeating = pairs if len(pairs) > len(self) else []
         ids = own.names if ID in self else columns_of(own.columns)
-        names = [
-            name
-            for name, _ in repeating
-            if name in (*ids, *_COLUMNS[:-1]) or is_flag(name) or name.endswith(METADATA)
-        ]
+        names = [name for name, _ in repeating if name in (*ids, *_COLUMNS[:-1]) or is_flag(name)]
         self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
 
 
@@ -290,7 +278,6 @@ _READERS: Mapping[str, _Reader] = {
     ".parquet": _read_parquet,
     ".xlsx": _read_xlsx,
     ".json": _without_ids(label_studio.read_export),
-    ".manifest": functools.partial(_read_jsonl, is_manifest=True),
 }
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
 """Columns that are read. A comment decides nothing, so it comes last and may have any type."""
@@ -303,6 +290,9 @@ _HEADER_BYTES = 1 << 16
 
 _WHOLE_BELOW = 1 << 53
 """Least whole number from which on a float stands for several."""
+
+_INEXACT_FROM = 10**15
+"""Least number of a spreadsheet that may stand for several whole numbers."""
 
 _NAMES_LISTED = 20
 """Most names of fields in the message that none is called ``label``."""

@@ -8,6 +8,9 @@ from typing import Any
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
 
+BY_TASK = "answer by the column `task`"
+"""Advice in messages about ids."""
+
 YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 """What the lower-case words in a column ``skipped`` say."""
 

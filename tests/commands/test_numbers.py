@@ -89,15 +89,6 @@ def write_export(path: Path, task: list[str], label: list[float]) -> None:
     path.write_text(json.dumps(told))
 
 
-def write_manifest(path: Path, task: list[str], label: list[float]) -> None:
-    """An output manifest of Ground Truth whose labels are numbers."""
-    told = {"human-annotated": "yes", "type": "groundtruth/custom", "job-name": "ages"}
-    rows = [
-        {"task": t, "age": one, "age-metadata": told} for t, one in zip(task, label, strict=True)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-
-
 def write_workbook(path: Path, task: list[str], label: list[float]) -> None:
     book = openpyxl.Workbook()
     book.active.append(["task", "label"])
@@ -111,7 +102,6 @@ WRITERS: Mapping[str, Callable[[Path, list[str], list[float]], None]] = {
     "labels.parquet": write_parquet,
     "labels.jsonl": write_lines,
     "export.json": write_export,
-    "output.manifest": write_manifest,
     "labels.xlsx": write_workbook,
 }
 

@@ -138,7 +138,7 @@ def test_a_program_that_reads_numbers_is_noticed(job: Callable[..., Job]) -> Non
     result = one.estimate(
         "--labels", one.deliver([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
     )
-    assert "changed by a program that reads numbers" in result.err + str(result.json)
+    assert "answer by the column `task`" in result.err + str(result.json)
 
 
 @pytest.mark.parametrize("last", IDS)
