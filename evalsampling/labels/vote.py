@@ -50,6 +50,7 @@ class Vote:
             spelling is unknown.
         unended: name of the last column, if this is the last line of a file and lacks its line
             end: the text of that column may be truncated.
+        says: if the annotator was asked about the label alone, whether the row has it.
     """
 
     line: int
@@ -68,6 +69,7 @@ class Vote:
     problem: str | None = None
     has_number: bool = False
     unended: str | None = None
+    says: bool | None = None
 
 
 def with_values(vote: Vote, **values: Any) -> Vote:

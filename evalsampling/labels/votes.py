@@ -135,6 +135,12 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
         return dataclasses.replace(vote, label=None, unsure=False), ""
+    if vote.says is not None and label is not None and label in space.codes:
+        if space.has_classes and space.is_binary and not space.flags:
+            label = label if vote.says else space.text(1 - space.codes[label])
+        elif space.flags or not vote.says:
+            answer = repr(label) if vote.says else f"not {label!r}"
+            return vote, f"the answer is {answer}, which leaves open what else holds: ask for all"
     problem = missing_flag(vote.flags, space.flags)
     if problem:
         return vote, problem
@@ -210,6 +216,8 @@ BY_REPLACE = "; a correction comes by --replace"
 
 def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None, str]:
     """Return the number of the subject that a vote is about, or None and why there is none."""
+    if vote.task is None and vote.id is not None and vote.id in register.question_of_task:
+        return register.question_of_task[vote.id], ""
     if vote.task is not None:
         question = register.question_of_task.get(vote.task)
         if question is None and vote.task in register.withdrawn:
@@ -260,8 +268,9 @@ def _alike(votes: Sequence[Vote], register: Register) -> set[Name]:
     named = [str(vote.id or vote.pair) for vote in votes if vote.task is None]
     readings = _READINGS[: 1 if any(map(_MORE_DIGITS.search, named)) else None]
     counts: collections.Counter[Any] = collections.Counter()
-    exact = {}
-    for name in [*register.questions_of_id, *register.pairs] if named else []:
+    exact: dict[Name, Any] = {}
+    names: list[Name] = [*register.questions_of_id, *register.pairs] if named else []
+    for name in names:
         parts = [*enumerate(register.texts(name))] if isinstance(name, str) else name
         keys = [
             frozenset((place, _number(text, reading)) for place, text in parts)

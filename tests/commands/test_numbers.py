@@ -17,7 +17,8 @@ import yaml
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import check_buildable
-from evalsampling.labels.label_studio import label_config, read_export
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.label_studio import label_config
 from evalsampling.labels.vendor import instructions
 from evalsampling.spec.sink import SinkSpec
 from tests.jobs import Pool, call
@@ -396,5 +397,5 @@ def test_annotators_are_asked_for_a_number() -> None:
     damaged = [{"from_name": "label", "type": "number", "value": {"number": True}}]
     task = {"data": {"task": "t"}, "annotations": [
         {"was_cancelled": False, "completed_by": 1, "result": damaged}]}  # fmt: skip
-    (vote,) = read_export("x", json.dumps([task]).encode())
+    (vote,) = read_votes("x.json", json.dumps([task]).encode())
     assert vote.problem == "the result is damaged"

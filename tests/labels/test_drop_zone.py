@@ -40,7 +40,7 @@ def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
     empty.mkdir()
     told = drawn.estimate("--labels", empty)
     assert told.json["labels"] == 0
-    assert f"{empty}: no deliveries (.csv, .json" in told.err
+    assert f"{empty}: no deliveries (.csv, .csv.gz, .json" in told.err
     assert ", 0 other files passed over" in told.err
     (empty / "answers.txt").write_text("task,label\n")
     told = drawn.estimate("--replace", empty, "--close")

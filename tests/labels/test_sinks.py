@@ -311,7 +311,7 @@ def answer(kind: str, value: Any) -> dict[str, Any]:
         ({"completed_by": 1, "result": []}, "damaged"),
         ({"completed_by": 1, "was_cancelled": "no", "result": []}, "damaged"),
         (7, "no list of objects"),
-        (answer("rating", {"rating": 1}), "damaged"),
+        (answer("rating", {"rating": "1"}), "damaged"),
     ],
 )  # fmt: skip
 def test_annotations_that_are_none(annotation: Any, words: str) -> None:
@@ -323,8 +323,8 @@ def test_annotations_that_are_none(annotation: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"{}", "no list of tasks"),
-        (b'[{"task": "t_a", "label": "1"}]', "no task has 'annotations'"),
+        (b"{}", "no list of rows"),
+        (b'[{"task": "t_a", "text": "1"}]', "no line has a 'label'"),
         (b'[{"data": {"task": "a", "task": "b"}, "annotations": []}]', "'task' is there twice"),
         (b"[", "not JSON"),
         (b"[" * 100_000, "not JSON"),
