@@ -28,7 +28,7 @@ class Export:
         time: of the answer.
         status: whether it counts, see `_STATUS`.
         names: paths of the name that we gave the row, where no field has our name for it.
-        own: fields that the tool numbers itself.
+        own: fields with names of the tool's own.
         without: what a question has that a part leaves out.
         mixed: whether what is shown stands among the questions.
         hint: how to ask or to export, so that the answer can be read.
@@ -177,8 +177,14 @@ _NO_CONTROLS = (
 
 
 def _columns(row: Row) -> Answer:
-    """Return all columns of a table of Label Studio: nothing but their values tells the control."""
-    names = ["label"] if "label" in row and "batch" in row else [*row]  # a page of ours
+    """Return the columns of a table of Label Studio that may be controls.
+
+    JSON_MIN has them between `id` and `annotator`; of a table nothing but their values tells.
+    """
+    names = [*row]
+    own, who = (names.index(name) if name in names else 0 for name in ("id", "annotator"))
+    names = names[own + 1 : who] or names
+    names = ["label"] if "label" in row and "batch" in row else names  # a page of ours
     values = {name: value_of(row[name]) for name in names if name not in _NO_CONTROLS}
     return Answer(values, comment=row.get("comment"))
 
@@ -210,8 +216,7 @@ def _responses(row: Row) -> list[Row]:
     if isinstance(given, Mapping):
         return [{**one, "values": {q: one}} for q, many in given.items() for one in objects(many)]
     if given is not None:
-        return [{**one, "values": one.get("values") or {one.get("question_name", ""): one}}
-                for one in objects(given)]  # fmt: skip
+        return [{"values": {one.get("question_name", ""): one}, **one} for one in objects(given)]
     flat: list[Row] = []
     for key in (name for name in row if name.endswith(".responses")):
         rest = [listed(row.get(key + part)) for part in (".users", ".status")]
@@ -271,7 +276,8 @@ TABLE: tuple[Export, ...] = (
            hint="export as JSON, or call the control `label`"),
     Export("Labelbox", ("data_row", "projects"), _classifications, _of_projects,
            "label_details.created_by", "label_details.created_at", "performance_details.skipped",
-           "data_row.global_key|data_row.external_id", hint="ask by a radio classification"),
+           "data_row.global_key|data_row.external_id", own=("data_row",),
+           hint="ask by a radio classification"),
     Export("Toloka", ("output:*",), _of_toloka, annotator="assignment:worker_id",
            time="assignment:submitted", status="assignment:status"),
     Export("MTurk", ("hitid", "answer.*"), _of_mturk, annotator="workerid", time="submittime",

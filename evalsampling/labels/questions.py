@@ -115,13 +115,12 @@ def told(
             problem = f"neither task nor {own.words} is given: not a row of ours"
         if isinstance(value, Other):
             problem, value = f"{question} holds {value}, not a class: {export.hint}", None
-        skipped = answer.skipped and (question in answer.values or not answer.values)
         fields = {
             **names,
-            "label": value,
+            "label": None if answer.skipped else value,
             "annotator": answer.annotator,
             "time": answer.time,
-            "skipped": "yes" if skipped else None,
+            "skipped": "yes" if answer.skipped else None,
             "comment": answer.comment,
         }
         yield Told(line, fields, answer.says, problem)
@@ -140,10 +139,11 @@ _SENT = re.compile(r"input[:.]")
 
 def _names(row: Row, own: DeliveredIds, export: Export) -> dict[str, Any]:
     """Return the task and the ids that a row has, at its top or in a field of it."""
-    top = {_SENT.sub("", name, 1): value for name, value in row.items() if name not in export.own}
+    given = {name: value for name, value in row.items() if name not in export.own}
+    top = {_SENT.sub("", name, 1): value for name, value in given.items()}
     listed = objects(row.get("metadata_fields"))
     pairs = {one.get("schema_name"): one.get("value") for one in listed}
-    inner = [_folded(value) for value in (*row.values(), pairs) if isinstance(value, Mapping)]
+    inner = [_folded(value) for value in (*given.values(), pairs) if isinstance(value, Mapping)]
     wanted = {"task": "task", **{name: name for name in own.names}}
     if isinstance(own.columns, str):
         wanted |= {ID: ID, own.columns: ID}
@@ -154,8 +154,8 @@ def _names(row: Row, own: DeliveredIds, export: Export) -> dict[str, Any]:
         if value is not None:
             names.setdefault(ours, value)
     if "task" not in names and not own.are_in(names):
-        given = found(row, export.names)
-        names = {} if given is None else {ID if isinstance(own.columns, str) else "task": given}
+        name = found(row, export.names)
+        names = {} if name is None else {ID if isinstance(own.columns, str) else "task": name}
     return names
 
 

@@ -1,0 +1,563 @@
+"""Exports of labelling tools, in the forms that the tools write or document."""
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import InputError
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.votes import check_votes
+from evalsampling.spec import EvaluationSpec
+
+SKIPPED = "(skipped)"
+ANSWERS = [
+    ("t_0", "ann", "sports"),
+    ("t_1", "ann", "other"),
+    ("t_2", "ann", SKIPPED),
+    ("t_0", "bob", "other"),
+    ("t_1", "bob", "other"),
+    ("t_3", "bob", "sports"),
+]
+"""Task, annotator and answer, of tasks that two people were asked about."""
+
+TASKS = sorted({task for task, *_ in ANSWERS})
+TEXTS = {task: f'Text of {task}, "quoted", [1] and {{x}}' for task in TASKS}
+
+
+def spec_of(
+    *classes: Any, payload: tuple[str, ...] = ("text",), id: Any = "id", **labels: Any
+) -> EvaluationSpec:
+    content: dict[str, Any] = {"pool": {"path": "x", "id": id, "payload": [*payload]}}
+    content["labels"] = {"classes": list(classes), **labels} if classes else labels
+    names = labels.get("multilabel", classes if len(classes) > 2 else ())
+    content["pool"] |= {"probability": {c: f"p{c}" for c in names}} if names else {}
+    return EvaluationSpec.from_mapping(content, "/")
+
+
+SPEC = spec_of("other", "sports")
+
+
+def taken_of(
+    name: str, content: bytes | str, spec: EvaluationSpec = SPEC, ids: Any = None
+) -> tuple[list[tuple[str, str | None, str | None]], list[str]]:
+    """Task, annotator and answer of what counts, in order, and reasons of what does not."""
+    content = content.encode() if isinstance(content, str) else content
+    votes = read_votes(name, content, spec.pool.id, spec=spec)
+    register = Register(
+        question_of_task={task: row for row, task in enumerate(TASKS)},
+        ids=ids or [f"d{row}" for row in range(len(TASKS))],
+        space=spec.labels.space,
+        tally=Tally(Subjects(len(TASKS), votes=2)),
+        id=spec.pool.id,
+    )
+    taken, rejects = check_votes(votes, register)
+    return [
+        (TASKS[row], vote.annotator, SKIPPED if vote.skipped else vote.label) for row, vote in taken
+    ], [reject.reason for reject in rejects]
+
+
+def lines(rows: list[Any]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def table(rows: list[dict[str, Any]], delimiter: str = ",") -> str:
+    text = io.StringIO(newline="")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, names, delimiter=delimiter, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+# --- what each tool writes of `ANSWERS`
+
+
+def prodigy(**of_task: Any) -> list[dict[str, Any]]:
+    """Rows of ``db-out``: the task as it was sent, hashes, and the answer."""
+    return [
+        {"text": TEXTS[task], "meta": {"task": task}, "_input_hash": -1178431211 - row,
+         "_task_hash": 640130921 + row, "_view_id": "classification", "_timestamp": 1683213409,
+         "_annotator_id": who, "_session_id": who, "answer": "ignore"}
+        for row, (task, who, _) in enumerate(ANSWERS)
+    ]  # fmt: skip
+
+
+def prodigy_binary() -> str:
+    rows = prodigy()
+    for row, (*_, label) in zip(rows, ANSWERS, strict=True):
+        row["label"] = "sports"
+        if label != SKIPPED:
+            row["answer"] = "accept" if label == "sports" else "reject"
+    return lines(rows)
+
+
+def prodigy_choice() -> str:
+    rows = prodigy()
+    for row, (*_, label) in zip(rows, ANSWERS, strict=True):
+        row["options"] = [{"id": "sports", "text": "Sports!"}, {"id": "other", "text": "Other"}]
+        row["accept"], row["answer"] = ([], "ignore") if label == SKIPPED else ([label], "accept")
+    return lines(rows)
+
+
+def annotations(*, control: str = "topic", kind: str = "choices") -> list[dict[str, Any]]:
+    """A JSON export of Label Studio."""
+    people = {"ann": 1, "bob": 2}
+    tasks = []
+    for number, task in enumerate(TASKS, start=901):
+        made = []
+        for one, who, label in ANSWERS:
+            result = {
+                "id": "x1", "type": kind, "from_name": control, "to_name": "text",
+                "origin": "manual", "value": {kind: [label]},
+            }  # fmt: skip
+            if one == task:
+                made.append({
+                    "id": 50 + number, "completed_by": people[who],
+                    "result": [] if label == SKIPPED else [result],
+                    "was_cancelled": label == SKIPPED, "ground_truth": False,
+                    "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:05:05Z",
+                    "lead_time": 3.5, "task": number, "project": 7,
+                })  # fmt: skip
+        tasks.append({
+            "id": number, "data": {"text": TEXTS[task], "task": task}, "annotations": made,
+            "drafts": [], "predictions": [{"result": [{"from_name": control, "value": {
+                "choices": ["sports"]}}]}], "meta": {}, "inner_id": 1, "project": 7,
+        })  # fmt: skip
+    return tasks
+
+
+def minimal(prediction: bool = False) -> list[dict[str, Any]]:
+    """Rows of JSON_MIN: what was shown, the task's number, the controls, then the annotation."""
+    shown = {"prediction": "sports"} if prediction else {}
+    return [
+        {"text": TEXTS[task], "task": task, **shown, "id": 900 + row, "topic": label,
+         "annotator": {"ann": 1, "bob": 2}[who], "annotation_id": row,
+         "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:05:05Z",
+         "lead_time": 2.5}
+        for row, (task, who, label) in enumerate(ANSWERS) if label != SKIPPED
+    ]  # fmt: skip
+
+
+def minimal_table(delimiter: str = ",") -> str:
+    """The same as a table, whose columns are in the order of their names."""
+    return table([dict(sorted(row.items())) for row in minimal()], delimiter)
+
+
+def argilla() -> list[dict[str, Any]]:
+    """Records as the server has them: a response of each user with its status."""
+    status = {SKIPPED: "discarded"}
+    return [
+        {"id": f"record-{task}", "fields": {"text": TEXTS[task]}, "metadata": {"task": task},
+         "status": "completed", "vectors": {}, "_server_id": "9b0c",
+         "suggestions": {"topic": {"value": "sports", "score": 0.9, "agent": "model"}},
+         "responses": [
+             {"values": {} if label == SKIPPED else {"topic": {"value": label}}, "user_id": who,
+              "status": status.get(label, "submitted")}
+             for one, who, label in ANSWERS if one == task
+         ] + [{"values": {"topic": {"value": "sports"}}, "user_id": "cyd", "status": "draft"}]}
+        for task in TASKS
+    ]  # fmt: skip
+
+
+def argilla_flat() -> list[dict[str, Any]]:
+    """What ``to_list(flatten=True)`` returns."""
+    rows = []
+    for task in TASKS:
+        given = [(who, label) for one, who, label in ANSWERS if one == task]
+        rows.append({
+            "id": f"record-{task}", "_server_id": "9b0c", "text": TEXTS[task], "task": task,
+            "status": "completed",
+            "topic.responses": ["other" if label == SKIPPED else label for _, label in given],
+            "topic.responses.users": [who for who, _ in given],
+            "topic.responses.status": [
+                "discarded" if label == SKIPPED else "submitted" for _, label in given
+            ],
+            "topic.suggestion": "sports", "topic.suggestion.score": 0.9,
+            "topic.suggestion.agent": "model",
+        })  # fmt: skip
+    return rows
+
+
+def argilla_columns() -> dict[str, list[Any]]:
+    """What ``to_dict(flatten=True)`` returns."""
+    return {name: [row[name] for row in argilla_flat()] for name in argilla_flat()[0]}
+
+
+def labelbox(of_key: Callable[[str], str] = str) -> str:
+    """NDJSON of an export v2."""
+    rows = []
+    for task in TASKS:
+        labels = []
+        for one, who, label in ANSWERS:
+            radio = {
+                "feature_id": "f",
+                "name": label.title(),
+                "value": label,
+                "classifications": [],
+            }
+            asked = [{"feature_id": "g", "name": "Topic", "value": "topic", "radio_answer": radio}]
+            if one == task:
+                labels.append({
+                    "label_kind": "Default", "version": "1.0.0", "id": "cl",
+                    "label_details": {"created_at": "2026-01-02T03:04:05.000+00:00",
+                                      "created_by": who, "reviews": []},
+                    "performance_details": {"seconds_to_create": 3, "skipped": label == SKIPPED},
+                    "annotations": {"objects": [], "relationships": [],
+                                    "classifications": [] if label == SKIPPED else asked},
+                })  # fmt: skip
+        project = {"name": "p", "labels": labels, "project_details": {"workflow_status": "DONE"}}
+        rows.append({
+            "data_row": {"id": f"c{task}", "global_key": of_key(task), "row_data": TEXTS[task]},
+            "media_attributes": {"asset_type": "text"}, "projects": {"clg": project},
+        })  # fmt: skip
+    return lines(rows)
+
+
+def toloka() -> str:
+    """A TSV of assignments, with a control task, one that was rejected, and blank lines."""
+    given = [
+        {"INPUT:text": "a\tb", "INPUT:task": task,
+         "OUTPUT:result": "" if label == SKIPPED else label,
+         "GOLDEN:result": "", "HINT:text": "", "ASSIGNMENT:link": "https://x", "ASSIGNMENT:task_id":
+         "7", "ASSIGNMENT:assignment_id": "8", "ASSIGNMENT:worker_id": who, "ASSIGNMENT:status":
+         "SKIPPED" if label == SKIPPED else "APPROVED", "ASSIGNMENT:started": "2026-01-02T03:04"}
+        for task, who, label in ANSWERS
+    ]  # fmt: skip
+    golden = {**given[0], "INPUT:task": "t_3", "GOLDEN:result": "sports"}
+    refused = {**given[0], "INPUT:task": "t_3", "ASSIGNMENT:status": "REJECTED"}
+    return table([*given, golden, refused], "\t").replace("\r\n", "\r\n\r\n", 2)
+
+
+def mturk(button: bool = False) -> str:
+    rows = []
+    for task, who, label in ANSWERS:
+        row = {"HITId": "3X", "HITTypeId": "3Y", "AssignmentId": "3Z", "WorkerId": who,
+               "AssignmentStatus": "Approved", "SubmitTime": "Fri Jan 02", "Input.task": task,
+               "Input.text": TEXTS[task]}  # fmt: skip
+        if button:
+            row |= {
+                f"Answer.topic.{name}": str(name == label).lower() for name in ("other", "sports")
+            }
+        else:
+            row["Answer.topic"] = "" if label == SKIPPED else label
+        rows.append(row)
+    return table(rows)
+
+
+def doccano(name: str = "label") -> list[dict[str, Any]]:
+    """Rows of doccano, whose ``id`` is its own and whose metadata stand beside it."""
+    return [
+        {"id": row, "text": TEXTS[task], "task": task, name: [] if label == SKIPPED else [label],
+         "Comments": []}
+        for row, (task, _, label) in enumerate(ANSWERS[:3] + ANSWERS[5:], start=1)
+    ]  # fmt: skip
+
+
+PEOPLE = {"ann": "1", "bob": "2"}
+NUMBERED = [(task, PEOPLE[who], label) for task, who, label in ANSWERS]
+UNNAMED = [("t_0", None, "sports"), ("t_1", None, "other"), ("t_3", None, "sports")]
+ANSWERED = [one for one in ANSWERS if one[2] != SKIPPED]
+FILES: Mapping[str, tuple[str, Any, list[tuple[str, Any, str]]]] = {
+    "Prodigy, binary": ("x.jsonl", prodigy_binary(), ANSWERS),
+    "Prodigy, choice": ("x.jsonl", prodigy_choice(), ANSWERS),
+    "Prodigy, a list": (
+        "x.json", json.dumps([json.loads(line) for line in prodigy_binary().splitlines()]), ANSWERS,
+    ),
+    "Label Studio": ("x.json", json.dumps(annotations()), NUMBERED),
+    "Label Studio, JSON_MIN": (
+        "x.json", json.dumps(minimal(prediction=True)), [o for o in NUMBERED if o[2] != SKIPPED],
+    ),
+    "Label Studio, CSV": ("x.csv", minimal_table(), [o for o in NUMBERED if o[2] != SKIPPED]),
+    "Label Studio, TSV": ("x.tsv", minimal_table("\t"), [o for o in NUMBERED if o[2] != SKIPPED]),
+    "Argilla": ("x.json", json.dumps(argilla()), ANSWERS),
+    "Argilla, by id": ("x.json", json.dumps({r["id"]: r for r in argilla()}), ANSWERS),
+    "Argilla, lines": ("x.jsonl", lines(argilla()), ANSWERS),
+    "Argilla, flat": ("x.json", json.dumps(argilla_flat()), ANSWERS),
+    "Argilla, columns": ("x.json", json.dumps(argilla_columns()), ANSWERS),
+    "Argilla, flat table": ("x.csv", table(argilla_flat()), ANSWERS),
+    "Labelbox": ("x.ndjson", labelbox(), ANSWERS),
+    "Toloka": ("x.tsv", toloka(), ANSWERS),
+    "MTurk": ("x.csv", mturk(), ANSWERED),
+    "MTurk, buttons": ("x.csv", mturk(button=True), ANSWERED),
+    "doccano": ("x.jsonl", lines(doccano()), UNNAMED),
+    "doccano, labels": (
+        "x.json", json.dumps(doccano("labels")), UNNAMED,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("tool", FILES)
+def test_answers_of_each_tool(tool: str, compressed: bool) -> None:
+    name, content, expected = FILES[tool]
+    content = gzip.compress(content.encode()) if compressed else content
+    if tool.startswith("doccano"):  # which names nobody
+        votes = read_votes(
+            name + ".gz" * compressed, content if compressed else content.encode(), spec=SPEC
+        )
+        found = [(vote.task, vote.annotator, vote.label) for vote in votes if vote.label]
+        assert sorted(found, key=str) == sorted(expected, key=str)
+        return
+    taken, reasons = taken_of(name + ".gz" * compressed, content)
+    assert sorted(taken, key=str) == sorted(expected, key=str)
+    if tool == "Toloka":
+        assert reasons == [
+            "golden:result is given: it is a control task",
+            "the assignment was rejected",
+        ]
+    else:
+        assert reasons == []
+
+
+@pytest.mark.parametrize("place", ["top", "meta", "data", "metadata", "fields", "Vars"])
+@pytest.mark.parametrize("name", ["task", "Task", "doc_id"])
+def test_the_name_of_a_row_is_found_a_level_deep(place: str, name: str) -> None:
+    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    for row, (task, *_) in zip(rows, ANSWERS, strict=True):
+        names = {name: task if name != "doc_id" else f"d{TASKS.index(task)}"}
+        del row["meta"]
+        row.update(names if place == "top" else {place: names})
+    taken, reasons = taken_of("x.jsonl", lines(rows), spec_of("other", "sports", id="doc_id"))
+    assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
+
+
+def test_ids_of_several_columns_in_a_field() -> None:
+    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    for row, (task, *_) in zip(rows, ANSWERS, strict=True):
+        row["meta"] = {"left": "a", "right": str(TASKS.index(task))}
+    spec = spec_of("other", "sports", id=["left", "right"])
+    ids = [f'["a","{row}"]' for row in range(len(TASKS))]
+    taken, reasons = taken_of("x.jsonl", lines(rows), spec, ids)
+    assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
+
+
+def test_the_key_of_a_tool_may_be_a_task_or_an_id() -> None:
+    ids = labelbox(lambda task: f"d{TASKS.index(task)}")
+    assert sorted(taken_of("x.ndjson", ids)[0]) == sorted(ANSWERS)
+    records = [{**record, "id": record["metadata"].pop("task")} for record in argilla()]
+    assert sorted(taken_of("x.json", json.dumps(records))[0]) == sorted(ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"), [("accept reject ignore", "answer"), ("ACCEPT REJECT IGNORE", "Answer")]
+)
+def test_a_table_with_the_answer_beside_what_was_asked(words: str, name: str) -> None:
+    yes, no, skip = words.split()
+    rows = [
+        {"task": task, "Label": "sports", "annotator": who,
+         name: {SKIPPED: skip, "sports": yes}.get(label, no)}
+        for task, who, label in ANSWERS
+    ]  # fmt: skip
+    parquet = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), parquet)
+    for file, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows)),
+                          ("x.parquet", parquet.getvalue())):  # fmt: skip
+        taken, reasons = taken_of(file, content)
+        assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
+
+
+@pytest.mark.parametrize("name", ["answer", "is_correct", "verdict"])
+def test_a_yes_or_no_beside_a_label_is_asked_about(name: str) -> None:
+    """The label may be the prediction that somebody was to check."""
+    rows = [{"task": task, "label": "sports", name: "no"} for task in TASKS]
+    for file, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows))):
+        with pytest.raises(InputError, match=f"fields 'label' and '{name}': .* leave out the one"):
+            taken_of(file, content)
+    shown = spec_of("other", "sports", payload=("text", name))
+    rows = [{**row, "annotator": "ann"} for row in rows]
+    assert taken_of("x.csv", table(rows), shown)[0] == [(task, "ann", "sports") for task in TASKS]
+
+
+def test_what_says_no_to_one_of_three_classes_leaves_the_others_open() -> None:
+    spec = spec_of("news", "other", "sports")
+    taken, reasons = taken_of("x.jsonl", prodigy_binary(), spec)
+    said = [one for one in ANSWERS if one[2] in ("sports", SKIPPED)]
+    assert sorted(taken) == sorted(said)
+    assert (
+        reasons
+        == ["the answer is not 'sports', which leaves open what else holds: ask for all"] * 3
+    )
+
+
+def test_what_says_yes_to_one_label_of_several_is_no_set() -> None:
+    spec = spec_of(multilabel=["sports", "politics"])
+    _, reasons = taken_of("x.jsonl", prodigy_binary(), spec)
+    assert len(reasons) == 5
+    assert all("leaves open what else holds" in reason for reason in reasons)
+
+
+def test_a_class_that_nobody_knows_is_named() -> None:
+    _, reasons = taken_of("x.jsonl", prodigy_binary(), spec_of(0, 1))
+    assert set(reasons) == {"label 'sports' is none of: 0, 1"}
+
+
+def test_yes_and_no_without_a_label() -> None:
+    """A recipe that marks rows asks what the page asks: accept is the class that is a yes."""
+    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    for row in rows:
+        del row["label"]
+    taken, reasons = taken_of("x.jsonl", lines(rows), spec_of(0, 1))
+    as_classes = {"sports": "1", "other": "0"}
+    assert sorted(taken) == sorted((t, w, as_classes.get(o, o)) for t, w, o in ANSWERS)
+    assert reasons == []
+
+
+def test_an_option_that_was_rejected_says_of_none_that_it_is_right() -> None:
+    rows = [json.loads(line) for line in prodigy_choice().splitlines()]
+    rows[0]["answer"] = "reject"
+    taken, reasons = taken_of("x.jsonl", lines(rows))
+    assert len(taken) == len(ANSWERS) - 1
+    assert reasons == ["answer is 'reject': it says of no option that it is right"]
+
+
+def spans(kind: str) -> list[dict[str, Any]]:
+    tasks = annotations(kind=kind)
+    for task in tasks:
+        for annotation in task["annotations"]:
+            for result in annotation["result"]:
+                result["value"] = {"start": 0, "end": 4, "text": "Text", kind: ["PER"]}
+    return tasks
+
+
+OTHER_KINDS: Mapping[str, tuple[str, Any, str]] = {
+    "Label Studio, spans": (
+        "x.json", json.dumps(spans("labels")),
+        "'topic' holds what a control of type 'labels' takes, not a class of the row: ask by the "
+        "control Choices or Number",
+    ),
+    "Label Studio, boxes": ("x.json", json.dumps(spans("rectanglelabels")), "'rectanglelabels'"),
+    "doccano, spans": (
+        "x.jsonl", lines([{**row, "label": [[0, 4, "PER"]]} for row in doccano()]),
+        "an export of doccano in which 'label' holds spans, boxes or ranks, not a class",
+    ),
+    "doccano, old spans": (
+        "x.jsonl",
+        lines([{"id": 1, "text": "Text", "task": "t_0", "label": [[0, 4, "PER"]]}]),
+        "'label' holds spans",
+    ),
+    "doccano, its ids alone": (
+        "x.jsonl", lines([{k: v for k, v in row.items() if k != "task"} for row in doccano()]),
+        "an export of doccano in which no row has 'task' (or id), at its top or in a field of it: "
+        "its `id` is a number of its own; give the tool the column `task`",
+    ),
+    "Prodigy, spans": (
+        "x.jsonl",
+        lines([{**row, "spans": [{"start": 0, "end": 4, "label": "PER"}], "answer": "accept"}
+               for row in prodigy()]),
+        "an export of Prodigy in which 'spans' holds spans, not a class of the row",
+    ),
+    "Argilla, ranks": (
+        "x.json",
+        json.dumps([{**record, "responses": {"best": [{"user_id": "a", "value": [
+            {"value": "x", "rank": 1}, {"value": "y", "rank": 2}]}]}} for record in argilla()]),
+        "'best' holds spans, boxes or ranks, not a class of the row: ask by a LabelQuestion",
+    ),
+    "Labelbox, boxes": (
+        "x.ndjson",
+        labelbox().replace('"objects": []', '"objects": [{"name": "car", "bounding_box": {}}]')
+        .replace('"classifications": [{"feature_id": "g"', '"others": [{"feature_id": "g"'),
+        "'objects' holds boxes or other objects, not a class of the row",
+    ),
+    "two questions of the same classes": (
+        "x.tsv", toloka().replace("HINT:text", "OUTPUT:again").replace("\t\thttps", "\tother\thttps"),
+        "'result' and 'again' may hold the labels",
+    ),
+    "two columns of the same classes": (
+        "x.csv", table([dict(sorted(row.items())) for row in minimal(prediction=True)]),
+        "may hold the labels",
+    ),
+    "an object": ("x.json", '{"version": 3, "results": 7}', "it is no list of rows"),
+    "no gzip": ("x.csv.gz", "task,label\nt_0,sports\n", "cannot be read: Not a gzipped file"),
+    "half a gzip": ("x.csv.gz", gzip.compress(b"task,label\n" * 99)[:20], "cannot be read"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_an_export_of_another_kind_is_named_with_the_way_out(kind: str) -> None:
+    name, content, words = OTHER_KINDS[kind]
+    with pytest.raises(InputError) as error:
+        taken_of(name, content)
+    assert words in str(error.value)
+    assert str(error.value).startswith(name)
+    assert "\n" not in str(error.value)
+
+
+def test_a_control_beside_others_is_told_by_its_classes() -> None:
+    tasks = annotations()
+    more = {"from_name": "sure", "to_name": "text", "type": "rating", "value": {"rating": 4}}
+    note = {"from_name": "why", "type": "textarea", "value": {"text": ["because"]}}
+    tags = {
+        "from_name": "people",
+        "type": "labels",
+        "value": {"start": 0, "end": 1, "labels": ["P"]},
+    }
+    for task in tasks:
+        for annotation in task["annotations"]:
+            annotation["result"] = [more, tags, *annotation["result"], note]
+    taken, reasons = taken_of("x.json", json.dumps(tasks))
+    assert (sorted(taken), reasons) == (sorted(NUMBERED), [])
+
+
+def test_numbers_of_a_rating() -> None:
+    tasks = annotations(kind="rating")
+    for task in tasks:
+        for annotation in task["annotations"]:
+            for result in annotation["result"]:
+                result["value"] = {"rating": 4}
+    taken, _ = taken_of("x.json", json.dumps(tasks), spec_of(1, 4))
+    assert {label for *_, label in taken} == {"4", SKIPPED}
+
+
+def test_several_labels_of_a_row() -> None:
+    spec = spec_of(multilabel=["sports", "politics"])
+    rows = [json.loads(line) for line in prodigy_choice().splitlines()]
+    rows[0]["accept"], rows[1]["accept"] = ["politics", "sports"], []
+    rows = rows[:2]
+    taken, reasons = taken_of("x.jsonl", lines(rows), spec)
+    assert [label for *_, label in taken] == ["sports+politics", "none"]
+    assert reasons == []
+
+
+def test_plain_rows_come_as_tsv_ndjson_json_and_compressed() -> None:
+    rows = [{"task": task, "label": "sports", "annotator": "ann"} for task in TASKS]
+    expected = [(task, "ann", "sports") for task in TASKS]
+    files = {
+        "x.tsv": table(rows, "\t"), "x.ndjson": lines(rows), "x.json": json.dumps(rows),
+        "x.csv": table(rows),
+    }  # fmt: skip
+    for name, content in files.items():
+        assert taken_of(name, content) == (expected, [])
+        assert taken_of(f"{name}.gz", gzip.compress(content.encode())) == (expected, [])
+
+
+def test_a_bomb_is_no_delivery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalsampling.labels.formats.MOST_BYTES", 1 << 16)
+    with pytest.raises(InputError, match="x.csv.gz: has more bytes when it is decompressed"):
+        read_votes("x.csv.gz", gzip.compress(b"task,label\n" + b"t,1\n" * (1 << 16)))
+
+
+def test_a_row_whose_answer_stands_twice_counts_for_nothing() -> None:
+    answers = '"answer": "reject", "answer": "accept"'
+    line = f'{{"_task_hash": 1, "task": "t_0", "label": "sports", {answers}}}'
+    assert taken_of("x.jsonl", line) == ([], ["'answer' is there twice"])
+
+
+def test_a_question_of_ours_may_be_called_answer() -> None:
+    """Rows that show a column `answer` come back with it, and their label is the label."""
+    spec = spec_of("other", "sports", payload=("question", "answer"))
+    rows = [
+        {"task": task, "question": "is it?", "answer": word, "label": "sports", "annotator": "ann"}
+        for task, word in zip(TASKS, ("yes", "no", "accept", "reject"), strict=True)
+    ]
+    for name, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows))):
+        taken, reasons = taken_of(name, content, spec)
+        assert (taken, reasons) == ([(task, "ann", "sports") for task in TASKS], [])
