@@ -298,12 +298,10 @@ FILES: Mapping[str, tuple[str, Any, list[tuple[str, Any, str]]]] = {
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("tool", FILES)
 def test_answers_of_each_tool(tool: str, compressed: bool) -> None:
-    name, content, expected = FILES[tool]
-    content = gzip.compress(content.encode()) if compressed else content
+    name, text, expected = FILES[tool]
+    content = gzip.compress(text.encode()) if compressed else text.encode()
     if tool.startswith("doccano"):  # which names nobody
-        votes = read_votes(
-            name + ".gz" * compressed, content if compressed else content.encode(), spec=SPEC
-        )
+        votes = read_votes(name + ".gz" * compressed, content, spec=SPEC)
         found = [(vote.task, vote.annotator, vote.label) for vote in votes if vote.label]
         assert sorted(found, key=str) == sorted(expected, key=str)
         return
