@@ -71,12 +71,16 @@ def value_of(given: Any) -> Any:
 
 def parsed(text: str) -> Any:
     """Return the list or object that a cell spells, as JSON or Python writes it; else the text."""
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, ast.literal_eval) if len(text) < _MOST_TEXT else (json.loads,):
         try:
             return read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     return text
+
+
+_MOST_TEXT = 1 << 14
+"""Longest list that is read as Python writes it."""
 
 
 def listed(given: Any) -> list[Any]:

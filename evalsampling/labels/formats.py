@@ -297,6 +297,8 @@ def _read_json(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
     except UnicodeDecodeError:
         raise
     except (ValueError, RecursionError, decimal.DecimalException) as error:
+        if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b"\n" in content.strip():
+            return _read_jsonl(path, content, asked)  # JSON Lines under another name
         raise InputError(f"{path}: not JSON: {error}") from error
     rows = _rows_of(data)
     if rows is None:

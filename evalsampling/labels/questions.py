@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.label_spaces.spellings import NO, YES, plain
-from evalsampling.labels.chosen import Answer, Other, Row, found, objects
+from evalsampling.labels.chosen import Answer, Other, Row, found, objects, parsed
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.exports import BINARY, SAYS, TABLE, Export
 from evalsampling.labels.vote import field_text
@@ -133,8 +133,11 @@ def _folded(row: Mapping[Any, Any]) -> dict[str, Any]:
     return folded
 
 
-_SENT = re.compile(r"input[:.]")
+_SENT = re.compile(r"(input[:.]|(meta|metadata|data|fields|vars)\.)")
 """Beginning of the fields of a table that are what was sent to the tool."""
+
+_WITHIN = ("meta", "metadata", "data", "fields", "vars")
+"""Fields whose text in a table is an object with what was sent."""
 
 
 def _names(row: Row, own: DeliveredIds, export: Export) -> dict[str, Any]:
@@ -143,7 +146,9 @@ def _names(row: Row, own: DeliveredIds, export: Export) -> dict[str, Any]:
     top = {_SENT.sub("", name, 1): value for name, value in given.items()}
     listed = objects(row.get("metadata_fields"))
     pairs = {one.get("schema_name"): one.get("value") for one in listed}
-    inner = [_folded(value) for value in (*given.values(), pairs) if isinstance(value, Mapping)]
+    spelled = [parsed(str(given[name])) for name in _WITHIN if isinstance(given.get(name), str)]
+    places = (*given.values(), *spelled, pairs)
+    inner = [_folded(place) for place in places if isinstance(place, Mapping)]
     wanted = {"task": "task", **{name: name for name in own.names}}
     if isinstance(own.columns, str):
         wanted |= {ID: ID, own.columns: ID}

@@ -17,6 +17,7 @@ from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec
+from tests.jobs import Job
 
 SKIPPED = "(skipped)"
 ANSWERS = [
@@ -268,6 +269,7 @@ UNNAMED = [("t_0", None, "sports"), ("t_1", None, "other"), ("t_3", None, "sport
 ANSWERED = [one for one in ANSWERS if one[2] != SKIPPED]
 FILES: Mapping[str, tuple[str, Any, list[tuple[str, Any, str]]]] = {
     "Prodigy, binary": ("x.jsonl", prodigy_binary(), ANSWERS),
+    "Prodigy, lines in .json": ("x.json", prodigy_binary(), ANSWERS),
     "Prodigy, choice": ("x.jsonl", prodigy_choice(), ANSWERS),
     "Prodigy, a list": (
         "x.json", json.dumps([json.loads(line) for line in prodigy_binary().splitlines()]), ANSWERS,
@@ -326,6 +328,20 @@ def test_the_name_of_a_row_is_found_a_level_deep(place: str, name: str) -> None:
         row.update(names if place == "top" else {place: names})
     taken, reasons = taken_of("x.jsonl", lines(rows), spec_of("other", "sports", id="doc_id"))
     assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
+
+
+@pytest.mark.parametrize("spell", [str, json.dumps])
+@pytest.mark.parametrize("name", ["meta", "metadata"])
+def test_the_name_of_a_row_in_a_table_made_of_objects(spell: Any, name: str) -> None:
+    """As pandas writes them: an object in a cell, or a column for each of its fields."""
+    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    in_cells = [{**row, name: spell(row["meta"])} for row in rows]
+    if name != "meta":
+        in_cells = [{key: value for key, value in row.items() if key != "meta"} for row in in_cells]
+    apart = [{f"{name}.task": row.pop("meta")["task"], **row} for row in rows]
+    for content in (table(in_cells), table(apart)):
+        taken, reasons = taken_of("x.csv", content)
+        assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
 
 
 def test_ids_of_several_columns_in_a_field() -> None:
@@ -466,8 +482,8 @@ OTHER_KINDS: Mapping[str, tuple[str, Any, str]] = {
         "'objects' holds boxes or other objects, not a class of the row",
     ),
     "two questions of the same classes": (
-        "x.tsv", toloka().replace("HINT:text", "OUTPUT:again").replace("\t\thttps", "\tother\thttps"),
-        "'result' and 'again' may hold the labels",
+        "x.tsv", toloka().replace("HINT:text", "OUTPUT:sure").replace("\t\thttp", "\tother\thttp"),
+        "'result' and 'sure' may hold the labels",
     ),
     "two columns of the same classes": (
         "x.csv", table([dict(sorted(row.items())) for row in minimal(prediction=True)]),
@@ -537,9 +553,36 @@ def test_plain_rows_come_as_tsv_ndjson_json_and_compressed() -> None:
         assert taken_of(f"{name}.gz", gzip.compress(content.encode())) == (expected, [])
 
 
+def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(
+    job: Callable[..., Job],
+) -> None:
+    """Of 150 answers all were taken for the class asked about, and precision was 1."""
+    found = []
+    for name in ("plain.csv", "export.jsonl", "export.csv.gz"):
+        one = job(measure=["precision", "recall"], round_size=60, budget=60)
+        one.prepare()
+        one.sample()
+        answers = one.answers(1)
+        asked = [
+            {"task": task, "label": "1", "answer": "accept" if label == "1" else "reject"}
+            for task, label in answers
+        ]
+        path = one.deliver(answers, name)
+        if name == "export.jsonl":
+            path.write_text(lines([{**row, "_task_hash": 7} for row in asked]))
+        elif name == "export.csv.gz":
+            path.write_bytes(gzip.compress(table(asked).encode()))
+        told = one.estimate("--labels", path).json
+        assert (told["labels"], told["rejects"]) == (60, 0)
+        found.append(told["measures"])
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+    assert found[0][0]["value"] < 1
+
+
 def test_a_bomb_is_no_delivery(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalsampling.labels.formats.MOST_BYTES", 1 << 16)
-    with pytest.raises(InputError, match="x.csv.gz: has more bytes when it is decompressed"):
+    with pytest.raises(InputError, match="has more bytes when it is decompressed"):
         read_votes("x.csv.gz", gzip.compress(b"task,label\n" + b"t,1\n" * (1 << 16)))
 
 
