@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import decimal
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +40,7 @@ class Answer:
 
 def found(row: Any, paths: str) -> Any:
     """Return the first text or number at some paths, None if there is none."""
-    for path in paths.split("|"):
+    for path in filter(None, paths.split("|")):
         value = row.get(path) if isinstance(row, Mapping) else None
         head, dot, rest = path.partition(".")
         if value is None and dot and isinstance(row, Mapping):
@@ -88,6 +89,21 @@ def listed(given: Any) -> list[Any]:
     if isinstance(given, str) and given.startswith("["):
         given = parsed(given)
     return given if isinstance(given, list) else [] if given in (None, "") else [given]
+
+
+def is_number(given: Any) -> bool:
+    """Tell whether a value of JSON is a number, which here are `int` and `Decimal`."""
+    return isinstance(given, int | decimal.Decimal) and not isinstance(given, bool)
+
+
+def is_text(given: Any) -> bool:
+    """Tell whether a value is a text that is not empty."""
+    return isinstance(given, str) and bool(given)
+
+
+def object_of(given: Any) -> Row:
+    """Return an object, one without fields if it is none."""
+    return given if isinstance(given, Mapping) else {}
 
 
 def objects(given: Any) -> list[Row]:

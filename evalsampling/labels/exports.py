@@ -5,13 +5,24 @@ answers by question; which question is ours is decided over the whole file (`lab
 """
 
 import dataclasses
-import decimal
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from evalsampling.label_spaces.spellings import plain
-from evalsampling.labels.chosen import Answer, Other, Row, found, listed, objects, parsed, value_of
+from evalsampling.labels.chosen import (
+    Answer,
+    Other,
+    Row,
+    found,
+    is_number,
+    is_text,
+    listed,
+    object_of,
+    objects,
+    parsed,
+    value_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +70,8 @@ class Export:
             if not isinstance(part, Mapping):
                 yield Answer(problem="annotations are no list of objects")
                 continue
-            status = _STATUS.get(plain(str(found(part, self.status))), "")
+            word = found(part, self.status)
+            status = _STATUS.get(plain(str(word)), f"status is {word!r}, which is unknown")
             answer = self.values(part)
             problem = answer.problem or status * (status not in (_OPEN, _SKIPPED))
             if status != _OPEN:
@@ -76,8 +88,9 @@ _OPEN, _SKIPPED, _REJECTED = "open", "skipped", "the assignment was rejected"
 _STATUS = {
     "true": _SKIPPED, "discarded": _SKIPPED, "skipped": _SKIPPED, "expired": _SKIPPED,
     "draft": _OPEN, "pending": _OPEN, "active": _OPEN, "rejected": _REJECTED,
+    **dict.fromkeys(("none", "false", "submitted", "approved", "accepted"), ""),
 }  # fmt: skip
-"""What the word of a status means; an answer with another counts."""
+"""What the word of a status means: nothing where the answer counts."""
 
 
 def _fits(name: str, mark: str) -> bool:
@@ -96,14 +109,9 @@ def _after(mark: str) -> Callable[[Row], Answer]:
     )
 
 
-def _of_field(*names: str) -> Callable[[Row], Answer]:
-    """Return what reads the first field of some names."""
-
-    def read(row: Row) -> Answer:
-        value = value_of(next((row[name] for name in names if name in row), None))
-        return Answer({names[0]: None if value == [] else value})
-
-    return read
+def _of_doccano(row: Row) -> Answer:
+    value = value_of(next(row[name] for name in ("label", "labels", "cats") if name in row))
+    return Answer({"label": None if value == [] else value})
 
 
 SAYS: Mapping[str, bool | None] = {
@@ -121,7 +129,8 @@ def binary(row: Row, field: str = "answer") -> Answer:
     says = SAYS[word]
     if says is None:
         return Answer(skipped=True)
-    if "options" in row or isinstance(chosen, list) or str(chosen).startswith("["):
+    is_choice = "options" in row or isinstance(chosen, list) or str(chosen).startswith("[")
+    if is_choice or (chosen is not None and asked is None):
         problem = "" if says else "answer is 'reject': it says of no option that it is right"
         return Answer({"accept": value_of(listed(chosen))}, problem=problem)
     if "spans" in row and asked is None:
@@ -154,21 +163,13 @@ def _controls(row: Row) -> Answer:
             comments += map(str, listed(value.get("text")))
         elif kind not in ("choices", "number", "rating", "pairwise"):
             values[name] = Other(f"what a control of type {kind!r} takes")
-        elif all(map(_is_number if kind in ("number", "rating") else _is_text, listed(given))):
+        elif all(map(is_number if kind in ("number", "rating") else is_text, listed(given))):
             values[name] = [*listed(values.get(name)), *map(str, listed(given))]
         else:
             return Answer(problem="the result is damaged")
-    nobody = "" if _is_text(who) or _is_number(who) else "completed_by names nobody"
+    nobody = "" if is_text(who) or is_number(who) else "completed_by names nobody"
     values = {name: value_of(given) for name, given in values.items()}
     return Answer(values, comment="\n".join(comments) or None, problem=nobody)
-
-
-def _is_number(given: Any) -> bool:
-    return isinstance(given, int | decimal.Decimal) and not isinstance(given, bool)
-
-
-def _is_text(given: Any) -> bool:
-    return isinstance(given, str) and bool(given)
 
 
 _NO_CONTROLS = (
@@ -191,14 +192,14 @@ def _columns(row: Row) -> Answer:
 
 def _of_projects(row: Row) -> list[Any]:
     """Return the labels of a row of Labelbox, of all its projects."""
-    projects = row["projects"] if isinstance(row["projects"], Mapping) else {}
-    return [label for one in projects.values() for label in listed((one or {}).get("labels"))]
+    projects = object_of(row["projects"]).values()
+    return [label for one in projects for label in listed(object_of(one).get("labels"))]
 
 
 def _classifications(row: Row) -> Answer:
     """Return what Labelbox has, by name and by value: either may be the name of a class."""
     values: dict[str, Any] = {}
-    annotations = row.get("annotations") or {}
+    annotations = object_of(row.get("annotations"))
     for asked in objects(annotations.get("classifications")):
         chosen = objects([asked.get("radio_answer")]) or objects(asked.get("checklist_answers"))
         for key, suffix in (("name", ""), ("value", ".value")) if chosen else ():
@@ -229,14 +230,14 @@ def _responses(row: Row) -> list[Row]:
 def _response(row: Row) -> Answer:
     values = {
         name: value_of(given["value"] if isinstance(given, Mapping) and "value" in given else given)
-        for name, given in row["values"].items()
+        for name, given in object_of(row["values"]).items()
     }
     return Answer(values)
 
 
 def _of_toloka(row: Row) -> Answer:
     golden = [name for name, value in row.items() if name.startswith("golden:") and value]
-    problem = f"{golden[0]} is given: it is a control task" if golden else ""
+    problem = f"{golden[0].upper()} is given: it is a control task" if golden else ""
     return dataclasses.replace(_after("output:")(row), problem=problem)
 
 
@@ -264,7 +265,7 @@ _ARGILLA = Export(
 )  # fmt: skip
 _DOCCANO = Export(
     "doccano", ("id", "comments|annotation_approver", "label|labels|cats"),
-    _of_field("label", "labels", "cats"), own=("id",),
+    _of_doccano, own=("id",),
 )  # fmt: skip
 
 TABLE: tuple[Export, ...] = (

@@ -113,13 +113,19 @@ class Asked:
 
     @property
     def shown(self) -> Sequence[str]:
-        """Columns that annotators see."""
-        return [] if self.spec is None else self.spec.pool.payload
+        """Columns of the pool, which are no answers."""
+        if self.spec is None:
+            return []
+        pool = self.spec.pool
+        predicted = (name for one in pool.systems for name in (one.score, one.prediction))
+        return [name for name in (*pool.payload, *pool.slices, *predicted) if name is not None]
 
     def votes(self, path: str, export: Export, rows: Iterable[tuple[int, Any]]) -> Iterator[Vote]:
         """Yield the votes of an export of a labelling tool."""
         space = None if self.spec is None else self.spec.labels.space
-        for line, fields, says, problem in questions.told(path, export, rows, self.own, space):
+        for line, fields, says, problem in questions.answered_rows(
+            path, export, rows, self.own, space
+        ):
             row = _of_json(path, fields, self.own)
             vote = self.own.vote(vote_of, line, row)
             yield _rejected(line, row, problem) if problem else with_values(vote, says=says)

@@ -14,7 +14,7 @@ from evalsampling.labels.exports import BINARY, SAYS, TABLE, Export
 from evalsampling.labels.vote import field_text
 
 
-class Told(NamedTuple):
+class Answered(NamedTuple):
     """An answer in fields of ours; `says` is False where the label is what the row is not."""
 
     line: int
@@ -46,7 +46,7 @@ def has_answer_elsewhere(names: Iterable[Any], shown: Iterable[str]) -> bool:
 
     Args:
         names: of the table's fields.
-        shown: fields of the pool that annotators see, which are no answers.
+        shown: columns of the pool, which are no answers.
     """
     folded = {str(name).casefold() for name in names}
     return "label" in folded and bool({*folded} & {*_ELSEWHERE} - {*map(str.casefold, shown)})
@@ -74,13 +74,13 @@ def binary_of(path: str, rows: Sequence[Row], shown: Iterable[str]) -> Export | 
     return None
 
 
-def told(
+def answered_rows(
     path: str,
     export: Export,
     rows: Iterable[tuple[int, Any]],
     own: DeliveredIds,
     space: LabelSpace | None,
-) -> Iterator[Told]:
+) -> Iterator[Answered]:
     """Yield the answers of an export in fields of ours.
 
     Args:
@@ -103,10 +103,10 @@ def told(
         names = _names(row, own, export)
         answers += [(line, names, answer) for answer in export.answers(row)]
     if answers and not any(names for _, names, _ in answers):
-        numbers = "its `id` is a number of its own; " if ID in export.own else ""
+        numbers = "its `id` is a number of its own: " if ID in export.own else ""
         raise InputError(
-            f"{path}: an export of {export.tool} in which no row has 'task' (or {own.words}), at "
-            f"its top or in a field of it: {numbers}give the tool the column `task` beside the text"
+            f"{path}: no row of this export of {export.tool} has 'task' (or {own.words}): "
+            f"{numbers}give the tool the column `task` beside the text"
         )
     question = _question(path, export, [answer for *_, answer in answers], space)
     for line, names, answer in answers:
@@ -123,7 +123,7 @@ def told(
             "skipped": "yes" if answer.skipped else None,
             "comment": answer.comment,
         }
-        yield Told(line, fields, answer.says, problem)
+        yield Answered(line, fields, answer.says, problem)
 
 
 def _folded(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -158,7 +158,9 @@ def _names(row: Row, own: DeliveredIds, export: Export) -> dict[str, Any]:
         value = next((value for value in values if _is_name(value)), None)
         if value is not None:
             names.setdefault(ours, value)
-    if "task" not in names and not own.are_in(names):
+    if "task" in names:
+        return {"task": names["task"]}
+    if not own.are_in(names):
         name = found(row, export.names)
         names = {} if name is None else {ID if isinstance(own.columns, str) else "task": name}
     return names

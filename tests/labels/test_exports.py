@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -311,7 +312,7 @@ def test_answers_of_each_tool(tool: str, compressed: bool) -> None:
     assert sorted(taken, key=str) == sorted(expected, key=str)
     if tool == "Toloka":
         assert reasons == [
-            "golden:result is given: it is a control task",
+            "GOLDEN:RESULT is given: it is a control task",
             "the assignment was rejected",
         ]
     else:
@@ -460,8 +461,8 @@ OTHER_KINDS: Mapping[str, tuple[str, Any, str]] = {
     ),
     "doccano, its ids alone": (
         "x.jsonl", lines([{k: v for k, v in row.items() if k != "task"} for row in doccano()]),
-        "an export of doccano in which no row has 'task' (or id), at its top or in a field of it: "
-        "its `id` is a number of its own; give the tool the column `task`",
+        "no row of this export of doccano has 'task' (or id): its `id` is a number of its own: "
+        "give the tool the column `task` beside the text",
     ),
     "Prodigy, spans": (
         "x.jsonl",
@@ -578,6 +579,73 @@ def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(
     assert found[1] == found[0]
     assert found[2] == found[0]
     assert found[0][0]["value"] < 1
+
+
+def parts_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths of all values within a value of JSON."""
+    inner = dict(enumerate(value)) if isinstance(value, list) else value
+    found = [path] if path else []
+    for key, part in inner.items() if isinstance(inner, dict) else ():
+        found += parts_of(part, (*path, key))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("tool", [one for one in FILES if FILES[one][0].endswith("json")])
+def test_a_damaged_export_is_refused_or_its_answers_are_in_it(tool: str, seed: int) -> None:
+    """Any value is replaced by one of another type; no answer comes that nobody gave."""
+    _, text, expected = FILES[tool]
+    draw = random.Random(f"{tool}-{seed}")
+    rows = [json.loads(line) for line in text.splitlines()] if "\n" in text else json.loads(text)
+    paths = [path for path in parts_of(rows) if path[-1] != "status"]
+    told = {(task, label) for task, _, label in expected}
+    for _ in range(150):
+        damaged = json.loads(json.dumps(rows))
+        *way, last = draw.choice(paths)
+        place = damaged
+        for key in way:
+            place = place[key]
+        place[last] = draw.choice([None, True, 7, "x", "", [], {}, [{}], {"a": [1]}])
+        try:
+            votes = read_votes("x.json", json.dumps(damaged).encode(), spec=SPEC)
+        except InputError:
+            continue
+        given = {
+            (vote.task or vote.id, "other" if vote.says is False else vote.label)
+            for vote in votes
+            if vote.problem is None
+        }
+        known = {(task, label) for task, label in given if label in ("sports", "other")}
+        assert {one for one in known if one[0] in TASKS} <= told | {("t_2", "other")}
+
+
+def test_the_numbers_of_rows_that_pandas_writes_name_nobody() -> None:
+    rows = [{"": row, "task": task, "label": "sports", "answer": "accept"}
+            for row, task in enumerate(TASKS)]  # fmt: skip
+    votes = read_votes("x.csv", table(rows).encode(), spec=SPEC)
+    assert [(vote.task, vote.annotator) for vote in votes] == [(task, None) for task in TASKS]
+
+
+def test_a_column_of_the_pool_is_no_answer() -> None:
+    """Somebody joined the labels with the pool, whose predictions say yes or no."""
+    content = {"pool": {"path": "x", "id": "id", "score": "s", "prediction": "verdict"},
+               "labels": {"classes": ["no", "yes"]}}  # fmt: skip
+    spec = EvaluationSpec.from_mapping(content, "/")
+    rows = [{"task": task, "verdict": "yes", "label": "no", "annotator": "a"} for task in TASKS]
+    assert [label for *_, label in taken_of("x.csv", table(rows), spec)[0]] == ["no"] * 4
+
+
+def test_a_status_that_nobody_knows_is_no_answer() -> None:
+    records = argilla()
+    records[0]["responses"][0]["status"] = "lost"
+    taken, reasons = taken_of("x.json", json.dumps(records))
+    assert len(taken) == len(ANSWERS) - 1
+    assert reasons == ["status is 'lost', which is unknown"]
+
+
+def test_a_task_goes_before_ids_of_others() -> None:
+    rows = [{**json.loads(line), "id": 7} for line in prodigy_binary().splitlines()]
+    assert sorted(taken_of("x.jsonl", lines(rows))[0]) == sorted(ANSWERS)
 
 
 def test_a_bomb_is_no_delivery(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Logs of evaluations as pools: a row and a verdict of each sample of Inspect, or of promptfoo."""
 
 import collections
-import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.text import COMPRESSIONS
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec.sink import is_taken
@@ -54,17 +54,22 @@ def _read(path: str) -> tuple[pa.Table, int]:
         hint = "`inspect log convert --to json` makes one that is read"
         raise InputError(f"{path}: a log of Inspect that is no JSON: {hint}")
     try:
-        content = gzip.decompress(content) if path.lower().endswith(".gz") else content
+        codec = next((c for end, c in COMPRESSIONS.items() if path.lower().endswith(end)), None)
+        if codec is not None:
+            content = pa.CompressedInputStream(pa.BufferReader(content), codec).read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise InputError(f"{path}: has more than {MOST_BYTES:,} bytes: divide it")
         log = json.loads(content)
-    except (OSError, EOFError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     samples = log.get("samples") if isinstance(log, dict) else None
     results = log.get("results") if isinstance(log, dict) else log
     results = results.get("results") if isinstance(results, dict) else results
     if isinstance(samples, list) and "eval" in log:
-        seen, rows = len(samples), _of_inspect(samples, str((log["eval"] or {}).get("model") or ""))
+        seen, rows = (
+            len(samples),
+            _of_inspect(samples, str(_object(log["eval"]).get("model") or "")),
+        )
     elif isinstance(results, list) and results and all(map(_is_result, results)):
         seen, rows = len(results), _of_promptfoo(results)
     else:
@@ -86,12 +91,14 @@ def _of_inspect(samples: list[Any], model: str) -> list[Row]:
     """Return the samples with scores: verdicts are texts, as C and I; numbers are scores."""
     rows = []
     for sample in samples:
-        values = dict(_scores((sample or {}).get("scores") or {}))
+        sample = _object(sample)
+        values = dict(_scores(_object(sample.get("scores"))))
         if not values or sample.get("error"):
             continue
-        output = sample.get("output") or {}
-        choices = output.get("choices") or [{}]
-        said = output.get("completion") or (choices[0].get("message") or {}).get("content")
+        output = _object(sample.get("output"))
+        choices = output.get("choices")
+        first = _object(choices[0]) if isinstance(choices, list) and choices else {}
+        said = output.get("completion") or _object(first.get("message")).get("content")
         rows.append({
             "id": str(sample.get("id")), "sample": str(sample.get("id")),
             "epoch": sample.get("epoch"), "model": model, "input": _text(sample.get("input")),
@@ -109,6 +116,10 @@ def _of_inspect(samples: list[Any], model: str) -> list[Row]:
         rows = [{(n.partition("_")[0] if _is_judged(n) else n): v for n, v in row.items()}
                 for row in rows]  # fmt: skip
     return rows
+
+
+def _object(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
 
 
 def _is_judged(name: str) -> bool:
@@ -150,11 +161,16 @@ def _of_promptfoo(results: list[Any]) -> list[Row]:
             "response": _text(said.get("output") if isinstance(said, Mapping) else said),
             **_extra(result.get("vars"), "vars"),
             "verdict": "pass" if result["success"] else "fail",
-            "score": None if result.get("score") is None else float(result["score"]),
+            "score": _number(result.get("score")),
         })  # fmt: skip
     if all(row["score"] in (None, float(row["verdict"] == "pass")) for row in rows):
         rows = [{name: value for name, value in row.items() if name != "score"} for row in rows]
     return rows
+
+
+def _number(given: Any) -> float | None:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number else None
 
 
 def _name_apart(rows: list[Row]) -> None:
