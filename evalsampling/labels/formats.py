@@ -308,7 +308,7 @@ def _read_json(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
         raise InputError(f"{path}: not JSON: {error}") from error
     rows = _rows_of(data)
     if rows is None:
-        raise InputError(f"{path}: it is no list of rows, nor an export of a labelling tool")
+        raise InputError(f"{path}: not a list of rows, nor an export of a labelling tool")
     objects = (_Object([*row.items()], asked.own) if isinstance(row, dict) else row for row in rows)
     return _of_objects(path, enumerate(objects, start=1), asked)
 

@@ -262,7 +262,7 @@ OTHER_KINDS: Mapping[str, tuple[str, Any, str]] = {
         "x.csv", table([dict(sorted(row.items())) for row in minimal(prediction=True)]),
         "may hold the labels",
     ),
-    "an object": ("x.json", '{"version": 3, "results": 7}', "it is no list of rows"),
+    "an object": ("x.json", '{"version": 3, "results": 7}', "not a list of rows"),
     "no gzip": ("x.csv.gz", "task,label\nt_0,sports\n", "cannot be read: Not a gzipped file"),
     "half a gzip": ("x.csv.gz", gzip.compress(b"task,label\n" * 99)[:20], "cannot be read"),
 }  # fmt: skip

@@ -323,7 +323,7 @@ def test_annotations_that_are_none(annotation: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"{}", "no list of rows"),
+        (b"{}", "not a list of rows"),
         (b'[{"task": "t_a", "text": "1"}]', "no line has a 'label'"),
         (b'[{"data": {"task": "a", "task": "b"}, "annotations": []}]', "'task' is there twice"),
         (b"[", "not JSON"),
