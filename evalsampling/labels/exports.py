@@ -132,17 +132,15 @@ def binary(row: Row, field: str = "answer") -> Answer:
     is_choice = "options" in row or isinstance(chosen, list) or str(chosen).startswith("[")
     if is_choice or (chosen is not None and asked is None):
         problem = "" if says else "answer is 'reject': it says of no option that it is right"
-        return Answer({"accept": value_of(listed(chosen))}, problem=problem)
+        texts = {str(one.get("id")): one.get("text") for one in objects(row.get("options"))}
+        shown = [texts.get(str(one), one) for one in listed(chosen)]
+        values = {"accept": value_of(listed(chosen)), "accept.value": value_of(shown)}
+        return Answer(values, problem=problem)
     if "spans" in row and asked is None:
         return Answer({"spans": Other("spans")})
     if asked in (None, ""):
         return Answer({field: "yes" if says else "no"})
     return Answer({"label": value_of(asked)}, says)
-
-
-def _annotations(row: Row) -> list[Any]:
-    given = row["annotations"]
-    return given if isinstance(given, list) else [None]
 
 
 def _controls(row: Row) -> Answer:
@@ -269,7 +267,8 @@ _DOCCANO = Export(
 )  # fmt: skip
 
 TABLE: tuple[Export, ...] = (
-    Export("Label Studio", ("data", "annotations"), _controls, _annotations,
+    Export("Label Studio", ("data", "annotations"), _controls,
+           lambda row: row["annotations"] if isinstance(row["annotations"], list) else [None],
            "completed_by|completed_by.id|completed_by.email", "updated_at|created_at",
            "was_cancelled", own=("id",), without=[], hint="ask by the control Choices or Number"),
     Export("Label Studio", ("annotation_id", "annotator", "lead_time"), _columns,

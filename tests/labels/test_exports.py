@@ -206,6 +206,15 @@ def test_an_option_that_was_rejected_says_of_none_that_it_is_right() -> None:
     assert reasons == ["answer is 'reject': it says of no option that it is right"]
 
 
+def test_options_whose_texts_are_the_classes() -> None:
+    rows = [json.loads(line) for line in prodigy_choice().splitlines()]
+    for row in rows:
+        row["accept"] = [{"sports": 1, "other": 2}[one] for one in row["accept"]]
+        row["options"] = [{"id": 1, "text": "Sports"}, {"id": 2, "text": "Other"}]
+    taken, reasons = taken_of("x.jsonl", lines(rows))
+    assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
+
+
 def spans(kind: str) -> list[dict[str, Any]]:
     tasks = annotations(kind=kind)
     for task in tasks:
