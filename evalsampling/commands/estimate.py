@@ -95,7 +95,7 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     if listing.without and options.close:
         raise InputError(f"{listing.without[0]}: nothing is closed")
     files = [
-        LabelFile.read(each.path, each.replace, pool.spec.pool.id, each.follow, sink)
+        LabelFile.read(each.path, each.replace, pool.spec.pool.id, each.follow, sink, pool.spec)
         for each in listing.files
     ]
     with Snapshot.held(pool) as snapshot:

@@ -11,6 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vote import Vote
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage.filesystems import read_regular_file
 
@@ -46,6 +47,7 @@ class LabelFile:
         id_columns: IdColumns = "id",
         follow: bool = True,
         sink: Sink | None = None,
+        spec: EvaluationSpec | None = None,
     ) -> "LabelFile":
         """Return a file of labels; reading may be slow, so call it before locking the workspace.
 
@@ -55,6 +57,7 @@ class LabelFile:
             id_columns: the pool's columns of ids.
             follow: whether the path may be a symbolic link.
             sink: a sink of another package, which reads files with its endings itself.
+            spec: of the evaluation, see `read_votes`.
 
         Raises:
             InputError: naming the file, if it cannot be read, is no regular file or is too large.
@@ -63,7 +66,7 @@ class LabelFile:
             raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
         content = read_regular_file(path, MOST_BYTES, follow)
         digest = hashlib.sha256(content).hexdigest()
-        votes = read_votes(path, content, id_columns, sink)
+        votes = read_votes(path, content, id_columns, sink, spec)
         return cls(path, replace, len(content), digest, votes, content)
 
     @property

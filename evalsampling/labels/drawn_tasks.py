@@ -54,7 +54,7 @@ class DrawnTasks:
         register = Register.of_questions(self.names, self.ids, self.spec, folds_names=False)
         sink = reader_of(self.spec)
         for path in paths:
-            file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink)
+            file = LabelFile.read(path, id_columns=self.spec.pool.id, sink=sink, spec=self.spec)
             taken, rejects = check_votes(file.votes, register)
             for reject in rejects[:1]:
                 reason, by_replace, _ = reject.reason.partition(BY_REPLACE)

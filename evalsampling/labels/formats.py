@@ -1,74 +1,92 @@
-"""Readers of files of votes: one for each extension; a table's columns tell Splink's from ours."""
+"""Readers of files of votes: one for each ending; fields tell exports of tools from ours."""
 
 import collections
 import csv
 import dataclasses
 import decimal
 import functools
+import gzip
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels import ground_truth, label_studio, splink, workbook
-from evalsampling.labels.changed_ids import BY_TASK, DIGITS, INEXACT_FROM
+from evalsampling.labels import questions, splink, workbook
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.ground_truth import METADATA
+from evalsampling.labels.exports import Export
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
-from evalsampling.labels.parquet_votes import EXACT, MOST_ROWS, inexact, read_columns, too_large
+from evalsampling.labels.parquet_votes import (
+    EXACT,
+    MOST_BYTES,
+    MOST_ROWS,
+    inexact,
+    read_columns,
+    too_large,
+)
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import (
+    BY_TASK,
     YES_OR_NO,
     Vote,
     field_text,
     in_unicode,
     is_number,
     long_table,
+    with_values,
 )
 from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.parquet_process import read_facts
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns, columns_of
 
 
 def read_votes(
-    path: str, content: bytes, id_columns: IdColumns = ID, sink: Sink | None = None
+    path: str,
+    content: bytes,
+    id_columns: IdColumns = ID,
+    sink: Sink | None = None,
+    spec: EvaluationSpec | None = None,
 ) -> list[Vote]:
-    """Return the votes of a delivery; the extension of its name says its format.
+    """Return the votes of a delivery; the end of its name says its format.
 
     Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional
     ones ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink
-    have columns of their own, ``.json`` is an export of Label Studio, ``.manifest`` one of Ground
-    Truth, ``.xlsx`` a workbook.
+    and exports of tools (`exports.TABLE`) have fields of their own, by which they are known.
 
     Args:
         path: path of the file; its name is in messages.
         content: content of the file.
         id_columns: the pool's columns of ids.
         sink: a sink of another package, which reads files with its endings itself.
+        spec: of the evaluation: its classes and payload tell what in an export is an answer.
 
     Raises:
         InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
             numbers as floats so large that each stands for several numbers.
     """
-    reader = _READERS.get(PurePath(path).suffix.lower())
+    bare = path[:-3] if path.lower().endswith(".gz") else path
+    reader = _READERS.get(PurePath(bare).suffix.lower())
+    reader = None if bare != path and PurePath(bare).suffix.lower() not in _TEXT else reader
     if sink is not None and path.lower().endswith(sink.endings):
         reader = _without_ids(sink.read)
     if reader is None:
         raise InputError(f"{path}: labels come as {', '.join(endings(sink))}")
     try:
-        own = DeliveredIds(ID if id_columns in _COLUMNS else id_columns)
-        votes = list(map(in_unicode, itertools.islice(reader(path, content, own), MOST_ROWS + 1)))
+        content = content if bare == path else _decompressed(path, content)
+        asked = Asked(DeliveredIds(ID if id_columns in _COLUMNS else id_columns), spec)
+        votes = list(map(in_unicode, itertools.islice(reader(path, content, asked), MOST_ROWS + 1)))
     except InputError:
         raise
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read: not UTF-8, save it as UTF-8 text") from error
-    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     if len(votes) > MOST_ROWS:
         raise too_large(path, "more rows", f"{MOST_ROWS:,}")
@@ -77,14 +95,55 @@ def read_votes(
 
 def endings(sink: Sink | None) -> tuple[str, ...]:
     """Return the extensions of files of labels, including those that a sink reads."""
-    return (*_READERS, *(() if sink is None else sink.endings))
+    compressed = (f"{ending}.gz" for ending in _TEXT)
+    return (*_READERS, *compressed, *(() if sink is None else sink.endings))
 
 
-_Reader = Callable[[str, bytes, DeliveredIds], Iterable[Vote]]
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What is known of the tasks that a delivery answers.
+
+    Attributes:
+        own: how it names rows, where it does not by task.
+        spec: of the evaluation; None if not known.
+    """
+
+    own: DeliveredIds
+    spec: EvaluationSpec | None = None
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """Columns of the pool, which are no answers."""
+        if self.spec is None:
+            return []
+        pool = self.spec.pool
+        predicted = (name for one in pool.systems for name in (one.score, one.prediction))
+        return [name for name in (*pool.payload, *pool.slices, *predicted) if name is not None]
+
+    def votes(self, path: str, export: Export, rows: Iterable[tuple[int, Any]]) -> Iterator[Vote]:
+        """Yield the votes of an export of a labelling tool."""
+        space = None if self.spec is None else self.spec.labels.space
+        for line, fields, says, problem in questions.answered_rows(
+            path, export, rows, self.own, space
+        ):
+            row = _of_json(path, fields, self.own)
+            vote = self.own.vote(vote_of, line, row)
+            yield _rejected(line, row, problem) if problem else with_values(vote, says=says)
+
+
+_Reader = Callable[[str, bytes, Asked], Iterable[Vote]]
 
 
 def _without_ids(read: Callable[[str, bytes], Iterable[Vote]]) -> _Reader:
-    return lambda path, content, own: read(path, content)
+    return lambda path, content, asked: read(path, content)
+
+
+def _decompressed(path: str, content: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+        plain = file.read(MOST_BYTES + 1)
+    if len(plain) > MOST_BYTES:
+        raise too_large(path, "more bytes when it is decompressed", f"{MOST_BYTES:,}")
+    return plain
 
 
 class _Lines:
@@ -115,32 +174,35 @@ class _Lines:
         self.begin, self._record_length = self._lines_read + 1, 0
 
 
-def _read_csv(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
+def _read_csv(path: str, content: bytes, asked: Asked, usual: str = ",") -> Iterator[Vote]:
     lines = _Lines(path, content, newline="")
-    rows = _cells(path, lines, delimiter_of(content[:_HEADER_BYTES]))
+    rows = _cells(path, lines, delimiter_of(content[:_HEADER_BYTES], usual))
     _, header = next(rows, (1, None))
     if header is None:
         raise InputError(f"{path}: the file is empty")
-    is_long_table = header == long_table(own.names)
-    header, read_row = _table(path, header, own)
-    is_ended = content.endswith((b"\n", b"\r"))
-    following = next(rows, None)
-    while following is not None:
-        line, row = following
+    is_long_table = header == long_table(asked.own.names)
+    # `no` in the column `skipped` is the beginning of nothing else; an empty field may be.
+    is_ended, cut, odd = content.endswith((b"\n", b"\r")), 0, []
+
+    def fitting() -> Iterator[tuple[int, list[str]]]:
+        nonlocal cut
         following = next(rows, None)
-        if not any(row):
-            continue
-        if is_long_table:  # Written by `evalsampling votes`, which escapes formulas.
-            row = list(map(unescaped, row))
-        if len(row) != len(header):
-            yield Vote(line, problem=f"{len(row)} fields where the header has {len(header)}")
-            continue
-        vote = read_row(line, dict(zip(header, row, strict=True)))
-        # `no` in the column `skipped` is the beginning of nothing else; an empty field may be.
-        is_whole = is_ended or (header[-1] == "skipped" and row[-1] != "")
-        if following is None and not is_whole:
-            vote = dataclasses.replace(vote, unended=header[-1])
-        yield vote
+        while following is not None:
+            line, row = following
+            following = next(rows, None)
+            if any(row) and len(row) != len(header):
+                problem = f"{len(row)} fields where the header has {len(header)}"
+                odd.append(Vote(line, problem=problem))
+            elif any(row):
+                is_whole = is_ended or (header[-1] == "skipped" and row[-1] != "")
+                cut = line if following is None and not is_whole else 0
+                # Written by `evalsampling votes`, which escapes formulas.
+                yield line, list(map(unescaped, row)) if is_long_table else row
+
+    last = asked.own.renamed(header or [""])[-1]
+    for vote in _of_table(path, header, fitting(), asked):
+        yield dataclasses.replace(vote, unended=last) if vote.line == cut else vote
+    yield from odd
 
 
 def _cells(path: str, lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -163,25 +225,47 @@ def allow_long_cells() -> None:
     csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARACTERS))
 
 
-def _read_xlsx(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
+def _read_xlsx(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
     rows = workbook.read_rows(path, content)
-    names = [str(name) if name is not None else "" for name in next(rows, [])]
-    header, read_row = _table(path, names, own)
-    exact = [name for name in dict.fromkeys([*EXACT, *own.names]) if name in header]
-    for line, row in enumerate(rows, start=2):
-        values = {name: value for name, value in zip(header, row, strict=False) if name}
-        for name in exact:
-            value = values.get(name)
-            if isinstance(value, int | float) and abs(value) >= INEXACT_FROM:
-                raise InputError(
-                    f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of which "
-                    f"a spreadsheet keeps {DIGITS} digits: {BY_TASK}, or write it as text"
-                )
-        if any(value not in (None, "") for value in values.values()):
-            yield read_row(line, values)
+    header = [str(name) if name is not None else "" for name in next(rows, [])]
+    names = asked.own.renamed(header)
+    exact = {*EXACT, *asked.own.names}
+
+    def filled() -> Iterator[tuple[int, list[Any]]]:
+        for line, row in enumerate(rows, start=2):
+            for name, value in zip(names, row, strict=False):
+                is_large = isinstance(value, int | float) and abs(value) >= _INEXACT_FROM
+                if name in exact and is_large:
+                    raise InputError(
+                        f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of "
+                        f"which a spreadsheet keeps 15 digits: {BY_TASK}, or write it as text"
+                    )
+            named = (one for name, one in zip(names, row, strict=False) if name)
+            if any(value not in (None, "") for value in named):
+                yield line, [*row]
+
+    yield from _of_table(path, header, filled(), asked)
 
 
-def _table(
+def _of_table(
+    path: str, header: list[str], rows: Iterable[tuple[int, Sequence[Any]]], asked: Asked
+) -> Iterator[Vote]:
+    """Yield the votes of a table, by the names of its columns."""
+    export = questions.export_of(dict.fromkeys(header))
+    if export is None and questions.has_answer_elsewhere(header, asked.shown):
+        rows = [*rows]
+        found = [dict(zip(header, row, strict=False)) for _, row in rows]
+        export = questions.binary_of(path, found, asked.shown)
+    if export is not None:
+        fields = ((line, dict(zip(header, row, strict=False))) for line, row in rows)
+        yield from asked.votes(path, export, fields)
+        return
+    names, read_row = _columns_of(path, header, asked.own)
+    for line, row in rows:
+        yield read_row(line, {name: one for name, one in zip(names, row, strict=False) if name})
+
+
+def _columns_of(
     path: str, header: list[str], own: DeliveredIds
 ) -> tuple[list[str], Callable[[int, Mapping[str, Any]], Vote]]:
     """Return the names of a table's columns, that of ids being ``id``, and what reads its rows."""
@@ -192,21 +276,103 @@ def _table(
     return header, functools.partial(own.vote, read)
 
 
-def _read_jsonl(
-    path: str, content: bytes, own: DeliveredIds, is_manifest: bool = False
-) -> Iterator[Vote]:
+def _read_jsonl(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
     lines = _Lines(path, content, newline=None)
-    hook = functools.partial(_Object, own=own)
+    hook = functools.partial(_Object, own=asked.own)
+
+    def objects() -> Iterator[tuple[int, _Object]]:
+        for line, text in enumerate(lines, start=1):
+            lines.end_record()
+            if not text.strip():
+                continue
+            try:
+                row = json.loads(text, object_pairs_hook=hook, parse_float=decimal.Decimal)
+            except (ValueError, RecursionError, decimal.DecimalException) as error:
+                raise InputError(f"{path}: line {line}: not JSON: {error}") from error
+            if not isinstance(row, _Object):
+                raise InputError(f"{path}: line {line}: not a JSON object")
+            yield line, row
+
+    return _of_objects(path, objects(), asked)
+
+
+def _read_json(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
+    try:
+        text = content.decode("utf-8-sig")
+        data = json.loads(text, object_pairs_hook=_once, parse_float=decimal.Decimal)
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, RecursionError, decimal.DecimalException) as error:
+        if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b"\n" in content.strip():
+            return _read_jsonl(path, content, asked)  # JSON Lines under another name
+        raise InputError(f"{path}: not JSON: {error}") from error
+    rows = _rows_of(data)
+    if rows is None:
+        raise InputError(f"{path}: not a list of rows, nor an export of a labelling tool")
+    objects = (_Object([*row.items()], asked.own) if isinstance(row, dict) else row for row in rows)
+    return _of_objects(path, enumerate(objects, start=1), asked)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, a `ValueError` if a key is there twice."""
+    counts = collections.Counter(name for name, _ in pairs)
+    if len(counts) < len(pairs):
+        raise ValueError(f"{counts.most_common(1)[0][0]!r} is there twice in one object")
+    return dict(pairs)
+
+
+def _rows_of(data: Any) -> Iterable[Any] | None:
+    """Return the rows of a JSON file: a list, one within an object, columns, or rows by name."""
+    if isinstance(data, list):
+        return data
+    values = [*data.values()] if isinstance(data, dict) else []
+    if values and all(isinstance(value, list) for value in values):
+        lengths = {len(value) for value in values}
+        if len(values) > 1 and len(lengths) == 1:
+            return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
+    if values and all(isinstance(value, dict) for value in values):
+        return values
+    lists = [value for value in values if isinstance(value, list) and value]
+    return lists[0] if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]) else None
+
+
+def _of_objects(path: str, rows: Iterator[tuple[int, Any]], asked: Asked) -> Iterator[Vote]:
+    """Yield the votes of objects, whose fields tell whose they are."""
+    first = [*itertools.islice(rows, _ROWS_LOOKED_AT)]
+    rows = itertools.chain(first, rows)
+    exports = (questions.export_of(row) for _, row in first)
+    export = next((export for export in exports if export is not None), None)
+    fields = {name: None for _, row in first if isinstance(row, dict) for name in row}
+    if export is None and questions.has_answer_elsewhere(fields, asked.shown):
+        kept = [*rows]
+        export, rows = questions.binary_of(path, [row for _, row in kept], asked.shown), iter(kept)
+    if export is None:
+        yield from _of_own_objects(path, rows, asked.own)
+        return
+    once = []
+    for line, row in rows:
+        name = _repeated(row)
+        if name is None:
+            once.append((line, row))
+        else:
+            yield _rejected(line, {}, f"{name!r} is there twice")
+    yield from asked.votes(path, export, once)
+
+
+def _repeated(value: Any) -> str | None:
+    """Return a key that an object, or one within it, has more than once; None if none has."""
+    if isinstance(value, _Object) and value.repeated:
+        return value.repeated[0]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((name for name in map(_repeated, inner) if name is not None), None)
+
+
+def _of_own_objects(
+    path: str, rows: Iterable[tuple[int, Any]], own: DeliveredIds
+) -> Iterator[Vote]:
     names: dict[str, None] = {}
     unlabelled, labelled = 0, False
-    for line, text in enumerate(lines, start=1):
-        lines.end_record()
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text, object_pairs_hook=hook, parse_float=decimal.Decimal)
-        except (ValueError, RecursionError, decimal.DecimalException) as error:
-            raise InputError(f"{path}: line {line}: not JSON: {error}") from error
+    for line, row in rows:
         if not isinstance(row, _Object):
             raise InputError(f"{path}: line {line}: not a JSON object")
         single = own.columns if isinstance(own.columns, str) else ID
@@ -215,10 +381,6 @@ def _read_jsonl(
         if row.twice:
             once = {name: value for name, value in row.items() if name not in row.twice}
             yield _rejected(line, once, f"{row.twice[0]!r} is there twice")
-            continue
-        if is_manifest or ground_truth.is_line(row):
-            labelled = True
-            yield ground_truth.read_line(line, row)
             continue
         if not ("task" in row or own.are_in(row)):
             yield _rejected(line, row, own.unnamed(row))
@@ -235,18 +397,15 @@ def _read_jsonl(
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that knows which of the keys that we read it has more than once: `twice`."""
+    """A JSON object that knows which keys are `repeated`, and which of ours are: `twice`."""
 
     def __init__(self, pairs: list[tuple[str, Any]], own: DeliveredIds) -> None:
         super().__init__(pairs)
-        repeating = pairs if len(pairs) > len(self) else []
+        counts = collections.Counter([name for name, _ in pairs] if len(pairs) > len(self) else [])
+        self.repeated = [name for name, count in counts.items() if count > 1]
         ids = own.names if ID in self else columns_of(own.columns)
-        names = [
-            name
-            for name, _ in repeating
-            if name in (*ids, *_COLUMNS[:-1]) or is_flag(name) or name.endswith(METADATA)
-        ]
-        self.twice = [name for name, count in collections.Counter(names).items() if count > 1]
+        ours = (*ids, *_COLUMNS[:-1])
+        self.twice = [name for name in self.repeated if name in ours or is_flag(name)]
 
 
 def _of_json(path: str, row: Mapping[str, Any], own: DeliveredIds) -> dict[str, Any]:
@@ -270,11 +429,24 @@ def _fraction(value: decimal.Decimal) -> float | str:
     return str(value) if number.is_integer() else number
 
 
-def _read_parquet(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote]:
-    facts = read_facts(content)
+def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
+    facts, own = read_facts(content), asked.own
     schema = facts["schema"]
     columns = schema.names
-    _, read_row = _table(path, columns, own)
+    single = [field.name for field in schema if not pa.types.is_nested(field.type)]
+    export = questions.export_of(dict.fromkeys(columns))
+    if export is not None and len(single) < len(columns):
+        raise InputError(
+            f"{path}: an export of {export.tool} with nested columns: give it as JSON Lines"
+        )
+    if export is None and questions.has_answer_elsewhere(columns, asked.shown):
+        rows = [*read_columns(path, content, facts, single, ())]
+        export = questions.binary_of(path, rows, asked.shown)
+    if export is not None:
+        rows = [*read_columns(path, content, facts, single, ())]
+        yield from asked.votes(path, export, enumerate(rows, start=1))
+        return
+    _, read_row = _columns_of(path, columns, own)
     ids = own.names if ID in columns else columns_of(own.columns)
     names: tuple[str, ...] = splink.COLUMNS if splink.is_table(columns) else _COLUMNS
     if "comment" in columns and pa.types.is_nested(schema.field("comment").type):
@@ -286,12 +458,19 @@ def _read_parquet(path: str, content: bytes, own: DeliveredIds) -> Iterator[Vote
 
 _READERS: Mapping[str, _Reader] = {
     ".csv": _read_csv,
+    ".tsv": functools.partial(_read_csv, usual="\t"),
     ".jsonl": _read_jsonl,
+    ".ndjson": _read_jsonl,
     ".parquet": _read_parquet,
     ".xlsx": _read_xlsx,
-    ".json": _without_ids(label_studio.read_export),
-    ".manifest": functools.partial(_read_jsonl, is_manifest=True),
+    ".json": _read_json,
 }
+_UNREADABLE = (
+    OSError, EOFError, ValueError, RecursionError, zlib.error, csv.Error, pa.ArrowException,
+)  # fmt: skip
+_TEXT = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+"""Ends of the names of files that may be compressed: ``votes.csv.gz``."""
+
 _COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
 """Columns that are read. A comment decides nothing, so it comes last and may have any type."""
 
@@ -303,6 +482,12 @@ _HEADER_BYTES = 1 << 16
 
 _WHOLE_BELOW = 1 << 53
 """Least whole number from which on a float stands for several."""
+
+_INEXACT_FROM = 10**15
+"""Least number of a spreadsheet that may stand for several whole numbers."""
+
+_ROWS_LOOKED_AT = 100
+"""Rows of JSON whose fields tell what the file is."""
 
 _NAMES_LISTED = 20
 """Most names of fields in the message that none is called ``label``."""
@@ -332,6 +517,8 @@ def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
     labels, problem = labels_of_row(row)
     if problem:
         return _rejected(line, row, problem)
+    if isinstance(row.get("label"), list) and labels is not None and len(labels) == 1:
+        fields["label"], labels = labels[0], None
     if labels is not None:
         fields["label"] = None
     for name, value in fields.items():

@@ -1,14 +1,11 @@
-"""Tasks and exports of Label Studio: JSON, and the configuration of its page.
+"""Tasks of Label Studio: JSON, and the configuration of its page. `labels.exports` reads answers.
 
-Tried with Label Studio 1.23. Only its JSON export holds skipped answers; that is the one read here.
+Tried with Label Studio 1.23.
 """
 
-import dataclasses
-import decimal
-import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,6 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.tasks import shown_columns
-from evalsampling.labels.vote import Vote
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
@@ -33,9 +29,6 @@ _UNSHOWN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not allow."""
 
 QUESTION = "Which label is right?"
-
-
-# --- out
 
 
 def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str) -> None:
@@ -184,120 +177,3 @@ def _class_text(text: str) -> str:
             "a space, or has characters that its page does not show"
         )
     return text
-
-
-# --- in
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, a `ValueError` if a key is there twice."""
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} is there twice in one object")
-    return fields
-
-
-def read_export(path: str, content: bytes) -> Iterator[Vote]:
-    """Yield the votes of a JSON export: one for each annotation, numbered from 1.
-
-    Tasks without annotations are not answered yet. Drafts and predictions are not votes.
-
-    Args:
-        path: path of the file, for messages.
-        content: content of the file.
-
-    Raises:
-        InputError: if the file is not a JSON export of Label Studio.
-        UnicodeDecodeError: if the file is not UTF-8.
-    """
-    text = content.decode("utf-8-sig")
-    try:
-        tasks = json.loads(text, object_pairs_hook=_object, parse_float=decimal.Decimal)
-    except (ValueError, RecursionError, decimal.DecimalException) as error:
-        raise InputError(f"{path}: not JSON: {error}") from error
-    if not isinstance(tasks, list):
-        raise InputError(f"{path}: not an export of Label Studio: it is no list of tasks")
-    if tasks and not any(isinstance(task, dict) and "annotations" in task for task in tasks):
-        raise InputError(
-            f"{path}: not a JSON export of Label Studio: no task has 'annotations' "
-            "(JSON_MIN leaves out what was skipped)"
-        )
-    lines = itertools.count(1)
-    for task in tasks:
-        name = _task_name(task)
-        annotations = task.get("annotations", []) if isinstance(task, dict) else [None]
-        for annotation in annotations if isinstance(annotations, list) else [None]:
-            yield _read(next(lines), name, annotation)
-
-
-def _task_name(task: Any) -> str:
-    """Return the name that we gave a task, an empty one if it is none of ours."""
-    data = task.get("data") if isinstance(task, dict) else None
-    name = data.get(_TASK) if isinstance(data, dict) else None
-    return name if isinstance(name, str) else ""
-
-
-def _read(line: int, task: str, annotation: Any) -> Vote:
-    """Return the vote of one annotation."""
-    if not task:
-        return Vote(line, problem="data.task is missing: not a task of ours")
-    if not isinstance(annotation, dict):
-        return Vote(line, task=task, problem="annotations are no list of objects")
-    cancelled, results = annotation.get("was_cancelled"), annotation.get("result")
-    if not isinstance(cancelled, bool) or not isinstance(results, list):
-        return Vote(line, task=task, problem="was_cancelled or result is damaged")
-    choices = _values(results, _LABEL, "choices", "choices")
-    comments = _values(results, _COMMENT, "textarea", "text") or []
-    annotator = _annotator(annotation.get("completed_by"))
-    if annotator is None:
-        label = "+".join(map(str, choices or [])) or None
-        return Vote(line, task=task, label=label, problem="completed_by names nobody")
-    time = annotation.get("updated_at", annotation.get("created_at"))
-    vote = Vote(
-        line,
-        task=task,
-        annotator=annotator,
-        time=time if isinstance(time, str) and time else None,
-        skipped=cancelled,
-        comment="\n".join(map(str, comments)) or None,
-    )
-    if cancelled:
-        return vote
-    if choices is None or not all(isinstance(choice, str) and choice for choice in choices):
-        return Vote(line, task=task, problem="the result is damaged")
-    if len(choices) != 1:
-        return dataclasses.replace(vote, labels=tuple(choices))
-    return dataclasses.replace(vote, label=choices[0])
-
-
-def _values(results: Sequence[Any], control: str, kind: str, key: str) -> list[Any] | None:
-    """Return the values of a control, whose results have a type and a key; None if damaged."""
-    collected: list[Any] = []
-    for result in results:
-        if not isinstance(result, dict):
-            return None
-        if result.get("from_name") != control:
-            continue
-        value = result.get("value")
-        if control == _LABEL and result.get("type") == "number":
-            number = value.get("number") if isinstance(value, dict) else None
-            if isinstance(number, bool) or not isinstance(number, int | decimal.Decimal):
-                return None
-            collected.append(str(number))
-            continue
-        values = value.get(key) if isinstance(value, dict) else None
-        if result.get("type") != kind or not isinstance(values, list):
-            return None
-        collected += values
-    return collected
-
-
-def _annotator(completed_by: Any) -> str | None:
-    """Return the annotator: the number of the user, else the address; None if there is neither."""
-    if isinstance(completed_by, Mapping):
-        completed_by = completed_by.get("id", completed_by.get("email"))
-    if isinstance(completed_by, bool) or not isinstance(completed_by, int | str):
-        return None
-    return str(completed_by) or None

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.labels import ground_truth, label_studio, splink, vendor, workbook
+from evalsampling.labels import label_studio, splink, vendor, workbook
 from evalsampling.labels.tasks import LINKED
 from evalsampling.labels.vote import Vote
 from evalsampling.pool.json_text import json_text
@@ -154,5 +154,4 @@ PARQUET: Sink = _Format(LINKED, _write_parquet)
 VENDOR: Sink = _Format(vendor.BATCH, vendor.write_tasks, checks_tasks=True)
 WORKBOOK: Sink = _Format(workbook.BATCH, workbook.write_tasks, checks_tasks=True)
 LABEL_STUDIO: Sink = _Format(label_studio.FOLDER, label_studio.write_tasks)
-GROUND_TRUTH: Sink = _Format("tasks.manifest", ground_truth.write_tasks)
 SPLINK: Sink = _Format("clerical-labels.csv", splink.write_tasks)

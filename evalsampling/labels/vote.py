@@ -8,6 +8,9 @@ from typing import Any
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
 
+BY_TASK = "answer by the column `task`"
+"""Advice in messages about ids."""
+
 YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 """What the lower-case words in a column ``skipped`` say."""
 
@@ -47,6 +50,7 @@ class Vote:
             spelling is unknown.
         unended: name of the last column, if this is the last line of a file and lacks its line
             end: the text of that column may be truncated.
+        says: if the annotator was asked about the label alone, whether the row has it.
     """
 
     line: int
@@ -65,6 +69,7 @@ class Vote:
     problem: str | None = None
     has_number: bool = False
     unended: str | None = None
+    says: bool | None = None
 
 
 def with_values(vote: Vote, **values: Any) -> Vote:

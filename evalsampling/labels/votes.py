@@ -1,13 +1,16 @@
 """Checks of delivered votes: which count, and why the others are rejected."""
 
+import collections
 import dataclasses
+import decimal
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.annotator_names import People
-from evalsampling.labels.changed_ids import BY_TASK, Lookalikes, Name, is_shortened, with_zeros
 from evalsampling.labels.cut_delivery import cut_problem
 from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.register import Register, answer_of
@@ -15,7 +18,10 @@ from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import Pair, Vote, with_values
+from evalsampling.labels.vote import BY_TASK, Pair, Vote, with_values
+
+Name = str | Pair
+"""Name of a row where no task is given: its id, or its two records."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,17 +74,19 @@ def check_votes(
         The votes that count, each with the number of its subject, and the rejects by line.
     """
     if register.folds_names:
-        people = People(register.annotators)
-        votes = [with_values(vote, annotator=people.spelled(vote.annotator)) for vote in votes]
-    by_name = any(vote.task is None for vote in votes)
-    named: list[Name] = [*register.questions_of_id, *register.pairs] if by_name else []
-    drawn = Lookalikes(named, votes, isinstance(register.id, tuple))
+        people = {_seen(name).casefold(): name for name in register.annotators}
+        names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
+        spelled = {
+            name: people.setdefault(seen.casefold(), seen) or None for name, seen in names.items()
+        }
+        votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
+    alike = _alike(votes, register)
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []
     labels = {vote.label for vote in votes if vote.label is not None and vote.problem is None}
     label_meant = register.space.meant(labels - {UNSURE_LABEL})
     for given_vote in votes:
-        subject, reason = _find(given_vote, register, drawn)
+        subject, reason = _find(given_vote, register, alike)
         reason = given_vote.problem or reason
         if subject is None or reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
@@ -127,6 +135,12 @@ def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
         return dataclasses.replace(vote, label=None, unsure=False), ""
+    if vote.says is not None and label is not None and label in space.codes:
+        if space.has_classes and space.is_binary and not space.flags:
+            label = label if vote.says else space.text(1 - space.codes[label])
+        elif space.flags or not vote.says:
+            answer = repr(label) if vote.says else f"not {label!r}"
+            return vote, f"the answer is {answer}, which leaves open what else holds: ask for all"
     problem = missing_flag(vote.flags, space.flags)
     if problem:
         return vote, problem
@@ -200,8 +214,10 @@ BY_REPLACE = "; a correction comes by --replace"
 """How the reason of a vote ends that contradicts an earlier delivery."""
 
 
-def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None, str]:
+def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None, str]:
     """Return the number of the subject that a vote is about, or None and why there is none."""
+    if vote.task is None and vote.id is not None and vote.id in register.question_of_task:
+        return register.question_of_task[vote.id], ""
     if vote.task is not None:
         question = register.question_of_task.get(vote.task)
         if question is None and vote.task in register.withdrawn:
@@ -213,50 +229,82 @@ def _find(vote: Vote, register: Register, drawn: Lookalikes) -> tuple[int | None
             return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
         return question, ""
     if vote.pair is not None and (register.pairs or vote.id is None):
-        return _find_pair(vote.pair, vote.has_number, register, drawn)
+        return _find_pair(vote.pair, register, alike)
     if vote.id is None:
         return None, "neither task nor id is given"
-    return _find_id(vote.id, vote.has_number, register, drawn)
+    return _find_id(vote.id, register, alike)
 
 
-def _find_id(
-    given: str, has_number: bool, register: Register, drawn: Lookalikes
-) -> tuple[int | None, str]:
+def _find_id(given: str, register: Register, alike: set[Name]) -> tuple[int | None, str]:
     id = given if given in register.questions_of_id else register.unescaped(given)
-    questions, other = register.questions_of_id.get(id, ()), drawn.other(id, has_number)
-    if not questions and isinstance(other, str):
-        changed = "is it {!r}, changed by a program that reads numbers?"
-        hint = "did {!r} lose its leading zeros?" if with_zeros(id, other) else changed
-        advice = f"ids are compared as text, {hint.format(other)} {BY_TASK}"
-        return None, f"unknown id {given!r}: {advice}"
-    if not questions and any(map(is_shortened, register.texts(id))):
-        return None, f"unknown id {given!r}: of a number a spreadsheet keeps 15 digits; {BY_TASK}"
+    questions = register.questions_of_id.get(id, ())
     if not questions:
-        return None, f"unknown id {given!r}"
+        return None, f"unknown id {given!r}: {BY_TASK}"
     if len(questions) > 1:
         return None, f"id {given!r} was drawn {len(questions)} times: name the task"
-    if other is not None:
-        return None, f"id {given!r} may be {other!r}, {_CHANGED}"
+    if id in alike:
+        return None, f"id {given!r} {_ALIKE}"
     return questions[0], ""
 
 
-_CHANGED = f"which was drawn too, changed by a program that reads numbers: {BY_TASK}"
-
-
-def _find_pair(
-    given: Pair, has_number: bool, register: Register, drawn: Lookalikes
-) -> tuple[int | None, str]:
+def _find_pair(given: Pair, register: Register, alike: set[Name]) -> tuple[int | None, str]:
     plain = (unescaped(text) for record in given for text in record)
     pair = given if given in register.pairs else make_pair(*plain)
-    questions, other = register.pairs.get(pair, ()), drawn.other(pair, has_number)
+    questions = register.pairs.get(pair, ())
     if not questions:
-        return None, f"unknown pair {_pair_text(given)}"
+        return None, f"unknown pair {_pair_text(given)}: {BY_TASK}"
     if len(questions) > 1:
         return None, f"the pair {_pair_text(given)} was drawn {len(questions)} times"
-    if other is not None:
-        assert not isinstance(other, str)
-        return None, f"the pair {_pair_text(given)} may be {_pair_text(other)}, {_CHANGED}"
+    if pair in alike:
+        return None, f"the pair {_pair_text(given)} {_ALIKE}"
     return questions[0], ""
+
+
+def _alike(votes: Sequence[Vote], register: Register) -> set[Name]:
+    """Return the drawn rows whose name a program that reads numbers may have made of another's.
+
+    Of a number it keeps fifteen digits, unless a name of the delivery has more.
+    """
+    named = [str(vote.id or vote.pair) for vote in votes if vote.task is None]
+    readings = _READINGS[: 1 if any(map(_MORE_DIGITS.search, named)) else None]
+    counts: collections.Counter[Any] = collections.Counter()
+    exact: dict[Name, Any] = {}
+    names: list[Name] = [*register.questions_of_id, *register.pairs] if named else []
+    for name in names:
+        parts = [*enumerate(register.texts(name))] if isinstance(name, str) else name
+        keys = [
+            frozenset((place, _number(text, reading)) for place, text in parts)
+            for reading in readings
+        ]
+        exact[name] = keys[0]
+        counts.update({*keys})
+    return {name for name, key in exact.items() if counts[key] > 1}
+
+
+def _number(text: str, reading: decimal.Context) -> str:
+    """Return how a program that reads numbers spells a text."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = reading.create_decimal(text.strip())
+    return str(reading.add(number, 0).normalize(reading))  # no -0
+
+
+def _seen(name: str) -> str:
+    """Return what is to be seen of an annotator's name, blanks around it left out."""
+    text = unicodedata.normalize("NFKC", name)
+    return " ".join("".join(one for one in text if one.isprintable() or one.isspace()).split())
+
+
+_ALIKE = f"may be that of another row, changed by a program that reads numbers: {BY_TASK}"
+_NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
+_MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
+_READINGS = [
+    decimal.Context(digits, rounding)
+    for digits, rounding in (
+        (2_000, decimal.ROUND_DOWN), (15, decimal.ROUND_HALF_UP), (15, decimal.ROUND_DOWN),
+    )
+]  # fmt: skip
+"""How a number in an id may be read: with all digits, or rounded or cut to fifteen."""
 
 
 def _pair_text(pair: Pair) -> str:

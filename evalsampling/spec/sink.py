@@ -18,7 +18,6 @@ SINKS: Registry[Any] = Registry(
         "vendor": "evalsampling.labels.sinks:VENDOR",
         "xlsx": "evalsampling.labels.sinks:WORKBOOK",
         "label-studio": "evalsampling.labels.sinks:LABEL_STUDIO",
-        "ground-truth": "evalsampling.labels.sinks:GROUND_TRUTH",
         "splink": "evalsampling.labels.sinks:SPLINK",
     },
     "evalsampling.labels.sinks:Sink",
@@ -133,7 +132,7 @@ class SinkSpec:
         )
 
 
-_ANSWERED_ELSEWHERE = ("label-studio", "ground-truth")
+_ANSWERED_ELSEWHERE = ("label-studio",)
 """Formats whose deliveries have answers in files of their own, without the payload columns."""
 
 EVERY_BATCH = ("task", "label")

@@ -93,7 +93,6 @@ def test_a_round_that_another_draw_made_meanwhile_stays(
         ("vendor", ["batch-0001.csv", "instructions-0001.md"]),
         ("xlsx", ["batch-0001.xlsx"]),
         ("label-studio", ["batch-0001"]),
-        ("ground-truth", ["batch-0001.manifest"]),
     ],
 )
 def test_batches_of_other_formats(tmp_path: Path, format: str, names: list[str]) -> None:

@@ -40,9 +40,7 @@ def holders(workspace: Path, text: str) -> list[str]:
     return found
 
 
-@pytest.fixture(
-    params=fast(2, ["csv", "xlsx", "jsonl", "parquet", "vendor", "label-studio", "ground-truth"])
-)
+@pytest.fixture(params=fast(2, ["csv", "xlsx", "jsonl", "parquet", "vendor", "label-studio"]))
 def sent(request: Any, job: Callable[..., Job]) -> tuple[Job, int]:
     """A job with an answered round, and the id of one of its rows."""
     one = job(

@@ -17,7 +17,8 @@ import yaml
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import check_buildable
-from evalsampling.labels.label_studio import label_config, read_export
+from evalsampling.labels.formats import read_votes
+from evalsampling.labels.label_studio import label_config
 from evalsampling.labels.vendor import instructions
 from evalsampling.spec.sink import SinkSpec
 from tests.jobs import Pool, call
@@ -89,15 +90,6 @@ def write_export(path: Path, task: list[str], label: list[float]) -> None:
     path.write_text(json.dumps(told))
 
 
-def write_manifest(path: Path, task: list[str], label: list[float]) -> None:
-    """An output manifest of Ground Truth whose labels are numbers."""
-    told = {"human-annotated": "yes", "type": "groundtruth/custom", "job-name": "ages"}
-    rows = [
-        {"task": t, "age": one, "age-metadata": told} for t, one in zip(task, label, strict=True)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-
-
 def write_workbook(path: Path, task: list[str], label: list[float]) -> None:
     book = openpyxl.Workbook()
     book.active.append(["task", "label"])
@@ -111,7 +103,6 @@ WRITERS: Mapping[str, Callable[[Path, list[str], list[float]], None]] = {
     "labels.parquet": write_parquet,
     "labels.jsonl": write_lines,
     "export.json": write_export,
-    "output.manifest": write_manifest,
     "labels.xlsx": write_workbook,
 }
 
@@ -406,5 +397,5 @@ def test_annotators_are_asked_for_a_number() -> None:
     damaged = [{"from_name": "label", "type": "number", "value": {"number": True}}]
     task = {"data": {"task": "t"}, "annotations": [
         {"was_cancelled": False, "completed_by": 1, "result": damaged}]}  # fmt: skip
-    (vote,) = read_export("x", json.dumps([task]).encode())
+    (vote,) = read_votes("x.json", json.dumps([task]).encode())
     assert vote.problem == "the result is damaged"

@@ -104,7 +104,7 @@ def test_rejects_name_the_columns(pairs: Job) -> None:
     assert [*lines[0]] == ["file", "line", "task", *IDS, "label", "reason"]
     assert [(line[IDS[0]], line[IDS[1]]) for line in lines] == [("zz", "q"), ("", ""), ("zz", "q")]
     reasons = [line["reason"] for line in lines]
-    assert reasons[0] == """unknown id '["zz","q"]'"""
+    assert reasons[0] == """unknown id '["zz","q"]': answer by the column `task`"""
     assert reasons[1] == "neither task nor unique_id_r is given"
     assert "is about id" in reasons[2]
 
@@ -138,7 +138,7 @@ def test_a_program_that_reads_numbers_is_noticed(job: Callable[..., Job]) -> Non
     result = one.estimate(
         "--labels", one.deliver([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
     )
-    assert "changed by a program that reads numbers" in result.err + str(result.json)
+    assert "answer by the column `task`" in result.err + str(result.json)
 
 
 @pytest.mark.parametrize("last", IDS)

@@ -173,7 +173,7 @@ def test_beam_prepares_what_one_process_prepares(tmp_path: Path, queries: Querie
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("format", ["jsonl", "parquet", "vendor", "label-studio", "ground-truth"])
+@pytest.mark.parametrize("format", ["jsonl", "parquet", "vendor", "label-studio"])
 def test_items_go_out_in_every_format(tmp_path: Path, queries: Queries, format: str) -> None:
     spec = queries.write(tmp_path, sink={"format": format})
     call("prepare", spec, "--in-process")

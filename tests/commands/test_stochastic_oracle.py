@@ -131,19 +131,6 @@ def label_studio(votes: dict[str, str], name: str) -> bytes:
     ).encode()
 
 
-def ground_truth(votes: dict[str, str], name: str) -> bytes:
-    rows = [
-        {
-            "source": "x",
-            "task": task,
-            "a": int(label),
-            "a-metadata": {"class-name": label, "job-name": name, "human-annotated": "yes"},
-        }
-        for task, label in votes.items()
-    ]
-    return "\n".join(json.dumps(row) for row in rows).encode()
-
-
 def splink(votes: dict[str, str], name: str) -> bytes:
     text = io.StringIO(newline="")
     rows = [(task, label, name) for task, label in votes.items()]
@@ -156,7 +143,6 @@ FORMATS = {
     "lines.jsonl": json_lines,
     "table.parquet": parquet,
     "export.json": label_studio,
-    "output.manifest": ground_truth,
     "splink.csv": splink,
 }
 

@@ -1,6 +1,6 @@
 """Mangled files of labelling tools: no label comes of one that is not in it for that very task.
 
-Exports of Label Studio, manifests of Ground Truth, tables of Splink, long tables of votes and
+Exports of Label Studio, tables of Splink, long tables of votes and
 spreadsheets of vendors are made of known votes and then damaged: bytes are flipped, cut out,
 doubled, lines swapped, values of another type put in. What is taken is compared with what a reader
 of its own finds, written here.
@@ -107,31 +107,6 @@ def readable(look: Callable[[], Any]) -> list[Any]:
         return []
 
 
-def ground_truth(draw: random.Random) -> bytes:
-    lines = []
-    for row, name, label in votes(draw):
-        told: dict[str, Any] = {"class-name": label or "yes", "job-name": name}
-        told["human-annotated"] = "yes" if label and draw.random() < 0.8 else "no"
-        line = {"source": "no", "task": TASKS[row], "a": draw.randint(0, 1), "a-metadata": told}
-        lines.append(json.dumps(line))
-    return "\n".join(lines).encode()
-
-
-def found_in_manifest(content: bytes) -> Found:
-    lines = content.decode("utf-8-sig").split("\n")
-    rows = [json.loads(line) for line in lines if line.strip()]
-    return {found for row in rows for found in readable(lambda r=row: labels_of(r))}
-
-
-def labels_of(row: Any) -> Found:
-    found: Found = set()
-    for name, told in row.items():
-        if name.endswith("-metadata") and told.get("human-annotated") == "yes":
-            label = told.get("class-name", row.get(name.removesuffix("-metadata")))
-            found.add((row["task"], str(told.get("job-name")), str(label)))
-    return found
-
-
 def splink(draw: random.Random) -> bytes:
     text = io.StringIO(newline="")
     names = ["source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r"]
@@ -187,7 +162,6 @@ def vendor(draw: random.Random) -> bytes:
 
 FORMATS: dict[str, tuple[str, Callable[[random.Random], bytes], Callable[[bytes], Found]]] = {
     "label-studio": ("json", label_studio, found_in_export),
-    "ground-truth": ("manifest", ground_truth, found_in_manifest),
     "splink": ("csv", splink, found_in_splink),
     "long": ("csv", long_table, found_in_long_table),
     "vendor": ("csv", vendor, found_in_long_table),

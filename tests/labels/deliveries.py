@@ -28,13 +28,6 @@ def written(name: str, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> b
         return "".join(f"{one}\n" for one in objects).encode()
     if suffix == ".json":
         return json.dumps([_annotated(*row) for row in rows]).encode()
-    if suffix == ".manifest":
-        human = {"human-annotated": "yes"}
-        lines = [
-            {"task": task, "label": 0, "label-metadata": {"class-name": label, **human}}
-            for task, label in rows
-        ]
-        return "\n".join(map(json.dumps, lines)).encode()
     file = io.BytesIO()
     if suffix == ".parquet":
         columns = dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))

@@ -77,7 +77,7 @@ def test_what_may_go_on_is_held_back(
         assert "the file ends here without the end of a line" in reject.reason
 
 
-@pytest.mark.parametrize("name", [*FORMATS, "votes.json", "votes.manifest"])
+@pytest.mark.parametrize("name", [*FORMATS, "votes.json"])
 @pytest.mark.parametrize("order", [("task", "label"), ("label", "task"), ("label", "id")])
 def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(
     name: str, order: tuple[str, str]
@@ -87,7 +87,7 @@ def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(
         places = draw.sample(range(len(IDS)), draw.randint(1, len(IDS)))
         labels = draw.choices(["no", "no idea", "un", "unsure", "yes"], k=len(IDS))
         fields = {"id": IDS, "task": [f"t_{id}" for id in IDS], "label": labels}
-        names = ("task", "label") if name in ("votes.json", "votes.manifest") else order
+        names = ("task", "label") if name == "votes.json" else order
         rows = [[fields[column][row] for column in names] for row in places]
         content = written(name, rows, names)
         whole, rejects = check_votes(read_votes(name, content), register(CLASSES))

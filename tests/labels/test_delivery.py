@@ -131,11 +131,6 @@ def test_the_own_id_twice_in_a_line_is_no_vote() -> None:
         ("a.csv", "task,label,label.a\nt,b,1\n", ("t", None, "label=b, label.a=1")),
         ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5")),
         ("a.csv", "task,clerical_match_score,skipped\nt,0.9,maybe\n", ("t", None, "0.9")),
-        ("a.manifest", '{"task": "t", "a": 0, "a-metadata": {"class-name": "yes"}}',
-         ("t", None, "yes")),
-        ("a.manifest", '{"task": "t", "a": "x", "a-metadata": {}, "b": 2, "b-metadata": {}}',
-         ("t", None, "a=x, b=2")),
-        ("a.manifest", '{"task": "t", "label": 1}', ("t", None, "1")),
     ],
 )  # fmt: skip
 def test_what_is_no_vote_keeps_what_was_given(name: str, content: str, given: Any) -> None:

@@ -40,7 +40,7 @@ def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
     empty.mkdir()
     told = drawn.estimate("--labels", empty)
     assert told.json["labels"] == 0
-    assert f"{empty}: no deliveries (.csv, .json" in told.err
+    assert f"{empty}: no deliveries (.csv, .csv.gz, .json" in told.err
     assert ", 0 other files passed over" in told.err
     (empty / "answers.txt").write_text("task,label\n")
     told = drawn.estimate("--replace", empty, "--close")
@@ -75,11 +75,11 @@ def test_every_new_object_of_a_bucket_is_taken_once(
 
 
 def test_files_and_folders_side_by_side(tmp_path: Path) -> None:
-    for name in ("b.csv", "a.JSON", "c.manifest", "d.xls", ".e.csv", "~$f.xlsx"):
+    for name in ("b.csv", "a.JSON", "d.xls", ".e.csv", "~$f.xlsx"):
         (tmp_path / name).write_text("")
     found = look_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"]).files
     names = [Path(each.path).name for each in found]
-    assert names == ["a.JSON", "b.csv", "c.manifest", "x.csv", "y.csv"]
+    assert names == ["a.JSON", "b.csv", "x.csv", "y.csv"]
 
 
 def test_links_in_a_folder_are_not_followed(drawn: Job) -> None:

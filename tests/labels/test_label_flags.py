@@ -49,25 +49,6 @@ def export(choices: list[list[str]]) -> bytes:
     return json.dumps([task(*one) for one in zip(TASKS, choices, strict=True)]).encode()
 
 
-def manifest(choices: list[list[str]]) -> bytes:
-    """What a job of Ground Truth puts out, its classes in an order of their own."""
-    places = {name: place for place, name in enumerate(sorted(KNOWN))}
-    lines = [
-        {
-            "source": "shown",
-            "task": task,
-            "tags": [places[one] for one in chosen],
-            "tags-metadata": {
-                "class-map": {str(places[one]): one for one in chosen},
-                "human-annotated": "yes",
-                "type": "groundtruth/text-classification-multilabel",
-            },
-        }
-        for task, chosen in zip(TASKS, choices, strict=True)
-    ]
-    return "\n".join(map(json.dumps, lines)).encode()
-
-
 CSV_FLAGS = "task,label.toxic,label.insult,label.threat\n" + "".join(
     f"{task},{','.join(map(str, row))}\n" for task, row in zip(TASKS, FLAGS, strict=True)
 )
@@ -102,7 +83,6 @@ FORMATS = {
         parquet(task=TASKS, **{f"label.{k}": [r[i] for r in FLAGS] for i, k in enumerate(KNOWN)}),
     ),
     "label studio": ("x.json", export(SETS)),
-    "ground truth": ("x.manifest", manifest(SETS)),
 }
 
 
@@ -113,7 +93,7 @@ def test_sets_come_back_through_every_format(name: str) -> None:
     assert [(subject, vote.label) for subject, vote in taken] == [*enumerate(TEXTS)]
 
 
-@pytest.mark.parametrize("name", ["jsonl, lists", "parquet, lists", "label studio", "ground truth"])
+@pytest.mark.parametrize("name", ["jsonl, lists", "parquet, lists", "label studio"])
 def test_sets_are_no_classes_where_one_is_wanted(name: str) -> None:
     taken, rejects = check_votes(read_votes(*FORMATS[name]), register(Classes(SPACE.outcomes)))
     reasons = [one.reason for one in rejects]

@@ -1,9 +1,12 @@
 """Which votes of a delivery count, and why the others do not."""
 
+import dataclasses
+
 import pytest
 
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.register import Register
+from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
@@ -41,3 +44,73 @@ def test_task_and_id_that_disagree(task: str, id: str, reason: str, skipped: boo
     taken, (reject,) = check_votes([vote], REGISTER)
     assert not taken
     assert (reject.line, reject.reason) == (4, reason)
+
+
+def taken_by_id(drawn: list[str], given: list[str]) -> list[str]:
+    """The drawn ids that a delivery by ids labels."""
+    register = dataclasses.replace(
+        REGISTER,
+        question_of_task={f"t_{row}": row for row in range(len(drawn))},
+        ids=drawn,
+        tally=Tally(Subjects(len(drawn))),
+    )
+    votes = [Vote(line, id=id, label="1") for line, id in enumerate(given, start=2)]
+    taken, rejects = check_votes(votes, register)
+    assert len(taken) + len(rejects) == len(given)
+    assert all("answer by the column `task`" in reject.reason for reject in rejects)
+    return [drawn[row] for row, _ in taken]
+
+
+@pytest.mark.parametrize(
+    ("drawn", "given"),
+    [("007", "7"), ("1E3", "1000"), ("1000", "1E+3"), ("1.0", "1"), ("+5", "5"), (" 5", "5"),
+     ("-0", "0"), ("1234567890123456", "1234567890123460"),
+     ("1234567890123456", "1234567890123450")],
+)  # fmt: skip
+def test_an_id_that_may_be_another_drawn_row_labels_none(drawn: str, given: str) -> None:
+    """A spreadsheet makes `7` of `007`: where both were drawn, neither is meant for sure."""
+    assert taken_by_id([drawn, given, "x"], [given, "x"]) == ["x"]
+    assert taken_by_id([given, "x"], [given, "x"]) == [given, "x"], "nothing else was drawn"
+
+
+def test_an_id_that_was_changed_and_is_unknown_names_the_way_out() -> None:
+    assert taken_by_id(["0012", "1E3", "x"], ["12", "1000", "1.23457E+15", "y", "x"]) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [["1.5", "1.05"], ["1_2", "12"], ["yes", "YES"], ["0.5", "5"], ["1" * 900, "1" * 901],
+     [str(10**15 + number) for number in range(41)], ["1e99999999999", "1"]],
+)  # fmt: skip
+def test_ids_that_no_program_takes_for_one_another(ids: list[str]) -> None:
+    assert taken_by_id(ids, ids) == ids
+
+
+def test_pairs_of_records_are_ids_too() -> None:
+    pairs = {make_pair("a", left, "b", "9"): [row] for row, left in enumerate(["07", "7", "8"])}
+    register = dataclasses.replace(REGISTER, ids=["p", "q", "r"], pairs=pairs)
+    votes = [Vote(1, pair=make_pair("a", left, "b", "9"), score=1.0) for left in ("7", "8", "007")]
+    taken, rejects = check_votes(votes, register)
+    assert [row for row, _ in taken] == [2]
+    assert [reject.reason for reject in rejects] == [
+        "the pair 'a:7' and 'b:9' may be that of another row, changed by a program that reads "
+        "numbers: answer by the column `task`",
+        "unknown pair 'a:007' and 'b:9': answer by the column `task`",
+    ]
+
+
+@pytest.mark.parametrize("name", ["ann", "Ann ", "A\u200bnn", "\uff21\uff4e\uff4e"])
+def test_spellings_of_one_name_are_one_person(name: str) -> None:
+    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)), folds_names=True)
+    votes = [Vote(1, task="t_a", label="1", annotator=who) for who in ("Ann", name, "Bob")]
+    taken, _ = check_votes(votes, register)
+    assert [vote.annotator for _, vote in taken] == ["Ann", "Ann", "Bob"]
+    exact, _ = check_votes(votes, dataclasses.replace(register, folds_names=False))
+    assert [vote.annotator for _, vote in exact] == ["Ann", name, "Bob"]
+
+
+def test_a_name_that_is_blank_names_nobody() -> None:
+    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)), folds_names=True)
+    taken, (reject,) = check_votes([Vote(1, task="t_a", label="1", annotator="\u200b ")], register)
+    assert not taken
+    assert "no annotator is named" in reject.reason

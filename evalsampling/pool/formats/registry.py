@@ -14,6 +14,7 @@ from evalsampling.pool.files import StoredFile, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
+from evalsampling.pool.formats.logs import Logs
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.text import COMPRESSIONS
 from evalsampling.pool.layout import Layout, PlannedFile
@@ -53,7 +54,7 @@ class Format(Protocol):
 PARQUET = Parquet()
 """Format of files whose names end in no known suffix."""
 
-_JSON_LINES = JsonLines()
+_JSON_LINES, _LOGS = JsonLines(), Logs()
 
 _BY_SUFFIX: Mapping[str, Format] = {
     ".parquet": PARQUET,
@@ -62,12 +63,14 @@ _BY_SUFFIX: Mapping[str, Format] = {
     ".jsonl": _JSON_LINES,
     ".ndjson": _JSON_LINES,
     ".avro": Avro(),
+    ".json": _LOGS,
+    ".eval": _LOGS,
 }
 
 OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
 """Formats of installed packages, by the end of file names without its dot."""
 
-TEXT = (".csv", ".tsv", ".jsonl", ".ndjson")
+TEXT = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 """Ends of the names of files that may be compressed as a whole."""
 
 

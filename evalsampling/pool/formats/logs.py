@@ -1,0 +1,213 @@
+"""Logs of evaluations as pools: a row and a verdict of each sample of Inspect, or of promptfoo."""
+
+import collections
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from evalsampling.errors import InputError
+from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.text import COMPRESSIONS
+from evalsampling.pool.json_text import as_text
+from evalsampling.pool.splits import Contents, Split, WorkItem
+from evalsampling.spec.sink import is_taken
+from evalsampling.storage.filesystems import read_file
+
+Row = dict[str, Any]
+
+MOST_BYTES = 1 << 29
+"""Most bytes of a log, which is read as a whole."""
+
+_OWN = ("id", "sample", "epoch", "test", "prompt", "model", "input", "target", "response")
+
+
+class Logs:
+    """A log as JSON: a row for each sample that was judged, whatever else the log holds."""
+
+    columnar = False
+    untyped = False
+    inferred = False
+
+    def inspect(self, file: StoredFile) -> Contents:
+        """Read a log.
+
+        Raises:
+            InputError: if it cannot be read, is no log that is known, or judges nothing.
+        """
+        table, left_out = _read(file.path)
+        warning = f"{file.path}: {left_out:,} of its samples have no verdict and are left out"
+        split = Split(0, table.nbytes, len(table))
+        return Contents(table.schema, (split,), warning if left_out else None)
+
+    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """Read columns of a log."""
+        table, schema = _read(item.path)[0], item.schema_of(columns)
+        yield from table.select(schema.names).cast(schema).combine_chunks().to_batches()
+
+
+def _read(path: str) -> tuple[pa.Table, int]:
+    """Return the judged samples of a log as a table, and the number of the others."""
+    content = read_file(path)
+    if content.startswith(b"PK"):
+        hint = "`inspect log convert --to json` makes one that is read"
+        raise InputError(f"{path}: a log of Inspect that is no JSON: {hint}")
+    try:
+        codec = next((c for end, c in COMPRESSIONS.items() if path.lower().endswith(end)), None)
+        if codec is not None:
+            content = pa.CompressedInputStream(pa.BufferReader(content), codec).read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise InputError(f"{path}: has more than {MOST_BYTES:,} bytes: divide it")
+        log = json.loads(content)
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    samples = log.get("samples") if isinstance(log, dict) else None
+    results = log.get("results") if isinstance(log, dict) else log
+    results = results.get("results") if isinstance(results, dict) else results
+    if isinstance(samples, list) and "eval" in log:
+        seen, rows = (
+            len(samples),
+            _of_inspect(samples, str(_object(log["eval"]).get("model") or "")),
+        )
+    elif isinstance(results, list) and results and all(map(_is_result, results)):
+        seen, rows = len(results), _of_promptfoo(results)
+    else:
+        raise InputError(
+            f"{path}: neither a log of Inspect ('eval', 'samples') nor results of promptfoo "
+            "('results', with 'success'): give rows as JSON Lines"
+        )
+    if not rows:
+        raise InputError(f"{path}: none of its samples has a verdict")
+    _name_apart(rows)
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: _column([row.get(name) for row in rows]) for name in names}
+    if columns.get("sample") == columns["id"]:
+        del columns["sample"]
+    return pa.table(columns), seen - len(rows)
+
+
+def _of_inspect(samples: list[Any], model: str) -> list[Row]:
+    """Return the samples with scores: verdicts are texts, as C and I; numbers are scores."""
+    rows = []
+    for sample in samples:
+        sample = _object(sample)
+        values = dict(_scores(_object(sample.get("scores"))))
+        if not values or sample.get("error"):
+            continue
+        output = _object(sample.get("output"))
+        choices = output.get("choices")
+        first = _object(choices[0]) if isinstance(choices, list) and choices else {}
+        said = output.get("completion") or _object(first.get("message")).get("content")
+        rows.append({
+            "id": str(sample.get("id")), "sample": str(sample.get("id")),
+            "epoch": sample.get("epoch"), "model": model, "input": _text(sample.get("input")),
+            "target": _text(sample.get("target")), "response": _text(said),
+            **_extra(sample.get("metadata"), "metadata"), **values,
+        })  # fmt: skip
+    scorers = {name.partition("_")[2] for row in rows for name in row if _is_judged(name)}
+    for scorer in scorers:  # one that says 0 or 1 alone gives a verdict
+        score, verdict = f"score_{scorer}", f"verdict_{scorer}"
+        if all(verdict not in row and row.get(score) in (None, 0, 1) for row in rows):
+            for row in rows:
+                if (value := row.pop(score, None)) is not None:
+                    row[verdict] = "IC"[int(value)]
+    if len(scorers) == 1:
+        rows = [{(n.partition("_")[0] if _is_judged(n) else n): v for n, v in row.items()}
+                for row in rows]  # fmt: skip
+    return rows
+
+
+def _object(given: Any) -> Mapping[str, Any]:
+    return given if isinstance(given, Mapping) else {}
+
+
+def _is_judged(name: str) -> bool:
+    return name.startswith(("verdict_", "score_"))
+
+
+def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what each scorer says: `verdict_` of a text or a truth value, `score_` of a number."""
+    for name, score in scores.items():
+        value = score.get("value") if isinstance(score, Mapping) else score
+        parts = value.items() if isinstance(value, Mapping) else [("", value)]
+        for part, one in parts:
+            title = f"{name}_{part}" if part else name
+            if isinstance(one, bool | str):
+                yield f"verdict_{title}", one if isinstance(one, str) else "CI"[not one]
+            elif isinstance(one, int | float) and one == one:  # NaN: not scored
+                yield f"score_{title}", float(one)
+
+
+def _is_result(result: Any) -> bool:
+    return isinstance(result, Mapping) and isinstance(result.get("success"), bool)
+
+
+def _of_promptfoo(results: list[Any]) -> list[Row]:
+    """Return the results that are no errors: a pass or a fail, and the score."""
+    rows = []
+    for result in results:
+        if result.get("failureReason") == 2 or (result.get("error") and not result.get("response")):
+            continue
+        provider, said = result.get("provider"), result.get("response") or {}
+        prompt, given = (
+            result.get("prompt") or {},
+            f"{result.get('testIdx')}-{result.get('promptIdx')}",
+        )
+        rows.append({
+            "id": str(result.get("id") or given), "test": result.get("testIdx"),
+            "model": provider.get("id") if isinstance(provider, Mapping) else provider,
+            "input": _text(prompt.get("raw") if isinstance(prompt, Mapping) else prompt),
+            "response": _text(said.get("output") if isinstance(said, Mapping) else said),
+            **_extra(result.get("vars"), "vars"),
+            "verdict": "pass" if result["success"] else "fail",
+            "score": _number(result.get("score")),
+        })  # fmt: skip
+    if all(row["score"] in (None, float(row["verdict"] == "pass")) for row in rows):
+        rows = [{name: value for name, value in row.items() if name != "score"} for row in rows]
+    return rows
+
+
+def _number(given: Any) -> float | None:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    return float(given) if is_number else None
+
+
+def _name_apart(rows: list[Row]) -> None:
+    """Name samples that were run several times by their epoch, or by how often they came."""
+    counts = collections.Counter(row["id"] for row in rows)
+    seen: collections.Counter[str] = collections.Counter()
+    for row in rows:
+        name = row["id"]
+        seen[name] += 1
+        if counts[name] > 1:
+            row["id"] = f"{name}-{row.get('epoch') or seen[name]}"
+
+
+def _extra(given: Any, kind: str) -> Row:
+    """Return single values that a sample has beside, under names that no column of ours has."""
+    pairs = given.items() if isinstance(given, Mapping) else ()
+    return {
+        f"{kind}_{name}" if name in _OWN or is_taken(name) or _is_judged(name) else name: value
+        for name, value in pairs
+        if not isinstance(value, Mapping | list) and name not in ("verdict", "score")
+    }
+
+
+def _text(value: Any) -> str | None:
+    """Return a text, or that of the messages of a chat."""
+    if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        said = (
+            f"{one.get('role', '')}: {_text(one.get('content', one.get('text')))}" for one in value
+        )
+        return "\n\n".join(line.removeprefix(": ") for line in said)
+    return as_text(value)
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """Return a column of truth values, numbers, or else of text."""
+    kinds = {type(value) for value in values if value is not None}
+    for kind, fitting in ((pa.bool_(), {bool}), (pa.int64(), {int}), (pa.float64(), {int, float})):
+        if kinds and kinds <= fitting:
+            return pa.array(values, kind)
+    return pa.array([as_text(value) for value in values], pa.string())
