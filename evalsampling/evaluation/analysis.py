@@ -97,7 +97,8 @@ class Analysis:
         hidden: prior of positives that scores do not show; None for no model-based intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
-        spec: what was asked for, None if the parts were put together by hand.
+        spec: what was asked for, which says what its scores are; None if the parts were put
+            together by hand.
         ranges: least and greatest score of each system, None where it is not known.
     """
 
@@ -366,7 +367,7 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool) -> Self:
         """Return the analysis of a pool before the first round, as its spec asks for it."""
-        spec, ranges = pool.spec, pool.stratification.ranges
+        spec, ranges = pool.stratification.decided(pool.spec), pool.stratification.ranges
         return cls(
             table=pool.table,
             sampler=build_sampler(spec, ranges),

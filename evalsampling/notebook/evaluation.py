@@ -435,7 +435,7 @@ class Evaluation:
 
         Its ``words`` are what the command `prepare` says.
         """
-        return scores_of_classes(self.spec, self.table)
+        return scores_of_classes(self.spec, self.state.pool.stratification, self.table)
 
     # --- what it is made of
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY
+from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, SCORE
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
@@ -49,11 +49,10 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         elif rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
         else:
-            probabilities.append(space.probabilities(columns, system.probability, rule, score))
+            named = system.score if rule == SCORE else system.probability
+            probabilities.append(space.probabilities(columns, named, rule, score))
         if score is None:
             scores.append(np.full(len(batch.rows), np.inf))
-        elif rule == "score" and system.probability is None:
-            scores.append(probabilities[-1][:, spec.labels.positive])  # the same numbers
         else:
             scores.append(score.astype(np.float64, copy=False))
     return Outputs(

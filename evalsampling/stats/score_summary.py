@@ -7,6 +7,7 @@ import numpy as np
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.log_odds import expit, logit
+from evalsampling.stats.score_kinds import ORDER
 
 LEAST_OF_POOL = 0.1
 """Probabilities below this number divided by the rows of the pool are taken to be equal: smaller
@@ -72,6 +73,8 @@ class ScoreSummary:
         tied: share of the rows that have the most frequent probability.
         nearly_never: share of the rows with a probability below `LEAST_OF_POOL` / `rows`, which
             are all taken to be equal.
+        kind: what the score is that they come from: `stats.score_kinds`; None if none is.
+        read_as: what was made of the score of each system, in sentences.
     """
 
     rows: int
@@ -83,6 +86,8 @@ class ScoreSummary:
     predicted: float
     tied: float
     nearly_never: float
+    kind: str | None = None
+    read_as: tuple[str, ...] = ()
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -111,8 +116,13 @@ class ScoreSummary:
     @property
     def words(self) -> str:
         """The summary in sentences."""
+        read = "".join(f"{sentence}. " for sentence in self.read_as)
+        if self.kind == ORDER:
+            return (
+                f"{read}{self.rows:,} rows, of which {self.predicted:,.0f} are predicted positive"
+            )
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
-        text = (
+        text = read + (
             f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
             f"{self.greatest:.3g} in {steps}. If it is right, {self.expected:,.4g} rows are "
             f"positive; {self.predicted:,.0f} are predicted so"
