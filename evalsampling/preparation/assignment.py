@@ -135,7 +135,7 @@ def assign_cells(
     ids = batch.ids(spec.pool.id)
     if spec.pool.lists is not None:
         return _assign_queries(batch, ids, spec, stratification)
-    outputs = read_outputs(batch, spec, stratification.rules)
+    outputs = read_outputs(batch, spec, stratification.rules, stratification.ranks)
     if stratification.has_system_probabilities or stratification.labels:
         rule, ranks, scores = stratification.prior, stratification.ranks, None
         if rule == LOG_ODDS or ranks is not None:

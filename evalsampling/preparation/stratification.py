@@ -67,8 +67,7 @@ class Stratification:
         parting: hierarchy of the leaves of their own: see `CellTable`; None for none.
         prior: where prior probabilities come from: "column", "score", "expit(score)",
             "ranks(score)", "even" or "normal".
-        rules: where the probabilities of each system come from: these, or "none", as where its
-            score is an order.
+        rules: where the probabilities of each system come from: these, or "none".
         scores: ends and sums of the scores of each system, then of the one that drives the strata.
         signatures: slots of the cells.
         binned_by_score: whether bins are bins of the first system's score.
@@ -258,7 +257,7 @@ class Stratification:
             own = np.nan_to_num(outputs.probability[:, place, positive])
             predicted = (outputs.prediction[:, place] == positive).astype(np.float64)
             sums = [float(table.count @ table.mean_by_cell(each)) for each in (own, predicted)]
-            if rule == NO_PROBABILITY or not contradicts(*sums):
+            if rule in (NO_PROBABILITY, RANKS) or not contradicts(*sums):
                 continue
             whose = "pool" if system.name is None else f"pool.systems.{system.name}"
             column = system.score if system.probability is None else system.probability
@@ -461,7 +460,12 @@ def _rules(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> tuple[tuple[str
         rule(part.probability, kind)
         for part, kind in zip(spec.pool.scored, kinds_of(spec, scores), strict=True)
     )
-    own = tuple(NO_PROBABILITY if one == RANKS else one for one in rules)
+    # A score that is an order gives no probabilities, but where it is what the prior comes from,
+    # this stands for them, so that a row has no second set.
+    own = tuple(
+        NO_PROBABILITY if one == RANKS and (prior, part.score) != (RANKS, spec.pool.score) else one
+        for one, part in zip(rules, spec.pool.systems, strict=True)
+    )
     return own, EVEN if prior == NO_PROBABILITY else prior
 
 

@@ -135,8 +135,9 @@ class ScoreSums:
         elif kind == ORDER:
             text += f": {self.why_order}"
         if kind == PROBABILITY and self.beyond:
-            rows = "row" if self.beyond == 1 else "rows"
-            text += f"; {self.beyond:,} {rows} outside [0, 1] by rounding are cut to it"
+            rows = "1 row" if self.beyond == 1 else f"{self.beyond:,} rows"
+            cut = "is cut" if self.beyond == 1 else "are cut"
+            text += f"; {rows} outside [0, 1] by rounding {cut} to it"
         return text
 
     @property
