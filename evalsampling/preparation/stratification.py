@@ -471,12 +471,13 @@ def _rules(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> tuple[tuple[str
 
 def decided(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> EvaluationSpec:
     """Return a spec that states what its scores are."""
-    *kinds, _ = kinds_of(spec, scores)
+    *kinds, driving = kinds_of(spec, scores)
     systems = tuple(
         dataclasses.replace(system, score_is=kind)
         for system, kind in zip(spec.pool.systems, kinds, strict=True)
     )
-    return dataclasses.replace(spec, pool=dataclasses.replace(spec.pool, systems=systems))
+    pool = dataclasses.replace(spec.pool, systems=systems, score_is=driving)
+    return dataclasses.replace(spec, pool=pool)
 
 
 def check_probabilities(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -11,9 +11,15 @@ from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.rank_prior import log_odds_by_rank
+from evalsampling.stats.score_kinds import ORDER, fits
 from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
+
+Off = Mapping[str, tuple[float, float]]
+"""Means and standard deviations: see `miscalibrated`."""
 
 OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.075), 2.0)}
 """Means and standard deviations of the logarithms of errors of real models' probabilities.
@@ -22,6 +28,12 @@ Slope and hidden positives are those of curves fitted to all labels of 53 real p
 (docs/studies/calibrated-trials.md). The number of positives is a judgement: it is within a factor
 of e of that expected on 31 of these, and far below on most others, whose positives were thinned or
 whose scores are no probabilities."""
+
+OFF_RANKS = {"slope": (-0.2, 1.0), "number": (-0.3, 1.0), "hidden": OFF["hidden"]}
+"""The same of the rates that follow from ranks and from how many rows are predicted positive.
+
+Curves fitted to the ranks of 53 real pools and all their labels have a median slope of .7 of that
+of `stats.rank_prior`. The number of positives is within a factor of e of that predicted on 38."""
 
 _FARTHEST = 1e3
 """Largest change of the logarithm of a probability: beyond it labels are practically certain."""
@@ -47,19 +59,20 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
     )
 
 
-def miscalibrated(table: CellTable, rng: np.random.Generator) -> CellTable:
+def miscalibrated(table: CellTable, rng: np.random.Generator, off: Off = OFF) -> CellTable:
     """Return the table with its probabilities changed at random, as far as real models are off.
 
     The log-odds of the second class are multiplied by exp(s), and shifted so that its expected
     number of rows is multiplied by exp(t). Then hidden positives are added, r times the overlap of
-    the classes, spread evenly. s, t and log r are normal (`OFF`).
+    the classes, spread evenly. s, t and log r are normal.
 
     Args:
         table: of two classes.
         rng: source of randomness.
+        off: means and standard deviations of s, t and log r.
     """
     slope, number, hidden = (
-        float(np.exp(rng.normal(*OFF[name]))) for name in ("slope", "number", "hidden")
+        float(np.exp(rng.normal(*off[name]))) for name in ("slope", "number", "hidden")
     )
     least = LEAST_OF_POOL / table.rows
     given = table.prior[:, 1]
@@ -87,6 +100,42 @@ def _whole_shares(table: CellTable) -> IntArray:
     lower = np.concatenate([[0], upper[:-1]])
     lower[table.first_kind] = 0
     return upper - lower
+
+
+def is_believed(spec: EvaluationSpec, table: CellTable) -> bool:
+    """Tell whether labels may be imagined from the prior of a pool.
+
+    Not where it follows from ranks, or expects far more or fewer positives than are predicted.
+
+    Args:
+        spec: says what its scores are: see `preparation.stratification`.
+        table: the cells.
+    """
+    pool, positive = spec.pool, spec.labels.positive
+    if not (spec.has_classes and spec.labels.space.is_binary) or pool.lists is not None:
+        return True
+    if pool.score is None and pool.probability is None:
+        return True  # Nothing is expected but even odds, which a warning says.
+    if pool.probability is None and pool.score_is == ORDER:
+        return False
+    predicted = _predicted(table, positive)
+    return fits(float(table.count @ table.prior[:, positive]), predicted, table.rows)
+
+
+def by_ranks(table: CellTable, positive: int) -> CellTable:
+    """Return the table of two classes with the prior that follows from the ranks of its own."""
+    order, place = np.unique(table.prior[:, positive], return_inverse=True)
+    rows = np.bincount(place, table.count, len(order)).astype(np.int64)
+    log_odds = log_odds_by_rank(rows, _predicted(table, positive))
+    rate = scipy.special.expit(log_odds)[place]
+    both = [1 - rate, rate] if positive else [rate, 1 - rate]
+    return dataclasses.replace(table, prior=np.stack(both, axis=1))
+
+
+def _predicted(table: CellTable, positive: int) -> float:
+    """Return the rows that the first system predicts positive."""
+    predicted = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
+    return round(float(table.count @ table.mean_by_cell(predicted)))
 
 
 def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:
