@@ -51,6 +51,7 @@ from evalsampling.stats.costs import Price
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
+from evalsampling.stats.score_kinds import ORDER
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -166,6 +167,12 @@ class Analysis:
     def has_classes(self) -> bool:
         """Whether rows have one of a few labels: see `LabelSpace.has_classes`."""
         return self.spec is None or self.spec.has_classes
+
+    @property
+    def by_order(self) -> bool:
+        """Whether the prior follows from ranks, the scores being but an order."""
+        pool = None if self.spec is None else self.spec.pool
+        return pool is not None and pool.probability is None and pool.score_is == ORDER
 
     @property
     def exhausted(self) -> bool:

@@ -63,6 +63,7 @@ class Evaluation:
         *,
         id: str | list[str] | None = None,
         score: str | None = None,
+        score_is: str | None = None,
         prediction: Any = None,
         probability: Any = None,
         **spec: Any,
@@ -78,6 +79,9 @@ class Evaluation:
                 numbers.
             score: column that drives the strata; by default ``score``. Without it a column for each
                 class in ``probability`` does: strata are cut from all of these by a k-d tree.
+            score_is: what the score is: ``"probability"``, ``"log-odds"`` or ``"order"``, of which
+                only ranks count; left out, the scores tell, and `scores` says what was made of
+                them.
             prediction: column of the classes predicted, or ``{"threshold": x}``; by default
                 ``prediction``.
             probability: column of the prior probability of the positive class, or a column for
@@ -96,7 +100,8 @@ class Evaluation:
         >>> sorted(evaluation.sample(3).tolist())
         ['a', 'b', 'c']
         """
-        named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
+        named = {"id": id, "score": score, "score_is": score_is, "prediction": prediction}
+        named |= {"probability": probability}
         return cls(MemoryState.start(MemoryPool.from_frame(frame, named, spec)))
 
     @classmethod
@@ -123,8 +128,8 @@ class Evaluation:
             id: shape (n,), integers or strings, no two alike, or a table whose columns are the id
                 together; if not given, the index of a Series that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
-                by default the score if all scores lie in [0, 1], else expit(score). The columns of
-                a table are found by the names of the classes, if it has them.
+                by default it follows from the score and ``score_is``: see `from_frame`. The columns
+                of a table are found by the names of the classes, if it has them.
             columns: other columns of the pool, for systems, slices, features: a mapping, or a
                 table of any library.
             **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
@@ -433,7 +438,8 @@ class Evaluation:
     def scores(self) -> ScoreSummary | None:
         """What was made of the scores; None of queries and of labels that are numbers.
 
-        Its ``words`` are what the command `prepare` says.
+        Its ``kind`` is "probability", "log-odds" or "order", None where a column of probabilities
+        is the prior. Its ``words`` are what the command `prepare` says.
         """
         return scores_of_classes(self.spec, self.state.pool.stratification, self.table)
 
