@@ -37,7 +37,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
     if not result.believed:
         title = "over curves of labels by rank, with about as many positives as are predicted:"
     lines = [
-        *hanging([] if result.scores is None else [f"{result.scores}."]),
+        *([] if result.believed or result.scores is None else hanging([f"{result.scores}."])),
         *_what_to_expect(result),
         title,
         *grouped_table(head, rows),

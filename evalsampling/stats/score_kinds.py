@@ -121,7 +121,12 @@ class ScoreSums:
             column: of the scores.
             kind: what they were taken for.
             stated: whether the spec says so.
+
+        Returns:
+            Nothing where it is plain: probabilities that lie in [0, 1].
         """
+        if kind == PROBABILITY and not (stated or self.beyond):
+            return ""
         is_one = {
             PROBABILITY: "probabilities",
             LOG_ODDS: "log-odds",

@@ -116,7 +116,7 @@ class ScoreSummary:
     @property
     def words(self) -> str:
         """The summary in sentences."""
-        read = "".join(f"{sentence}. " for sentence in self.read_as)
+        read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
         if self.kind == ORDER:
             return (
                 f"{read}{self.rows:,} rows, of which {self.predicted:,.0f} are predicted positive"

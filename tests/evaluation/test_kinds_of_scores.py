@@ -81,7 +81,7 @@ BRIER_ODDS = OFF + 350 * expit(-5) ** 2 / ROWS
 SHIFTED = 360 * expit(-1) + 40 * expit(7)
 
 CASES = {
-    "probability": Case(TWO_CHANCES, "probability", CHANCES, BRIER, said="read as probabilities"),
+    "probability": Case(TWO_CHANCES, "probability", CHANCES, BRIER, said="probability of a positive 0.01 to 0.9"),
     "probability, float32": Case(TWO_CHANCES, "probability", CHANCES, BRIER, "float32"),
     "probability, float16": Case(TWO_CHANCES, "probability", CHANCES, BRIER, "float16"),
     "probability a hair above 1": Case(
@@ -256,7 +256,7 @@ def test_systems_have_scores_of_their_own_kinds() -> None:
     assert evaluation.scores is not None
     assert evaluation.scores.kind == "order"
     assert [words.split(":")[0].split(",")[0] for words in evaluation.scores.read_as] == [
-        "'a' is read as an order", "'b' is read as probabilities", "'c' is read as log-odds",
+        "'a' is read as an order", "", "'c' is read as log-odds",
     ]  # fmt: skip
     ids = evaluation.sample(ROWS)
     evaluation.label(ids, TRUTH[ids])

@@ -101,6 +101,7 @@ def test_counts_come_back_as_they_were() -> None:
         (sums([-4.0, 4.0], 1), LOG_ODDS, False,
          "'s' is read as log-odds: the positives that it expects fit those predicted"),
         (sums([-4.0, 4.0], 1), LOG_ODDS, True, "'s' is read as log-odds, as the spec says"),
+        (sums([0.1, 0.9], 1), PROBABILITY, False, ""),
         (sums([0.1, 1.0001], 1), PROBABILITY, False,
          "'s' is read as probabilities; 1 row outside [0, 1] by rounding is cut to it"),
         (sums([0.0, 100.0] * 50, 3), ORDER, False,
