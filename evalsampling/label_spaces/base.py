@@ -21,11 +21,12 @@ COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)
 RANKS = "ranks(score)"
 """Rule of prior probabilities of scores that are an order; a system has none of its own then."""
 
-_RULES = {
+SCORE_RULES = {
     score_kinds.PROBABILITY: SCORE,
     score_kinds.LOG_ODDS: LOG_ODDS,
     score_kinds.ORDER: RANKS,
 }
+"""The rule by which probabilities come from scores, by what these are."""
 
 SOFTMAX = "softmax(logits)"
 """Rule of probabilities that are made of a column of logits for each class."""
@@ -385,7 +386,7 @@ class LabelSpace(abc.ABC):
             return SOFTMAX if isinstance(named, Logits) else COLUMN
         if kind is None or self.needs_columns:
             return NO_PROBABILITY
-        return _RULES[kind]
+        return SCORE_RULES[kind]
 
     def true_codes(self, rows: Columns) -> IntArray:
         """Return the labels in a file of them, shape (n,): its column `LABEL`."""

@@ -61,7 +61,7 @@ class PoolSpec:
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
-        score_is: what `score` is, one of `stats.score_kinds.KINDS`; None to find out.
+        score_is: what `score` is, see `SystemSpec`; None to find out.
     """
 
     path: str

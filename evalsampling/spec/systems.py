@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import Logits, column_of_each
+from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, given, number
-from evalsampling.stats.score_kinds import KINDS
 
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class or its logit, or neither."""
@@ -27,7 +26,7 @@ class SystemSpec:
             the class's text; of a multi-label pool, for each label), `Logits` of the classes, or
             None to take it from the score.
         by_label: columns of 0 and 1, by label, in place of a column of lists; empty with that.
-        score_is: what the score is, one of `stats.score_kinds.KINDS`; None to find out.
+        score_is: what the score is, a key of `SCORE_RULES`; None to find out.
     """
 
     name: str | None
@@ -72,7 +71,7 @@ def read_score_is(section: Section, labels: LabelsSpec, score: str | None) -> st
         raise InputError(f"{key}: is of scores of two classes, here there are {labels.space.size}")
     if score is None:
         raise InputError(f"{key}: there is no score")
-    return section.choice("score_is", KINDS, KINDS[0])
+    return section.choice("score_is", tuple(SCORE_RULES), "")
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:

@@ -11,8 +11,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.log_odds import expit
 
 PROBABILITY, LOG_ODDS, ORDER = "probability", "log-odds", "order"
-KINDS = (PROBABILITY, LOG_ODDS, ORDER)
-"""What a spec may say that scores are."""
+"""What scores may be."""
 
 ROUNDING = 1e-3
 """How far outside [0, 1] a probability may lie: float16 rounds numbers about 1 so."""

@@ -81,7 +81,9 @@ BRIER_ODDS = OFF + 350 * expit(-5) ** 2 / ROWS
 SHIFTED = 360 * expit(-1) + 40 * expit(7)
 
 CASES = {
-    "probability": Case(TWO_CHANCES, "probability", CHANCES, BRIER, said="probability of a positive 0.01 to 0.9"),
+    "probability": Case(
+        TWO_CHANCES, "probability", CHANCES, BRIER, said="probability of a positive 0.01 to 0.9"
+    ),
     "probability, float32": Case(TWO_CHANCES, "probability", CHANCES, BRIER, "float32"),
     "probability, float16": Case(TWO_CHANCES, "probability", CHANCES, BRIER, "float16"),
     "probability a hair above 1": Case(

@@ -13,7 +13,7 @@ def prior(scores: np.ndarray, predicted: int, limit: int = 4096) -> RankPrior:
 
 
 def test_two_scores_by_hand() -> None:
-    """Eight rows of 0, two of 5: u = .6 and .1, odds c (2/3)^1.5 and c 9^1.5; c makes them 2 rows."""
+    """Eight rows of 0, two of 5: u = .6 and .1, odds c (2/3)^1.5 and c 9^1.5; c makes 2 of them."""
     found = prior(np.array([0.0] * 8 + [5.0] * 2), 2)
     low, high = found.find(np.array([0.0, 5.0]))
     assert 8 * low + 2 * high == pytest.approx(2)
