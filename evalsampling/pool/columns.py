@@ -57,7 +57,9 @@ def read_outputs(
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
         else:
             named = system.score if rule == SCORE else system.probability
-            known = score if ranks is None or rule != RANKS else ranks.find(score)
+            known = score
+            if rule == RANKS and ranks is not None and score is not None:
+                known = ranks.find(score)
             probabilities.append(space.probabilities(columns, named, rule, known))
         if score is None:
             scores.append(np.full(len(batch.rows), np.inf))

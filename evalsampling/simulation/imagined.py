@@ -59,10 +59,12 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
     )
 
 
-def miscalibrated(table: CellTable, rng: np.random.Generator, off: Off = OFF) -> CellTable:
+def miscalibrated(
+    table: CellTable, rng: np.random.Generator, off: Off = OFF, positive: int = 1
+) -> CellTable:
     """Return the table with its probabilities changed at random, as far as real models are off.
 
-    The log-odds of the second class are multiplied by exp(s), and shifted so that its expected
+    The log-odds of the positive class are multiplied by exp(s), and shifted so that its expected
     number of rows is multiplied by exp(t). Then hidden positives are added, r times the overlap of
     the classes, spread evenly. s, t and log r are normal.
 
@@ -70,12 +72,13 @@ def miscalibrated(table: CellTable, rng: np.random.Generator, off: Off = OFF) ->
         table: of two classes.
         rng: source of randomness.
         off: means and standard deviations of s, t and log r.
+        positive: code of the positive class.
     """
     slope, number, hidden = (
         float(np.exp(rng.normal(*off[name]))) for name in ("slope", "number", "hidden")
     )
     least = LEAST_OF_POOL / table.rows
-    given = table.prior[:, 1]
+    given = table.prior[:, positive]
     log_odds = slope * prior_log_odds(given, table.rows)
     wanted = float(np.clip(number * (table.count @ given) / table.rows, least, 0.9))
 
@@ -86,8 +89,7 @@ def miscalibrated(table: CellTable, rng: np.random.Generator, off: Off = OFF) ->
     rate = scipy.special.expit(log_odds + scipy.optimize.brentq(excess, -far, far))
     overlap = float(table.count @ (rate * (1 - rate))) / table.rows
     background = min(hidden * overlap, 0.5)
-    positive = rate + (1 - rate) * background
-    return dataclasses.replace(table, prior=np.stack([1 - positive, positive], axis=1))
+    return _with_rate(table, rate + (1 - rate) * background, positive)
 
 
 def _whole_shares(table: CellTable) -> IntArray:
@@ -128,6 +130,11 @@ def by_ranks(table: CellTable, positive: int) -> CellTable:
     rows = np.bincount(place, table.count, len(order)).astype(np.int64)
     log_odds = log_odds_by_rank(rows, _predicted(table, positive))
     rate = scipy.special.expit(log_odds)[place]
+    return _with_rate(table, rate, positive)
+
+
+def _with_rate(table: CellTable, rate: FloatArray, positive: int) -> CellTable:
+    """Return the table of two classes with a probability of the positive one, shape (cells,)."""
     both = [1 - rate, rate] if positive else [rate, 1 - rate]
     return dataclasses.replace(table, prior=np.stack(both, axis=1))
 

@@ -160,7 +160,7 @@ def plan(
     )
     systems = tuple(system.name for system in spec.pool.systems)
     believed = is_believed(spec, table)
-    imagined = _Imagined(table, systems, measures, plan)
+    imagined = _Imagined(table, systems, measures, plan, spec.labels.positive)
     if not believed:
         imagined = dataclasses.replace(
             imagined, source=by_ranks(table, spec.labels.positive), off=OFF_RANKS
@@ -305,6 +305,7 @@ class _Imagined:
         systems: names of the systems.
         measures: those to estimate.
         plan: budgets, rounds and repeats.
+        positive: code of the positive class.
         source: with the probabilities that labels are imagined from, if not those of the cells.
         off: how far off these are in each of them; None if they are right.
     """
@@ -313,6 +314,7 @@ class _Imagined:
     systems: tuple[str | None, ...]
     measures: Sequence[Requested]
     plan: Plan
+    positive: int
     source: CellTable | None = None
     off: Off | None = None
 
@@ -360,7 +362,7 @@ class _Imagined:
             source = self.table if self.source is None else self.source
             if self.off is not None:
                 rng = np.random.default_rng([*seed, attempt, 1])
-                source = miscalibrated(source, rng, self.off)
+                source = miscalibrated(source, rng, self.off, self.positive)
             # The sampler knows the probabilities as they were given.
             pool = imagine(source, self.systems, (*seed, attempt))
             pool = dataclasses.replace(pool, table=self.table)

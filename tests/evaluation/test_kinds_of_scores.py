@@ -208,6 +208,7 @@ def test_every_row_labelled_gives_the_numbers_by_hand(name: str) -> None:
     ids = evaluation.sample(ROWS)
     evaluation.label(ids, TRUTH[ids])
     brier, f1 = evaluation.estimate()
+    assert case.brier is not None
     assert brier.value == pytest.approx(2 * case.brier, rel=tolerance(case))
     if case.predicted == PREDICTED:
         assert f1.value == pytest.approx(0.75)
