@@ -14,7 +14,7 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.rank_prior import log_odds_by_rank
+from evalsampling.stats.rank_prior import STEEPNESS, log_odds_by_rank
 from evalsampling.stats.score_kinds import ORDER, fits
 from evalsampling.stats.score_summary import LEAST_OF_POOL, prior_log_odds
 
@@ -29,11 +29,22 @@ Slope and hidden positives are those of curves fitted to all labels of 53 real p
 of e of that expected on 31 of these, and far below on most others, whose positives were thinned or
 whose scores are no probabilities."""
 
-OFF_RANKS = {"slope": (-0.2, 1.0), "number": (-0.3, 1.0), "hidden": OFF["hidden"]}
-"""The same of the rates that follow from ranks and from how many rows are predicted positive.
 
-Curves fitted to the ranks of 53 real pools and all their labels have a median slope of .7 of that
-of `stats.rank_prior`. The number of positives is within a factor of e of that predicted on 38."""
+def off_ranks(table: CellTable, positive: int) -> Off:
+    """Return the same of the rates that follow from ranks: see `by_ranks`.
+
+    Curves fitted to the ranks of 53 real pools and all their labels are the steeper the fewer rows
+    are predicted positive: about (0.1 / share)^0.3. The number of positives is within a factor of e
+    of that predicted on 38.
+
+    Args:
+        table: of two classes.
+        positive: code of the positive class.
+    """
+    share = max(_predicted(table, positive), 1) / table.rows
+    slope = 0.3 * math.log(0.1 / share) - math.log(STEEPNESS)
+    return {"slope": (slope, 0.9), "number": (-0.3, 1.0), "hidden": OFF["hidden"]}
+
 
 _FARTHEST = 1e3
 """Largest change of the logarithm of a probability: beyond it labels are practically certain."""

@@ -27,12 +27,12 @@ from evalsampling.simulation.effort import effort_of, paid_by, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.imagined import (
     OFF,
-    OFF_RANKS,
     Off,
     by_ranks,
     imagine,
     is_believed,
     miscalibrated,
+    off_ranks,
 )
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.processes import repeat_all
@@ -162,8 +162,9 @@ def plan(
     believed = is_believed(spec, table)
     imagined = _Imagined(table, systems, measures, plan, spec.labels.positive)
     if not believed:
+        positive = spec.labels.positive
         imagined = dataclasses.replace(
-            imagined, source=by_ranks(table, spec.labels.positive), off=OFF_RANKS
+            imagined, source=by_ranks(table, positive), off=off_ranks(table, positive)
         )
     savings = [
         saving_of(measure_of(requested), table) if believed else None for requested in measures
@@ -227,12 +228,11 @@ Spread = dict[str, float | None]
 """Standard error, half-widths, power and selection of one sampler, measure and budget."""
 
 
-def _range(halves: Sequence[float | None]) -> Spread:
-    """Return the quantiles .1 and .9 of half-widths, some of which may be None."""
-    given = [half for half in halves if half is not None]
-    if not given or not np.isfinite(given).all():
+def _range(halves: Sequence[float]) -> Spread:
+    """Return the quantiles .1 and .9 of half-widths, at least one."""
+    if not np.isfinite(halves).all():
         return NO_RANGE
-    low, high = np.quantile(given, [0.1, 0.9])
+    low, high = np.quantile(halves, [0.1, 0.9])
     return {"half_width_low": float(low), "half_width_high": float(high)}
 
 
@@ -341,7 +341,11 @@ class _Imagined:
     def _sum_up(self, points: Sequence[_Outcome], measure: Requested) -> Spread:
         least, greatest = measure.components[0].bounds
         spread = _spread(points, self.plan.confidence, (greatest - least) / 2)
-        return spread | (NO_RANGE if self.off is None else _range([p.half for p in points]))
+        halves = [point.half for point in points if point.half is not None]
+        if self.off is None or not halves:
+            return spread | NO_RANGE
+        # Errors differ from curve to curve, so that none bounds the intervals of all.
+        return spread | {"half_width": float(np.median(halves))} | _range(halves)
 
     def repeat(self, sampler: samplers.Sampler, repeat: int) -> list[list[_Outcome]]:
         """Return outcomes by budget and measure."""
