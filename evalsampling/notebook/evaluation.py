@@ -63,7 +63,6 @@ class Evaluation:
         *,
         id: str | list[str] | None = None,
         score: str | None = None,
-        score_is: str | None = None,
         prediction: Any = None,
         probability: Any = None,
         **spec: Any,
@@ -79,14 +78,13 @@ class Evaluation:
                 numbers.
             score: column that drives the strata; by default ``score``. Without it a column for each
                 class in ``probability`` does: strata are cut from all of these by a k-d tree.
-            score_is: what the score is: ``"probability"``, ``"log-odds"`` or ``"order"``, of which
-                only ranks count; left out, the scores tell, and `scores` says what was made of
-                them.
             prediction: column of the classes predicted, or ``{"threshold": x}``; by default
                 ``prediction``.
             probability: column of the prior probability of the positive class, or a column for
                 each class.
-            **spec: other keys of the spec file: see `from_arrays`.
+            **spec: other keys of the spec file: see `from_arrays`. With ``score_is`` the score is a
+                ``"probability"``, ``"log-odds"`` or an ``"order"``, of which only ranks count; left
+                out, it is found out, and `scores` says what was made of it.
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.
@@ -100,8 +98,7 @@ class Evaluation:
         >>> sorted(evaluation.sample(3).tolist())
         ['a', 'b', 'c']
         """
-        named = {"id": id, "score": score, "score_is": score_is, "prediction": prediction}
-        named |= {"probability": probability}
+        named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
         return cls(MemoryState.start(MemoryPool.from_frame(frame, named, spec)))
 
     @classmethod
@@ -128,7 +125,7 @@ class Evaluation:
             id: shape (n,), integers or strings, no two alike, or a table whose columns are the id
                 together; if not given, the index of a Series that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
-                by default it follows from the score and ``score_is``: see `from_frame`. The columns
+                by default it follows from the score, and ``score_is``: see `from_frame`. The columns
                 of a table are found by the names of the classes, if it has them.
             columns: other columns of the pool, for systems, slices, features: a mapping, or a
                 table of any library.

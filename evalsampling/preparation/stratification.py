@@ -241,10 +241,14 @@ class Stratification:
         if not spec.has_classes or not spec.labels.space.is_binary or spec.pool.lists is not None:
             return []
         warnings = []
-        if self.prior == LOG_ODDS and _MATCH_WEIGHT in str(spec.pool.score):
+        read_as = {
+            LOG_ODDS: "natural log-odds, which makes probabilities too extreme",
+            RANKS: "an order, which leaves their probabilities out",
+        }.get(self.prior)
+        if read_as and spec.pool.score_is != ORDER and _MATCH_WEIGHT in str(spec.pool.score):
             warnings.append(
                 f"pool.score: {spec.pool.score!r} is a match weight of Splink by its name: log2 "
-                "odds, read here as natural log-odds, which makes probabilities too extreme. Name "
+                f"odds, read here as {read_as}. Name "
                 "Splink's column of probabilities, pool.probability: match_probability, or "
                 "multiply the weights by ln 2 = 0.6931"
             )
