@@ -125,7 +125,7 @@ class Evaluation:
             id: shape (n,), integers or strings, no two alike, or a table whose columns are the id
                 together; if not given, the index of a Series that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
-                by default it follows from the score, and ``score_is``: see `from_frame`. The columns
+                by default it follows from the score and ``score_is``: see `from_frame`. The columns
                 of a table are found by the names of the classes, if it has them.
             columns: other columns of the pool, for systems, slices, features: a mapping, or a
                 table of any library.

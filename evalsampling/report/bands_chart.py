@@ -106,10 +106,10 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
 
 
 def _legend(x: float, bands: Sequence[ScoreBand]) -> list[str]:
-    marks = [
-        dot(x + 6, 10), words(x + 16, 14, "labels say", "t-soft small"),
-        line(x + 98, 3, x + 98, 17, "s-ink", 2), words(x + 106, 14, "score says", "t-soft small"),
-    ]  # fmt: skip
+    marks = [dot(x + 6, 10), words(x + 16, 14, "labels say", "t-soft small")]
+    if any(band.prior is not None for band in bands):
+        tick = line(x + 98, 3, x + 98, 17, "s-ink", 2)
+        marks += [tick, words(x + 106, 14, "score says", "t-soft small")]
     if any(band.model is not None for band in bands):
         marks += [_area(x + 186, x + 206, 10), words(x + 212, 14, "model of both", "t-soft small")]
     return marks
