@@ -11,6 +11,8 @@ def _text(_: argparse.Namespace, result: InitResult) -> str:
     lines = [f"{result.spec}: a spec for {counted(result.files, 'file')}"]
     if result.open:
         lines += wrapped(f"fill in {' and '.join(result.open)}: no column looks like it")
+    if result.scores is not None:
+        lines += wrapped(f"scores of the first rows: {result.scores}")
     lines += wrapped(f"look through it, then `evalsampling check {result.spec}`")
     return "\n".join(lines)
 

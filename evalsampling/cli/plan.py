@@ -34,7 +34,14 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
         rows.append(cells)
     title = "if the scores' probabilities are right:"
-    lines = [*_what_to_expect(result), title, *grouped_table(head, rows)]
+    if not result.believed:
+        title = "over curves of labels by rank, with about as many positives as are predicted:"
+    lines = [
+        *([] if result.believed or result.scores is None else hanging([f"{result.scores}."])),
+        *_what_to_expect(result),
+        title,
+        *grouped_table(head, rows),
+    ]
     return "\n".join([*lines, *_will_it_pay(result)])
 
 
@@ -59,7 +66,10 @@ def _what_to_expect(result: PlanResult) -> list[str]:
             if row.half_width_low is not None and row.half_width_high is not None
         ]
         if off:
-            sentence += f" With probabilities as far off as those of real models {', '.join(off)}."
+            if_off = "With probabilities as far off as those of real models"
+            if not result.believed:
+                if_off = "The scores do not tell more: over eight in ten such curves it is"
+            sentence += f" {if_off} {', '.join(off)}."
         sentences.append(sentence)
     return hanging(sentences)
 

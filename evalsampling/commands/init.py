@@ -5,10 +5,12 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalsampling.commands.options import argument, option
+from evalsampling.commands.check import check
+from evalsampling.commands.options import SpecOptions, argument, option
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
+from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
 
 
@@ -28,11 +30,14 @@ class InitResult(Result):
         spec: its path.
         files: of the pool.
         open: what could not be guessed and must be filled in.
+        scores: what is made of the scores of the first rows, in a sentence; None where something
+            is open, or labels are no classes.
     """
 
     spec: str
     files: int
     open: tuple[str, ...]
+    scores: str | None = None
 
 
 def init(options: InitOptions) -> InitResult:
@@ -57,10 +62,14 @@ def init(options: InitOptions) -> InitResult:
             file.write(text)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
-    # A score with a threshold stands in for a prediction.
-    guessed = {"id": guess.id, "score": guess.score, "prediction": guess.prediction or guess.score}
+    guessed = {
+        "id": guess.id,
+        "score": guess.score,
+        "prediction": guess.prediction is not None or _threshold(guess) is not None,
+    }
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
-    return InitResult(str(path), files, unknown)
+    scores = None if unknown else check(SpecOptions(str(path))).scores
+    return InitResult(str(path), files, unknown, scores)
 
 
 def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
@@ -77,6 +86,10 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         _line("id", guess.id, "names each row: no two alike"),
         _line("score", guess.score, "numeric; higher means more likely positive"),
     ]
+    if len(guess.classes) == 2:
+        lines.append(
+            "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
+        )
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     classes = ", ".join(map(_quoted, guess.classes))
@@ -124,11 +137,23 @@ def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, mean
 
 
 def _prediction(guess: Guess) -> str:
+    threshold = _threshold(guess)
+    if threshold is None:
+        return _line("prediction", guess.prediction, "the class predicted, or {threshold: NUMBER}")
+    return f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"
+
+
+def _threshold(guess: Guess) -> float | None:
+    """Return the score that stands in for a prediction: even odds, where scores may tell these.
+
+    None where there is a prediction, or all scores are on one side of 0 and no probabilities.
+    """
     score = guess.score
     if guess.prediction is not None or score is None or score.low is None or score.high is None:
-        return _line("prediction", guess.prediction, "the class predicted")
-    threshold = 0.5 if score.low >= 0 and score.high <= 1 else 0
-    return f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"
+        return None
+    if score.low >= -ROUNDING and score.high <= 1 + ROUNDING:
+        return 0.5
+    return 0 if score.low < 0 < score.high else None
 
 
 def _list(key: str, columns: Sequence[SampledColumn], meaning: str) -> str:

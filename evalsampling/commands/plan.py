@@ -15,6 +15,8 @@ from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.preparation.stratification import what_scores_say
+from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
@@ -102,11 +104,16 @@ class PlanResult(Result):
         errors: of every sampler, measure and budget, in this order.
         by_cost: whether budgets are of money.
         warnings: what a reader must know before trusting the errors; `--json` has no room for them.
+        believed: whether labels were imagined from the scores' probabilities; else from curves of
+            the ranks, since scores are an order, or expect other numbers than are predicted.
+        scores: what was made of the scores, in a sentence; None where labels are no classes.
     """
 
     errors: tuple[PlannedError, ...]
     by_cost: bool = False
     warnings: tuple[str, ...] = ()
+    believed: bool = True
+    scores: str | None = None
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -152,11 +159,13 @@ def plan(options: PlanOptions) -> PlanResult:
     with unchanged(spec.pool):
         stratification = stratify_pool(spec)
         table = read_table(spec, stratification)
+    decided = stratification.decided(spec)
+    believed = is_believed(decided, table)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)
     steps = len(names) * options.repeats
     with progress.watch("plan", "repeats", steps, logs.stream()):
         entries = predict_errors(
-            spec,
+            decided,
             table,
             stratification.ranges,
             names,
@@ -167,11 +176,12 @@ def plan(options: PlanOptions) -> PlanResult:
             effect=options.effect,
             report=progress.advance,
         )
-    likelihood = expected_likelihood(table) if spec.has_classes else None
+    likelihood = expected_likelihood(table) if believed and spec.has_classes else None
     doubted = doubts(likelihood, "to expect of the scores")
     of_scores = stratification.about_scores(spec, table)
     warnings = (*of_scores, *stratification.about_features(spec), *doubted)
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
-    return PlanResult(errors, spec.money is not None, warnings)
+    scores = what_scores_say(spec, stratification, table)
+    return PlanResult(errors, spec.money is not None, warnings, believed, scores)

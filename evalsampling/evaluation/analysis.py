@@ -51,6 +51,7 @@ from evalsampling.stats.costs import Price
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
+from evalsampling.stats.score_kinds import ORDER
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -97,7 +98,8 @@ class Analysis:
         hidden: prior of positives that scores do not show; None for no model-based intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
-        spec: what was asked for, None if the parts were put together by hand.
+        spec: what was asked for, which says what its scores are; None if the parts were put
+            together by hand.
         ranges: least and greatest score of each system, None where it is not known.
     """
 
@@ -165,6 +167,12 @@ class Analysis:
     def has_classes(self) -> bool:
         """Whether rows have one of a few labels: see `LabelSpace.has_classes`."""
         return self.spec is None or self.spec.has_classes
+
+    @property
+    def by_order(self) -> bool:
+        """Whether the prior follows from ranks, the scores being but an order."""
+        pool = None if self.spec is None else self.spec.pool
+        return pool is not None and pool.probability is None and pool.score_is == ORDER
 
     @property
     def exhausted(self) -> bool:
@@ -366,7 +374,7 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool) -> Self:
         """Return the analysis of a pool before the first round, as its spec asks for it."""
-        spec, ranges = pool.spec, pool.stratification.ranges
+        spec, ranges = pool.stratification.decided(pool.spec), pool.stratification.ranges
         return cls(
             table=pool.table,
             sampler=build_sampler(spec, ranges),

@@ -1,5 +1,6 @@
 """Pictures of an evaluation for notebooks, drawn as in the report."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from evalsampling.errors import InputError
@@ -105,7 +106,10 @@ def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> l
     """
     model = analysis.label_model
     table, history = analysis.table, analysis.history
-    return [
-        LabelledBands(label, tuple(score_bands(table, history, codes, analysis.confidence, model)))
-        for label, codes in labels.items()
-    ]
+    labelled = []
+    for label, codes in labels.items():
+        bands = score_bands(table, history, codes, analysis.confidence, model)
+        if analysis.by_order:
+            bands = [dataclasses.replace(band, prior=None) for band in bands]
+        labelled.append(LabelledBands(label, tuple(bands)))
+    return labelled

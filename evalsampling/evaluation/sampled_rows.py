@@ -73,7 +73,7 @@ class SampledRows:
     def rules(self) -> Sequence[str]:
         """Where the probabilities of each system come from: a column, or nowhere."""
         rule = self.spec.labels.space.prior_rule
-        return [rule(system.probability, None, None) for system in self.spec.pool.systems]
+        return [rule(system.probability, None) for system in self.spec.pool.systems]
 
     @property
     def outputs(self) -> Outputs:

@@ -43,7 +43,8 @@ class ScoreBand:
         rows: number of rows of the pool.
         labelled: number of questions with an answer.
         met: number of answers that are of the class.
-        prior: mean prior probability of the class.
+        prior: mean prior probability of the class; None where the scores are an order, which have
+            none.
         observed: rate of the class by the labels alone, None without labels.
         model: rate of the class by the model of the labels, None without a model.
     """
@@ -55,7 +56,7 @@ class ScoreBand:
     rows: int
     labelled: int
     met: int
-    prior: float
+    prior: float | None
     observed: Rate | None
     model: Rate | None
 

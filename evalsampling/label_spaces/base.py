@@ -11,11 +11,22 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
+from evalsampling.stats import score_kinds
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
 """Rules: where the probabilities of a system, or the prior ones, come from."""
+
+RANKS = "ranks(score)"
+"""Rule of prior probabilities of scores that are an order; a system has none of its own then."""
+
+SCORE_RULES = {
+    score_kinds.PROBABILITY: SCORE,
+    score_kinds.LOG_ODDS: LOG_ODDS,
+    score_kinds.ORDER: RANKS,
+}
+"""The rule by which probabilities come from scores, by what these are."""
 
 SOFTMAX = "softmax(logits)"
 """Rule of probabilities that are made of a column of logits for each class."""
@@ -42,10 +53,6 @@ Named = str | Mapping[str, str] | None
 
 class Logits(dict[str, str]):
     """Columns of the logits of all classes by name, in place of columns of probabilities."""
-
-
-Ends = tuple[float, float] | None
-"""Least and greatest score, None if not known."""
 
 
 class Keys(Protocol):
@@ -163,7 +170,9 @@ class LabelSpace(abc.ABC):
     default_measure: ClassVar[str] = "f1"
     default_sampler: ClassVar[str | None] = None
     score_key: ClassVar[str] = "score"
-    system_keys: ClassVar[tuple[str, ...]] = ("score", "prediction", "probability", "logits")
+    system_keys: ClassVar[tuple[str, ...]] = (
+        "score", "score_is", "prediction", "probability", "logits"
+    )  # fmt: skip
     compared: ClassVar[str | None] = None
     has_score: ClassVar[bool] = True
     rule: ClassVar[str | None] = None
@@ -366,19 +375,18 @@ class LabelSpace(abc.ABC):
             score: shape (n,), for rules that need it.
         """
 
-    def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
+    def prior_rule(self, named: Any, kind: str | None) -> str:
         """Return where probabilities come from.
 
         Args:
             named: the columns of probabilities, None if there are none.
-            score: the column of scores, None if there is none.
-            ends: of the scores.
+            kind: what the scores are, see `stats.score_kinds`; None if there are none.
         """
         if named is not None:
             return SOFTMAX if isinstance(named, Logits) else COLUMN
-        if score is None or ends is None or self.needs_columns:
+        if kind is None or self.needs_columns:
             return NO_PROBABILITY
-        return SCORE if ends[0] >= 0 and ends[1] <= 1 else LOG_ODDS
+        return SCORE_RULES[kind]
 
     def true_codes(self, rows: Columns) -> IntArray:
         """Return the labels in a file of them, shape (n,): its column `LABEL`."""

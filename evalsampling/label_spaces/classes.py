@@ -14,7 +14,7 @@ from evalsampling.label_spaces.base import (
     EVEN,
     FLAG,
     LABEL,
-    SCORE,
+    LOG_ODDS,
     SOFTMAX,
     Codes,
     Columns,
@@ -81,7 +81,10 @@ class Classes(LabelSpace):
         return np.stack([1 - positive, positive], axis=1)[:, [1 - self.positive, self.positive]]
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return probabilities from columns of classes, of the positive class, or of scores."""
+        """Return probabilities from columns of classes, of the positive class, or of scores.
+
+        Scores are log-odds by the rule `LOG_ODDS`, else probabilities.
+        """
         if isinstance(named, Mapping):
             columns = list(named.values())
             return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)
@@ -93,7 +96,7 @@ class Classes(LabelSpace):
         else:
             assert score is not None
             values = score
-            if rule != SCORE:
+            if rule == LOG_ODDS:
                 values = scipy.special.expit(score.astype(np.float64, copy=False))
         # Each class by itself, as they will be summed.
         both = np.empty((2, len(values)))

@@ -21,7 +21,6 @@ from evalsampling.label_spaces.base import (
     LABEL,
     Codes,
     Columns,
-    Ends,
     Field,
     Keys,
     LabelSpace,
@@ -243,7 +242,7 @@ class Numbers(LabelSpace):
         """Return the chances of the errors that a model expects, the same for all rows."""
         return np.tile(CHANCES, (len(rows), 1))
 
-    def prior_rule(self, named: Any, score: str | None, ends: Ends) -> str:
+    def prior_rule(self, named: Any, kind: str | None) -> str:
         return NORMAL
 
     def true_codes(self, rows: Columns) -> IntArray:

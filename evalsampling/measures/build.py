@@ -27,9 +27,23 @@ from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.score_kinds import ORDER
 
 Range = tuple[float, float]
 """Least and greatest score of a system."""
+
+
+class OrderedScoreError(InputError):
+    """A measure needs probabilities of a system whose score is an order.
+
+    Attributes:
+        system: number of the system.
+    """
+
+    def __init__(self, problem: str, system: int) -> None:
+        """Take the problem in words and the number of the system."""
+        super().__init__(problem)
+        self.system = system
 
 
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
@@ -328,12 +342,17 @@ class _Builder:
         available = {*space.outputs}
         if system.score is not None:
             available.add("score")
-        if system.probability is not None or (system.score is not None and not space.needs_columns):
+        of_score = system.score is not None and not space.needs_columns
+        is_order = of_score and system.score_is == ORDER
+        if system.probability is not None or (of_score and not is_order):
             available.add("probability")
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
             needed = " or a ".join(sorted(measure.looks_at))
-            raise InputError(f"measure: {self.entry.name}{whose} needs a {needed}")
+            problem = f"measure: {self.entry.name}{whose} needs a {needed}"
+            if is_order:
+                raise OrderedScoreError(f"{problem}, and {system.score!r} is an order", self.system)
+            raise InputError(problem)
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly over the scores."""

@@ -82,7 +82,9 @@ class Evaluation:
                 ``prediction``.
             probability: column of the prior probability of the positive class, or a column for
                 each class.
-            **spec: other keys of the spec file: see `from_arrays`.
+            **spec: other keys of the spec file: see `from_arrays`. With ``score_is`` the score is a
+                ``"probability"``, ``"log-odds"`` or an ``"order"``, of which only ranks count; left
+                out, it is found out, and `scores` says what was made of it.
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.
@@ -123,8 +125,8 @@ class Evaluation:
             id: shape (n,), integers or strings, no two alike, or a table whose columns are the id
                 together; if not given, the index of a Series that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);
-                by default the score if all scores lie in [0, 1], else expit(score). The columns of
-                a table are found by the names of the classes, if it has them.
+                by default it follows from the score and ``score_is``: see `from_frame`. The columns
+                of a table are found by the names of the classes, if it has them.
             columns: other columns of the pool, for systems, slices, features: a mapping, or a
                 table of any library.
             **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
@@ -433,9 +435,10 @@ class Evaluation:
     def scores(self) -> ScoreSummary | None:
         """What was made of the scores; None of queries and of labels that are numbers.
 
-        Its ``words`` are what the command `prepare` says.
+        Its ``kind`` is "probability", "log-odds" or "order", None where a column of probabilities
+        is the prior. Its ``words`` are what the command `prepare` says.
         """
-        return scores_of_classes(self.spec, self.table)
+        return scores_of_classes(self.spec, self.state.pool.stratification, self.table)
 
     # --- what it is made of
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY
+from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
@@ -20,19 +20,26 @@ from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
+from evalsampling.stats.rank_prior import RankPrior
 
 _DIGITS = 9
 """Of expected numbers of labels, so that no stratum depends on the order of a sum."""
 
 
-def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...]) -> Outputs:
+def read_outputs(
+    batch: PoolBatch,
+    spec: EvaluationSpec,
+    rules: tuple[str, ...],
+    ranks: RankPrior | None = None,
+) -> Outputs:
     """Return scores, predictions and probabilities of each system for the rows of a batch.
 
     Args:
         batch: the rows.
         spec: names the systems' columns.
-        rules: where each system's probabilities come from: "column", "score", "expit(score)" or
-            "none".
+        rules: where each system's probabilities come from: "column", "score", "expit(score)",
+            "ranks(score)" or "none".
+        ranks: the prior of a score that is an order, which stands for its system's probabilities.
 
     Raises:
         InputError: naming file, column and row of the first bad value.
@@ -49,11 +56,13 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         elif rule == NO_PROBABILITY:
             probabilities.append(np.full((len(batch.rows), len(space.outcomes)), np.nan))
         else:
-            probabilities.append(space.probabilities(columns, system.probability, rule, score))
+            named = system.score if rule == SCORE else system.probability
+            known = score
+            if rule == RANKS and ranks is not None and score is not None:
+                known = ranks.find(score)
+            probabilities.append(space.probabilities(columns, named, rule, known))
         if score is None:
             scores.append(np.full(len(batch.rows), np.inf))
-        elif rule == "score" and system.probability is None:
-            scores.append(probabilities[-1][:, spec.labels.positive])  # the same numbers
         else:
             scores.append(score.astype(np.float64, copy=False))
     return Outputs(

@@ -14,6 +14,7 @@ from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.score_kinds import ROUNDING, cut_to_probabilities
 
 
 class LabelColumns(PoolBatch):
@@ -34,11 +35,11 @@ class LabelColumns(PoolBatch):
         return coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
 
     def shares(self, name: str) -> FloatArray:
-        """Return a column of numbers in [0, 1], shape (n,)."""
+        """Return a column of numbers in [0, 1], shape (n,); what rounding put outside is cut."""
         values = self.numbers(name).astype(np.float64, copy=False)
-        wrong = (values < 0) | (values > 1)
+        wrong = (values < -ROUNDING) | (values > 1 + ROUNDING)
         self.refuse(name, wrong, lambda row: f"a probability lies in [0, 1], got {values[row]}")
-        return values
+        return cut_to_probabilities(values)
 
     def flags(self, name: str) -> IntArray:
         """Return a column of 0 and 1, or of truth values, shape (n,)."""

@@ -135,14 +135,14 @@ def assign_cells(
     ids = batch.ids(spec.pool.id)
     if spec.pool.lists is not None:
         return _assign_queries(batch, ids, spec, stratification)
-    outputs = read_outputs(batch, spec, stratification.rules)
+    outputs = read_outputs(batch, spec, stratification.rules, stratification.ranks)
     if stratification.has_system_probabilities or stratification.labels:
-        needs_score = stratification.prior in (SCORE, LOG_ODDS)
-        assert spec.pool.score is not None or not needs_score
-        scores = batch.numbers(str(spec.pool.score)) if needs_score else None
-        prior = spec.labels.space.probabilities(
-            LabelColumns.of(batch), spec.pool.probability, stratification.prior, scores
-        )
+        rule, ranks, scores = stratification.prior, stratification.ranks, None
+        if rule == LOG_ODDS or ranks is not None:
+            scores = batch.numbers(str(spec.pool.score))
+            scores = scores if ranks is None else ranks.find(scores)
+        named = spec.pool.score if rule == SCORE else spec.pool.probability
+        prior = spec.labels.space.probabilities(LabelColumns.of(batch), named, rule, scores)
     else:
         prior = outputs.probability[:, 0]
     try:

@@ -3,13 +3,14 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
-from evalsampling.measures.build import driving_thresholds
+from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
+from evalsampling.measures.build import OrderedScoreError, build_measures, driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition
 from evalsampling.preparation.compared_numbers import ComparedSystems
@@ -29,6 +30,15 @@ from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.named_slices import Named
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Partition
+from evalsampling.stats.rank_prior import RankPrior
+from evalsampling.stats.score_kinds import LOG_ODDS as ODDS
+from evalsampling.stats.score_kinds import (
+    ORDER,
+    PROBABILITY,
+    ScoreSums,
+    contradicts,
+    count_text,
+)
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
@@ -37,14 +47,8 @@ FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
 
 
-_CERTAIN = 1e-6
-"""Most that the prior of a row may lack of 1 for the row to be as good as surely positive."""
-
 _MATCH_WEIGHT = "match_weight"
 """In the name of a column of scores that Splink made: log2 odds."""
-
-_FAR = 30.0
-"""Greatest log-odds that are plausible in a pool that has no row below even odds."""
 
 WORTH_A_WORD = 0.01
 """Share of the money lost to classes of costs above which a warning says so."""
@@ -62,9 +66,9 @@ class Stratification:
         partition: leaves that columns name, or None.
         parting: hierarchy of the leaves of their own: see `CellTable`; None for none.
         prior: where prior probabilities come from: "column", "score", "expit(score)",
-            "even" or "normal".
+            "ranks(score)", "even" or "normal".
         rules: where the probabilities of each system come from: these, or "none".
-        ranges: least and greatest score of each system, None where it was not looked for.
+        scores: ends and sums of the scores of each system, then of the one that drives the strata.
         signatures: slots of the cells.
         binned_by_score: whether bins are bins of the first system's score.
         has_system_probabilities: whether systems have probabilities that are not the prior's.
@@ -74,6 +78,7 @@ class Stratification:
         named: slices that are part of the signatures.
         compared: what is made of several systems that predict numbers, None for all others.
         labels: number of the labels of which a row may have many; 0 for classes.
+        ranks: the prior of scores that are an order, None for all others.
     """
 
     edges: FloatArray
@@ -81,7 +86,7 @@ class Stratification:
     tree: KdTree | None
     prior: str
     rules: tuple[str, ...]
-    ranges: tuple[tuple[float, float] | None, ...]
+    scores: tuple[ScoreSums, ...]
     signatures: Signatures
     binned_by_score: bool
     has_system_probabilities: bool
@@ -92,6 +97,7 @@ class Stratification:
     named: Named = dataclasses.field(default_factory=dict)
     compared: ComparedSystems | None = None
     labels: int = 0
+    ranks: RankPrior | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -102,7 +108,7 @@ class Stratification:
         """Return the stratification of a spec that needs no first pass, else None."""
         if Wanted.from_spec(spec).anything:
             return None
-        none = ((math.inf, -math.inf),) * (len(spec.pool.systems) + 1)
+        none = (ScoreSums(),) * (len(spec.pool.systems) + 1)
         return cls._of(spec, PoolSummary(0, (), none, None, None))
 
     @classmethod
@@ -119,7 +125,7 @@ class Stratification:
 
     @classmethod
     def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Stratification":
-        *ranges, driving = (r if r[0] <= r[1] else None for r in summary.ranges)
+        ranges = [sums.ends for sums in summary.scores[:-1]]
         grouped, edges, parting = _grouped_leaves(spec, summary), np.zeros(0), None
         if grouped is None:
             edges, parting = _intervals(spec, summary)
@@ -140,13 +146,12 @@ class Stratification:
             signatures = Signatures.most_common(
                 spec.signature_shape, summary.signatures, slots, len(spec.named_slices)
             )
-        rule = spec.labels.space.prior_rule
-        rules = tuple(
-            rule(system.probability, system.score, bounds)
-            for system, bounds in zip(spec.pool.systems, ranges, strict=True)
-        )
-        prior = rule(spec.pool.probability, spec.pool.score, driving)
-        prior = EVEN if prior == NO_PROBABILITY else prior
+        rules, prior = _rules(spec, summary.scores)
+        check_probabilities(spec, summary.scores)
+        ranks = None
+        if prior == RANKS:
+            assert summary.histogram is not None
+            ranks = RankPrior.of(summary.histogram.bins(), summary.scores[-1].predicted)
         first, costs = spec.pool.systems[0], None
         if spec.pool.cost is not None:
             room = max(MAX_CELLS // (bins * signatures.slots), 1)
@@ -157,7 +162,7 @@ class Stratification:
             tree=grouped if isinstance(grouped, KdTree) else None,
             prior=prior,
             rules=rules,
-            ranges=tuple(ranges),
+            scores=summary.scores,
             signatures=signatures,
             binned_by_score=grouped is None and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
@@ -165,8 +170,23 @@ class Stratification:
             costs=costs,
             partition=grouped if isinstance(grouped, Partition) else None,
             parting=parting,
+            ranks=ranks,
             **_by_spec(spec),
         )
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float] | None, ...]:
+        """Least and greatest score of each system, None where it was not looked for."""
+        return tuple(sums.ends for sums in self.scores[:-1])
+
+    @property
+    def kind(self) -> str | None:
+        """What the score is that the prior comes from; None if a column of probabilities is it."""
+        return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
+
+    def decided(self, spec: EvaluationSpec) -> EvaluationSpec:
+        """Return its spec, in which each system says what its score is."""
+        return decided(spec, self.scores)
 
     @property
     def _grouped(self) -> KdTree | Partition | None:
@@ -217,37 +237,45 @@ class Stratification:
         ]
 
     def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return a warning if scores read as log-odds are none by their name or their values.
-
-        Those that make nearly all rows positive are none. Rare positives have very negative
-        log-odds, and these are fine.
-        """
-        if self.prior != LOG_ODDS:
+        """Return warnings of scores: match weights, and those that predictions contradict."""
+        if not spec.has_classes or not spec.labels.space.is_binary or spec.pool.lists is not None:
             return []
-        if _MATCH_WEIGHT in str(spec.pool.score):
-            return [
+        warnings = []
+        read_as = {
+            LOG_ODDS: "natural log-odds, which makes probabilities too extreme",
+            RANKS: "an order, which leaves their probabilities out",
+        }.get(self.prior)
+        if read_as and spec.pool.score_is != ORDER and _MATCH_WEIGHT in str(spec.pool.score):
+            warnings.append(
                 f"pool.score: {spec.pool.score!r} is a match weight of Splink by its name: log2 "
-                "odds, read here as natural log-odds, which makes probabilities too extreme. Name "
+                f"odds, read here as {read_as}. Name "
                 "Splink's column of probabilities, pool.probability: match_probability, or "
                 "multiply the weights by ln 2 = 0.6931"
-            ]
-        positive = table.prior[:, spec.labels.positive]
-        certain = table.count[positive > 1 - _CERTAIN].sum() / table.rows
-        of_score = [
-            bounds
-            for system, bounds in zip(spec.pool.systems, self.ranges, strict=True)
-            if system.score == spec.pool.score and bounds is not None
-        ]
-        none_below_even = any(low >= 0 and high > _FAR for low, high in of_score)
-        if certain <= 0.5 and not none_below_even:
-            return []
-        ends = "".join(f" from {low:g} to {high:g}" for low, high in of_score[:1])
-        expected = table.count @ positive / table.rows
-        return [
-            f"pool.score: {spec.pool.score!r}{ends} is read as log-odds, by which "
-            f"{100 * expected:.0f} % of the rows are positive, {100 * certain:.0f} % as good as "
-            "surely: calibrate the scores, or name a column of probabilities, pool.probability"
-        ]
+            )
+        return warnings + self._contradictions(spec, table)
+
+    def _contradictions(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+        """Return a warning for each system whose scores and predictions contradict each other."""
+        positive, outputs, warnings = spec.labels.positive, table.outputs, []
+        for place, (system, rule) in enumerate(zip(spec.pool.systems, self.rules, strict=True)):
+            own = np.nan_to_num(outputs.probability[:, place, positive])
+            predicted = (outputs.prediction[:, place] == positive).astype(np.float64)
+            sums = [float(table.count @ table.mean_by_cell(each)) for each in (own, predicted)]
+            if rule in (NO_PROBABILITY, RANKS) or not contradicts(*sums):
+                continue
+            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
+            column = system.score if system.probability is None else system.probability
+            key = "score" if system.probability is None else "probability"
+            means = (
+                f"say {whose}.score_is: order if it is but an order"
+                if key == "score"
+                else "leave it out if it is none"
+            )
+            warnings.append(
+                f"{whose}.{key}: {column!r} expects {count_text(sums[0])} positives where "
+                f"{sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, or {means}"
+            )
+        return warnings
 
     def _about_costs(self) -> list[str]:
         if self.costs is None or self.costs.loss <= WORTH_A_WORD:
@@ -358,6 +386,11 @@ class Stratification:
             newer["paths"] = self.partition.to_list()
         if self.parting is not None:
             newer["parting"] = self.parting.tolist()
+        if self.ranks is not None:
+            newer["ranks"] = self.ranks.to_mapping()
+        if any(sums.rows for sums in self.scores):
+            newer["counted"] = [sums.to_mapping() for sums in self.scores]
+            newer["driving"] = list(self.scores[-1].ends or ())
         return newer | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
@@ -384,7 +417,15 @@ class Stratification:
             tree=None if content["tree"] is None else KdTree.from_mapping(content["tree"]),
             prior=content["prior"],
             rules=tuple(content["rules"]),
-            ranges=tuple(None if r is None else (r[0], r[1]) for r in content["ranges"]),
+            scores=tuple(
+                ScoreSums.from_mapping(ends, counts)
+                for ends, counts in zip(
+                    [*content["ranges"], content.get("driving")],
+                    content.get("counted", [{}] * (len(content["ranges"]) + 1)),
+                    strict=True,
+                )
+            ),
+            ranks=RankPrior.from_mapping(content["ranks"]) if "ranks" in content else None,
             signatures=Signatures(
                 shape=spec.signature_shape,
                 kept=np.array(slots["kept"], dtype=np.int64),
@@ -398,6 +439,64 @@ class Stratification:
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
             **_by_spec(spec),
         )
+
+
+def kinds_of(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> list[str | None]:
+    """Return what the scores of each system are, then the one that drives the strata.
+
+    Args:
+        spec: may state it.
+        scores: ends and sums of the same scores, over the whole pool.
+
+    Returns:
+        Kinds of `stats.score_kinds`; None where there is no score, or it need not be told.
+    """
+    return [
+        None if part.score is None else part.score_is or sums.kind
+        for part, sums in zip(spec.pool.scored, scores, strict=True)
+    ]
+
+
+def _rules(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> tuple[tuple[str, ...], str]:
+    """Return where the probabilities of each system come from, and the prior."""
+    rule = spec.labels.space.prior_rule
+    *rules, prior = (
+        rule(part.probability, kind)
+        for part, kind in zip(spec.pool.scored, kinds_of(spec, scores), strict=True)
+    )
+    # A score that is an order gives no probabilities, but where it is what the prior comes from,
+    # this stands for them, so that a row has no second set.
+    own = tuple(
+        NO_PROBABILITY if one == RANKS and (prior, part.score) != (RANKS, spec.pool.score) else one
+        for one, part in zip(rules, spec.pool.systems, strict=True)
+    )
+    return own, EVEN if prior == NO_PROBABILITY else prior
+
+
+def decided(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> EvaluationSpec:
+    """Return a spec that states what its scores are."""
+    *kinds, driving = kinds_of(spec, scores)
+    systems = tuple(
+        dataclasses.replace(system, score_is=kind)
+        for system, kind in zip(spec.pool.systems, kinds, strict=True)
+    )
+    pool = dataclasses.replace(spec.pool, systems=systems, score_is=driving)
+    return dataclasses.replace(spec, pool=pool)
+
+
+def check_probabilities(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> None:
+    """Check that the measures of a spec need no probabilities of scores that are an order.
+
+    Raises:
+        InputError: naming measure and score, and why it is an order.
+    """
+    try:
+        build_measures(decided(spec, scores), [sums.ends for sums in scores[:-1]])
+    except OrderedScoreError as error:
+        why = scores[error.system].why_order
+        raise InputError(
+            f"{error}: {why}. Name a column of probabilities, or say by score_is what it is"
+        ) from error
 
 
 def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
@@ -436,12 +535,24 @@ def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, 
         raise InputError(f"strata.method: {strata.method}: {error}") from error
 
 
-def scores_of_classes(spec: EvaluationSpec, table: CellTable) -> ScoreSummary | None:
+def scores_of_classes(
+    spec: EvaluationSpec, stratification: Stratification, table: CellTable
+) -> ScoreSummary | None:
     """Return what was made of the scores of a pool; None where labels are not of classes."""
-    return ScoreSummary.of_class(table, spec.labels.positive) if spec.has_classes else None
+    if not spec.has_classes:
+        return None
+    scores, read = stratification.scores, dict[str, str]()
+    for part, sums, kind in zip(spec.pool.scored, scores, kinds_of(spec, scores), strict=True):
+        if kind is not None and part.probability is None and not spec.labels.space.needs_columns:
+            stated = part.score_is is not None
+            read.setdefault(str(part.score), sums.words(str(part.score), kind, stated))
+    summary = ScoreSummary.of_class(table, spec.labels.positive)
+    return dataclasses.replace(summary, kind=stratification.kind, read_as=tuple(read.values()))
 
 
-def what_scores_say(spec: EvaluationSpec, table: CellTable) -> str | None:
+def what_scores_say(
+    spec: EvaluationSpec, stratification: Stratification, table: CellTable
+) -> str | None:
     """Return what was made of the scores of a pool in a sentence, None as `scores_of_classes`."""
-    summary = scores_of_classes(spec, table)
+    summary = scores_of_classes(spec, stratification, table)
     return None if summary is None else summary.words

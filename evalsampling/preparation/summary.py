@@ -17,8 +17,10 @@ from evalsampling.pool.columns import (
     label_columns,
     read_costs,
     read_features,
+    read_named_slices,
     read_partition,
-    read_signatures,
+    read_predictions,
+    with_slices,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
 from evalsampling.pool.source import keeps_nothing
@@ -31,11 +33,15 @@ from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
 from evalsampling.stats.partition import Paths
 from evalsampling.stats.score_counts import ScoreCounts
+from evalsampling.stats.score_kinds import ORDER, ScoreSums
 from evalsampling.stats.signatures import SignatureCounts, signature_codes
 from evalsampling.stats.strata import CutMethod
 
 FEW_SIGNATURES = 8
 """Most signatures that scores are counted apart for."""
+
+_RANKED_BINS = 4096
+"""Bins of the histogram that ranks are told by, where no strata are cut from it."""
 
 _COUNTED_PER_BIN = 16
 _MOST_COUNTED = 1 << 16
@@ -53,8 +59,8 @@ class PoolSummary:
         rows: of the pool.
         histograms: of the score that drives the strata, if there is one: of the rows of each
             signature if these are few, so that rows can be counted by cell; else of all rows.
-        ranges: least and greatest score of each system, then of the score that drives the strata;
-            (inf, -inf) where there is none.
+        scores: ends and sums of the scores of each system, then of the score that drives the
+            strata; without rows where they are not looked at.
         signatures: counted if there may be too many of them for the cells, else None.
         features: of the rows of least hash, if the strata are cut from features, else None. Of
             queries these are their expected gains.
@@ -64,7 +70,7 @@ class PoolSummary:
 
     rows: int
     histograms: tuple[ScoreCounts, ...]
-    ranges: tuple[tuple[float, float], ...]
+    scores: tuple[ScoreSums, ...]
     signatures: SignatureCounts | None
     features: FeatureSample | None
     costs: tuple[float, float] = (math.inf, -math.inf)
@@ -75,7 +81,7 @@ class PoolSummary:
         return PoolSummary(
             self.rows + other.rows,
             tuple(a + b for a, b in zip(self.histograms, other.histograms, strict=True)),
-            tuple(_union(a, b) for a, b in zip(self.ranges, other.ranges, strict=True)),
+            tuple(a + b for a, b in zip(self.scores, other.scores, strict=True)),
             _add(self.signatures, other.signatures),
             _add(self.features, other.features),
             _union(self.costs, other.costs),
@@ -106,12 +112,15 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         return _of_queries(batch, spec)
     wants = Wanted.from_spec(spec)
     histograms: tuple[ScoreCounts, ...] = ()
-    signatures = features = codes = keys = None
+    signatures = features = codes = keys = predictions = None
     scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
     wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
     scores = {column: batch.numbers(column) for column in wanted if column is not None}
     if wants.predictions:
-        codes = signature_codes(spec.signature_shape, read_signatures(batch, spec))
+        predictions = read_predictions(batch, spec)
+    if predictions is not None and wants.codes:
+        signature = with_slices(predictions, read_named_slices(batch, spec))
+        codes = signature_codes(spec.signature_shape, signature)
     if wants.histogram_bins:
         compared = ComparedSystems.of(spec)
         score = scores[str(spec.pool.score)] if compared is None else compared.score_of(batch, spec)
@@ -128,17 +137,22 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     if wants.features:
         assert keys is not None
         features = FeatureSample.from_rows(keys, read_features(batch, spec), FEATURE_SAMPLE)
-    ranges = [
-        _range(scores[column] if wants.ranges and column is not None else None) for column in scored
-    ]
+    sums: list[ScoreSums] = []
+    for place, column in enumerate(scored):
+        values = scores[column] if wants.ranges and column is not None else None
+        of = place % len(spec.pool.systems)  # The first system's predictions stand with the last.
+        if place > of and column == scored[of] and wants.counted[place] == wants.counted[of]:
+            sums.append(sums[of])
+        elif predictions is not None and wants.counted[place]:
+            sums.append(ScoreSums.of(values, predictions[:, of] == spec.labels.positive))
+        else:
+            sums.append(ScoreSums.of(values, None))
     costs = _range(read_costs(batch, spec))
     paths = None
     if spec.strata.columns:
         paths = Paths.from_rows(read_partition(batch, spec), spec.strata.leaves)
         check_paths(paths, spec)
-    return PoolSummary(
-        len(batch.rows), histograms, tuple(ranges), signatures, features, costs, paths
-    )
+    return PoolSummary(len(batch.rows), histograms, tuple(sums), signatures, features, costs, paths)
 
 
 def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
@@ -161,8 +175,8 @@ def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     check_item_payload(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
     features = FeatureSample.from_rows(keys, expected.features, FEATURE_SAMPLE)
-    ranges = [_range(None) for _ in (*spec.pool.systems, spec.pool.score)]
-    return PoolSummary(len(batch.rows), (), tuple(ranges), None, features, _range(expected.cost))
+    sums = tuple(ScoreSums() for _ in (*spec.pool.systems, spec.pool.score))
+    return PoolSummary(len(batch.rows), (), sums, None, features, _range(expected.cost))
 
 
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
@@ -178,6 +192,8 @@ class Wanted:
     Attributes:
         histogram_bins: of the driving score, 0 for none.
         ranges: whether scores' ranges are needed: for thresholds, or to tell what the scores are.
+        counted: of which scores the positives are counted that they expect and that are predicted:
+            those of each system, then the one that drives the strata.
         by_signature: whether the histogram is made for each signature.
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
@@ -186,6 +202,7 @@ class Wanted:
 
     histogram_bins: int
     ranges: bool
+    counted: tuple[bool, ...]
     by_signature: bool
     signatures: bool
     features: bool
@@ -200,9 +217,13 @@ class Wanted:
         bins = cut_method(spec).bins(strata.leaves) if by_score else 0
         if by_signature:
             bins = max(bins, min(_COUNTED_PER_BIN * most_bins(spec), _MOST_COUNTED))
+        counted = _counted(spec)
+        if counted[-1] and spec.pool.score_is in (None, ORDER):
+            bins = bins or _RANKED_BINS
         return cls(
             histogram_bins=bins,
             ranges=needs_ranges(spec),
+            counted=counted,
             by_signature=by_signature,
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
@@ -210,9 +231,14 @@ class Wanted:
         )
 
     @property
+    def codes(self) -> bool:
+        """Whether signatures are read."""
+        return self.by_signature or self.signatures
+
+    @property
     def predictions(self) -> bool:
         """Whether predictions are read."""
-        return self.by_signature or self.signatures
+        return self.codes or any(self.counted)
 
     @property
     def hashes(self) -> bool:
@@ -223,6 +249,15 @@ class Wanted:
     def anything(self) -> bool:
         """Whether a first pass is needed at all."""
         return bool(self.histogram_bins or self.ranges or self.hashes or self.of_all)
+
+
+def _counted(spec: EvaluationSpec) -> tuple[bool, ...]:
+    """Return `Wanted.counted`: scores of two classes, without a column of probabilities."""
+    space = spec.labels.space
+    binary = space.is_binary and not space.needs_columns and spec.pool.lists is None
+    return tuple(
+        binary and part.score is not None and part.probability is None for part in spec.pool.scored
+    )
 
 
 def cut_method(spec: EvaluationSpec) -> CutMethod:
@@ -249,7 +284,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
         named += [system.score for system in pool.systems if system.threshold is not None]
         for system in pool.systems:
             named += [system.prediction, *system.by_label.values()]
-        named += spec.named_slices
+        named += spec.named_slices if wants.codes else ()
     if wants.hashes:
         named += columns_of(pool.id)
     if wants.features:

@@ -90,13 +90,15 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
             ends = (scale(band.observed.low), scale(band.observed.high))
             body.append(bar(*ends, y, 2, "f-accent"))
             body.append(dot(scale(band.observed.value), y))
-        x = scale(band.prior)
-        body.append(line(x, y - 9, x, y + 9, "s-ink", 2))
+        if band.prior is not None:
+            x = scale(band.prior)
+            body.append(line(x, y - 9, x, y + 9, "s-ink", 2))
         counts = f"{band.met:,} of {band.labelled:,}" if band.labelled else "no labels"
         body.append(words(_WIDTH, y + 4, counts, "t-ink" if band.labelled else "t-soft", "end"))
     body.append(words(_WIDTH, 14, f"labelled {labelled.label}", "t-soft small", "end", most=20))
     description = "; ".join(
-        f"{band_name(band)}: {band.met} of {band.labelled} labels, expected {percent(band.prior)}"
+        f"{band_name(band)}: {band.met} of {band.labelled} labels"
+        + ("" if band.prior is None else f", expected {percent(band.prior)}")
         for band in reversed(bands)
     )
     name = f"Share of {labelled.label} by score"
@@ -104,10 +106,10 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
 
 
 def _legend(x: float, bands: Sequence[ScoreBand]) -> list[str]:
-    marks = [
-        dot(x + 6, 10), words(x + 16, 14, "labels say", "t-soft small"),
-        line(x + 98, 3, x + 98, 17, "s-ink", 2), words(x + 106, 14, "score says", "t-soft small"),
-    ]  # fmt: skip
+    marks = [dot(x + 6, 10), words(x + 16, 14, "labels say", "t-soft small")]
+    if any(band.prior is not None for band in bands):
+        tick = line(x + 98, 3, x + 98, 17, "s-ink", 2)
+        marks += [tick, words(x + 106, 14, "score says", "t-soft small")]
     if any(band.model is not None for band in bands):
         marks += [_area(x + 186, x + 206, 10), words(x + 212, 14, "model of both", "t-soft small")]
     return marks

@@ -48,25 +48,27 @@ def calibration(facts: Facts) -> Section | None:
     """Return the section of observed rates against scores, None without any label or score."""
     if not facts.labels or not facts.bands:
         return None
-    body = [
-        paragraph(
-            "Where the score says more or less than the labels do, its probabilities are off. "
-            "That makes no estimate wrong, but more labels are needed."
-        )
-    ]
+    by_order = facts.bands[0].bands[0].prior is None
+    words = (
+        "The scores are an order: they say which rows are more likely, not how likely."
+        if by_order
+        else "Where the score says more or less than the labels do, its probabilities are off. "
+        "That makes no estimate wrong, but more labels are needed."
+    )
+    body = [paragraph(words)]
+    ticks = "" if by_order else "ticks: what the score says; "
     for labelled in facts.bands:
         caption = (
             f"The share of rows labelled {escape(labelled.label)}. "
             f"Dots: among the labels, with {facts.level} intervals; "
-            "ticks: what the score says; areas: what a model of both believes. On the right: "
-            "labels."
+            f"{ticks}areas: what a model of both believes. On the right: labels."
         )
         body.append(figure(calibration_chart(labelled), caption))
         rows = [
             [escape(band_name(band)), f"{band.met:,} of {band.labelled:,}",
              "-" if band.observed is None else data(band.observed.value),
              "-" if band.observed is None else interval(band.observed.low, band.observed.high),
-             data(band.prior),
+             "-" if band.prior is None else data(band.prior),
              "-" if band.model is None else interval(band.model.low, band.model.high)]
             for band in reversed(labelled.bands)
         ]  # fmt: skip

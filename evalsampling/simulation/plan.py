@@ -25,7 +25,15 @@ from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, paid_by, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
-from evalsampling.simulation.imagined import imagine, miscalibrated
+from evalsampling.simulation.imagined import (
+    OFF,
+    Off,
+    by_ranks,
+    imagine,
+    is_believed,
+    miscalibrated,
+    off_ranks,
+)
 from evalsampling.simulation.power import draws_for
 from evalsampling.simulation.processes import repeat_all
 from evalsampling.simulation.selection import Selection, candidates_of, mean_selection
@@ -151,8 +159,16 @@ def plan(
         by_cost=spec.money is not None,
     )
     systems = tuple(system.name for system in spec.pool.systems)
-    savings = [saving_of(measure_of(requested), table) for requested in measures]
-    imagined = _Imagined(table, systems, measures, plan)
+    believed = is_believed(spec, table)
+    imagined = _Imagined(table, systems, measures, plan, spec.labels.positive)
+    if not believed:
+        positive = spec.labels.positive
+        imagined = dataclasses.replace(
+            imagined, source=by_ranks(table, positive), off=off_ranks(table, positive)
+        )
+    savings = [
+        saving_of(measure_of(requested), table) if believed else None for requested in measures
+    ]
     spreads = imagined.spreads(built, workers, report)
     while (
         half_width is not None
@@ -165,9 +181,9 @@ def plan(
         spreads = imagined.spreads(built, workers, report)
     entries: list[dict[str, Any]] = []
     ranges_if_off = (
-        dataclasses.replace(imagined, is_off=True).spreads(built, workers, lambda repeats: None)
-        if table.classes == 2 and obstacle(table) is None
-        else [[[NO_RANGE] * len(plan.budgets)] * len(measures)] * len(built)
+        _if_off(imagined).spreads(built, workers, lambda repeats: None)
+        if believed and table.classes == 2 and obstacle(table) is None
+        else spreads
     )
     for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
         for m, requested in enumerate(measures):
@@ -177,7 +193,7 @@ def plan(
                     "measure": title(requested, systems),
                     "budget": budget,
                     **spread,
-                    **off,
+                    **{key: off[key] for key in NO_RANGE},
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
                 }
@@ -200,18 +216,23 @@ def plan(
     return entries
 
 
+def _if_off(imagined: "_Imagined") -> "_Imagined":
+    """Return evaluations of half as many pools, whose probabilities are off as of real models."""
+    half = dataclasses.replace(imagined.plan, repeats=max(imagined.plan.repeats // 2, 1))
+    return dataclasses.replace(imagined, plan=half, off=OFF)
+
+
 NO_RANGE: dict[str, float | None] = {"half_width_low": None, "half_width_high": None}
 
 Spread = dict[str, float | None]
-"""Standard error, half-width, power and selection of one sampler, measure and budget."""
+"""Standard error, half-widths, power and selection of one sampler, measure and budget."""
 
 
-def _range(halves: Sequence[float | None]) -> Spread:
-    """Return the quantiles .1 and .9 of half-widths, some of which may be None."""
-    given = [half for half in halves if half is not None]
-    if not given or not np.isfinite(given).all():
+def _range(halves: Sequence[float]) -> Spread:
+    """Return the quantiles .1 and .9 of half-widths, at least one."""
+    if not np.isfinite(halves).all():
         return NO_RANGE
-    low, high = np.quantile(given, [0.1, 0.9])
+    low, high = np.quantile(halves, [0.1, 0.9])
     return {"half_width_low": float(low), "half_width_high": float(high)}
 
 
@@ -284,14 +305,18 @@ class _Imagined:
         systems: names of the systems.
         measures: those to estimate.
         plan: budgets, rounds and repeats.
-        is_off: whether probabilities are as far off as those of real models.
+        positive: code of the positive class.
+        source: with the probabilities that labels are imagined from, if not those of the cells.
+        off: how far off these are in each of them; None if they are right.
     """
 
     table: CellTable
     systems: tuple[str | None, ...]
     measures: Sequence[Requested]
     plan: Plan
-    is_off: bool = False
+    positive: int
+    source: CellTable | None = None
+    off: Off | None = None
 
     def spreads(
         self,
@@ -301,11 +326,9 @@ class _Imagined:
     ) -> list[list[list[Spread]]]:
         """Return the expected spread of each sampler, measure and budget.
 
-        If probabilities are off, it is the range of half-widths of eight in ten pools, of half as
-        many repeats.
+        If probabilities are off, the range of half-widths of eight in ten pools is with it.
         """
-        repeats = max(self.plan.repeats // 2, 1) if self.is_off else self.plan.repeats
-        all_runs = repeat_all(self.repeat, built, repeats, workers, report)
+        all_runs = repeat_all(self.repeat, built, self.plan.repeats, workers, report)
         budgets = range(len(self.plan.budgets))
         return [
             [
@@ -316,10 +339,13 @@ class _Imagined:
         ]
 
     def _sum_up(self, points: Sequence[_Outcome], measure: Requested) -> Spread:
-        if self.is_off:
-            return _range([point.half for point in points])
         least, greatest = measure.components[0].bounds
-        return _spread(points, self.plan.confidence, (greatest - least) / 2)
+        spread = _spread(points, self.plan.confidence, (greatest - least) / 2)
+        halves = [point.half for point in points if point.half is not None]
+        if self.off is None or not halves:
+            return spread | NO_RANGE
+        # Errors differ from curve to curve, so that none bounds the intervals of all.
+        return spread | {"half_width": float(np.median(halves))} | _range(halves)
 
     def repeat(self, sampler: samplers.Sampler, repeat: int) -> list[list[_Outcome]]:
         """Return outcomes by budget and measure."""
@@ -337,9 +363,10 @@ class _Imagined:
     def _defined(self, seed: Sequence[int]) -> tuple[KnownPool, list[FloatArray]]:
         """Return an imagined pool on which every measure has a value, and the true values."""
         for attempt in range(MOST_ATTEMPTS):
-            source = self.table
-            if self.is_off:
-                source = miscalibrated(source, np.random.default_rng([*seed, attempt, 1]))
+            source = self.table if self.source is None else self.source
+            if self.off is not None:
+                rng = np.random.default_rng([*seed, attempt, 1])
+                source = miscalibrated(source, rng, self.off, self.positive)
             # The sampler knows the probabilities as they were given.
             pool = imagine(source, self.systems, (*seed, attempt))
             pool = dataclasses.replace(pool, table=self.table)

@@ -34,10 +34,8 @@ def read_lists(pool: Section) -> ListsSpec | None:
         return None
     section = pool.section("lists")
     section.check_keys("items", "payload")
-    pool.refuse(
-        ("score", "prediction", "probability", "logits", "features", "scorer", "variance"),
-        "with pool.lists, rows are queries and have none",
-    )
+    for_rows = ("score", "score_is", "prediction", "probability", "logits", "features", "variance")
+    pool.refuse((*for_rows, "scorer"), "with pool.lists, rows are queries and have none")
     if pool.get("systems") is None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
     return ListsSpec(str(section.text("items", required=True)), section.columns("payload"))

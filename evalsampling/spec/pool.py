@@ -20,6 +20,7 @@ from evalsampling.spec.systems import (
     probability_mapping,
     read_probability,
     read_rankers,
+    read_score_is,
     read_system,
     read_systems,
     system_mapping,
@@ -29,7 +30,7 @@ from evalsampling.spec.where import Condition, read_where
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost", "logits", "table", "where",
+    "features", "variance", "lists", "cost", "logits", "table", "where", "score_is",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -60,6 +61,7 @@ class PoolSpec:
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
+        score_is: what `score` is, see `SystemSpec`; None to find out.
     """
 
     path: str
@@ -77,6 +79,12 @@ class PoolSpec:
     cost: str | None = None
     table: TableSpec | None = None
     where: str | None = None
+    score_is: str | None = None
+
+    @property
+    def scored(self) -> tuple["PoolSpec | SystemSpec", ...]:
+        """What may have a score: each system, then the pool for the one that drives the strata."""
+        return (*self.systems, self)
 
     @property
     def condition(self) -> Condition | None:
@@ -165,9 +173,13 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         probability = probability or systems[0].probability
         if score is None and has_score and strata.by_score:
             raise InputError("pool.score: missing, and the first system has no score either")
+        score_is = read_score_is(section, labels, score)
+        if score is not None and score == systems[0].score:
+            score_is = score_is or systems[0].score_is
     else:
         score = score or "score" if strata.by_score else score
         systems = (read_system(section, None, labels, score, "prediction"),)
+        score_is = systems[0].score_is
     features = section.columns("features")
     if strata.by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
@@ -183,6 +195,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         features=features,
         payload=payload,
         scorer=scorer,
+        score_is=score_is,
     )
 
 
@@ -201,6 +214,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             "where": pool.where,
             "lists": None if lists is None else lists_mapping(lists),
             score_key: pool.score if is_single or score_key == "score" else None,
+            "score_is": pool.score_is,
             "prediction": prediction_mapping(first) if is_single else None,
             "systems": None if is_single else systems,
             **probability_mapping(pool.probability, labels),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import Logits, column_of_each
+from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, given, number
 
@@ -26,6 +26,7 @@ class SystemSpec:
             the class's text; of a multi-label pool, for each label), `Logits` of the classes, or
             None to take it from the score.
         by_label: columns of 0 and 1, by label, in place of a column of lists; empty with that.
+        score_is: what the score is, a key of `SCORE_RULES`; None to find out.
     """
 
     name: str | None
@@ -34,6 +35,7 @@ class SystemSpec:
     threshold: float | None
     probability: Probability
     by_label: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    score_is: str | None = None
 
 
 def read_system(
@@ -56,7 +58,20 @@ def read_system(
     elif not isinstance(prediction, str):
         raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
     probability = read_probability(section, labels)
-    return SystemSpec(name, score, prediction, threshold, probability, columns)
+    kind = read_score_is(section, labels, score)
+    return SystemSpec(name, score, prediction, threshold, probability, columns, kind)
+
+
+def read_score_is(section: Section, labels: LabelsSpec, score: str | None) -> str | None:
+    """Return the value of a key ``score_is``, checked; None if it is missing."""
+    if section.get("score_is") is None:
+        return None
+    key = f"{section.name}.score_is"
+    if not labels.space.is_binary or labels.space.needs_columns:
+        raise InputError(f"{key}: is of scores of two classes, here there are {labels.space.size}")
+    if score is None:
+        raise InputError(f"{key}: there is no score")
+    return section.choice("score_is", tuple(SCORE_RULES), "")
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
@@ -139,6 +154,7 @@ def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
         {
             "prediction": prediction_mapping(system) if predicts else None,
             labels.space.score_key: system.score,
+            "score_is": system.score_is,
             **probability_mapping(system.probability, labels),
         }
     )

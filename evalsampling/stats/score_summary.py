@@ -6,31 +6,13 @@ import numpy as np
 
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.log_odds import logit
-
-LEAST_OF_POOL = 0.1
-"""Probabilities below this number divided by the rows of the pool are taken to be equal: smaller
-ones hardly add a positive to the pool."""
-
-_MOST = 1 - 1e-9
-"""Greatest probability; it is close to 1, since the order of probabilities near 1 may matter."""
+from evalsampling.stats.score_kinds import ORDER
 
 _FEW = 20
 """Most distinct probabilities at which the sentence mentions ties."""
 
 _MOSTLY = 0.5
 """Share of the rows with the same probability above which the sentence mentions it."""
-
-
-def prior_log_odds(probability: FloatArray, rows: int) -> FloatArray:
-    """Return the log-odds of prior probabilities, which are cut to a range that matters in a pool.
-
-    Args:
-        probability: any shape, in [0, 1].
-        rows: rows of the pool.
-    """
-    least = min(LEAST_OF_POOL / rows, 0.25)
-    return logit(np.clip(probability, least, _MOST))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +28,8 @@ class ScoreSummary:
         expected: expected number of positive rows if the probabilities are right.
         predicted: rows that the first system predicts positive.
         tied: share of the rows that have the most frequent probability.
-        nearly_never: share of the rows with a probability below `LEAST_OF_POOL` / `rows`, which
-            are all taken to be equal.
+        kind: what the score is that they come from: `stats.score_kinds`; None if none is.
+        read_as: what was made of the score of each system, in sentences.
     """
 
     rows: int
@@ -58,7 +40,8 @@ class ScoreSummary:
     expected: float
     predicted: float
     tied: float
-    nearly_never: float
+    kind: str | None = None
+    read_as: tuple[str, ...] = ()
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -81,14 +64,18 @@ class ScoreSummary:
             expected=float(table.count @ prior),
             predicted=float(table.count @ table.mean_by_cell(predicted)),
             tied=float(rows.max() / table.rows),
-            nearly_never=float(table.count[prior < LEAST_OF_POOL / table.rows].sum() / table.rows),
         )
 
     @property
     def words(self) -> str:
         """The summary in sentences."""
+        read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
+        if self.kind == ORDER:
+            return (
+                f"{read}{self.rows:,} rows, of which {self.predicted:,.0f} are predicted positive"
+            )
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
-        text = (
+        text = read + (
             f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
             f"{self.greatest:.3g} in {steps}. If it is right, {self.expected:,.4g} rows are "
             f"positive; {self.predicted:,.0f} are predicted so"
@@ -97,10 +84,4 @@ class ScoreSummary:
             text += f". {100 * self.tied:.0f} % of the rows have the same probability"
         elif self.values <= _FEW:
             text += ". Rows with the same probability are drawn alike"
-        if self.nearly_never:
-            text += (
-                f". {100 * self.nearly_never:.0f} % have one below "
-                f"{LEAST_OF_POOL / self.rows:.1g}: too little to matter here, so they are treated "
-                "alike"
-            )
         return text

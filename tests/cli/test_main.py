@@ -231,7 +231,7 @@ def test_prepare_json(job: Any) -> None:
         "scores",
     ]  # fmt: skip
     assert prepared["rows"] == 2000
-    assert prepared["scores"].startswith("2,000 rows, probability of a positive 0.0148 ")
+    assert prepared["scores"].startswith("'score' is read as an order, of which only ranks count")
     assert prepared["runner"] == "FnApiRunner"
 
 

@@ -59,13 +59,13 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
 
 
 @pytest.mark.slow
-def test_scores_that_are_no_log_odds_are_told(job: Callable[..., Job]) -> None:
+def test_scores_that_predictions_contradict_are_told(job: Callable[..., Job]) -> None:
     """In the words of `prepare`."""
     pool = make_pool(400)
-    alike = pool.table.append_column("alike", pa.array(np.linspace(0, 100, len(pool.table))))
+    alike = pool.table.append_column("alike", pa.array(np.linspace(0, 1, len(pool.table))))
     one = job(Pool(alike, pool.truth), pool={"score": "alike"}, strata={"leaves": 4})
     warning = one.prepare("--in-process").json["warnings"][0]
-    assert "'alike' from 0 to 100 is read as log-odds" in warning
+    assert warning.startswith("pool.score: 'alike' expects 200 positives where ")
     for form in ([], ["--json"]):
         told = call("plan", one.spec, "--budgets", "50", "--repeats", "2", *form)
         assert told.status == 0, told.err

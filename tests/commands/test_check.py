@@ -25,7 +25,9 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
     result = call("check", one.spec, "--json")
     told = result.json
     scores = told.pop("scores")
-    assert scores.startswith("2,000 rows, probability of a positive 0.0148 to 0.937 in 17 steps. ")
+    assert scores.startswith(
+        "'score' is read as an order, of which only ranks count: it goes from "
+    )
     assert told == {"problems": [], "files": 3, "rows": 2000, "looked_at": 2000, "warnings": []}
     assert f"scores of these: {scores}" in call("check", one.spec).out
     assert files_below(one.directory) == before
@@ -182,14 +184,14 @@ def test_rows_are_looked_at_over_batches_and_files(job: Any) -> None:
 
 
 @pytest.mark.parametrize("rows", [100, 10_100])
-def test_scores_that_are_no_log_odds(tmp_path: Path, rows: int) -> None:
+def test_scores_that_predictions_contradict(tmp_path: Path, rows: int) -> None:
     """The words are those of `prepare`; they say so if there are more rows."""
-    lines = "".join(f"{i},{i % 100},1,x\n" for i in range(rows))
+    lines = "".join(f"{i},{i % 100 / 100},0,x\n" for i in range(rows))
     spec = written(tmp_path, {"a.csv": HEAD + lines})
     result = call("check", spec)
     assert result.status == 0
     seen = "by the first 10,000 rows, " if rows > 10_000 else ""
-    assert f"warning: {seen}pool.score: 'score' from 0 to 99 is read as log-" in result.err
+    assert f"warning: {seen}pool.score: 'score' expects " in result.err
     assert len(call("check", spec, "--json").json["warnings"]) == 1
 
 

@@ -143,3 +143,29 @@ def test_annotators_see_no_score_in_whatever_form(tmp_path: Path, shown: str) ->
     assert "fill in pool.score" in told.out
     assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["answer"]
     assert ("write 0.93 for 0,93 or 93 %" in spec.read_text()) == (shown != "high {}")
+
+
+@pytest.mark.parametrize(
+    ("scores", "threshold", "said"),
+    [
+        (np.linspace(0, 1, 200), 0.5, "200 rows, probability of a positive"),
+        (np.append(np.linspace(0, 0.9, 199), 1.0000054), 0.5, "1 row outside [0, 1] by rounding"),
+        (np.linspace(-6, 6, 200), 0, "'score' is read as log-odds"),
+        (np.linspace(0, 100, 200), None, None),
+        (np.linspace(-90, -1, 200), None, None),
+    ],
+)
+def test_what_is_made_of_scores_is_said(
+    tmp_path: Path, scores: np.ndarray, threshold: float | None, said: str | None
+) -> None:
+    """And a threshold at even odds is suggested only where scores may have any."""
+    pq.write_table(pa.table({"id": np.arange(200), "score": scores}), tmp_path / "pool.parquet")
+    spec = tmp_path / "mine.yaml"
+    told = call("init", tmp_path / "pool.parquet", "--output", spec)
+    assert told.status == 0
+    prediction = yaml.safe_load(spec.read_text())["pool"]["prediction"]
+    assert prediction == ("FILL-IN" if threshold is None else {"threshold": threshold})
+    out = " ".join(told.out.split())
+    assert said is None or said in out
+    assert ("scores of the first rows: " in out) == (said is not None)
+    assert ("fill in pool.prediction" in out) == (threshold is None)

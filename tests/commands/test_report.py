@@ -178,6 +178,9 @@ def test_pictures_of_notebooks_are_those_of_the_page(job: Callable[..., Job]) ->
     for what in ("intervals", "convergence", "effort"):
         assert evaluation.plot(what).body in page
     assert evaluation.plot("calibration", label="1").body in page
+    words = "The scores are an order: they say which rows are more likely, not how likely."
+    assert (words in page) == (evaluation.scores.kind == "order")
+    assert evaluation.scores.kind == "order"
 
 
 def test_numbers_of_the_spreadsheet_are_no_formulas(job: Callable[..., Job]) -> None:

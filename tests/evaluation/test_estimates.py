@@ -115,8 +115,8 @@ def test_what_the_command_line_warns_of_is_printed() -> None:
     rng = np.random.default_rng(3)
     truth = rng.random(3000) < 0.1
     log_odds = rng.normal(size=3000) + 3 * truth - 3
-    score = 100 / (1 + np.exp(-log_odds))
-    evaluation = Evaluation.from_arrays(score, score > 50, seed=1)
+    score = np.linspace(0, 1, 3000)
+    evaluation = Evaluation.from_arrays(score, log_odds > 1, seed=1)
     ids = evaluation.sample(50)
     evaluation.label(ids[:30], truth[ids[:30]])
     told = evaluation.estimate()
@@ -124,11 +124,11 @@ def test_what_the_command_line_warns_of_is_printed() -> None:
         "20 of 50 rows drawn have no label; others of their round stand for them, as if missing at "
         "random"
     )
-    assert told.warnings[0].startswith("pool.score: 'score' from ")
+    assert told.warnings[0].startswith("pool.score: 'score' expects 1,500 positives where ")
     assert missing in told.warnings
     shown = " ".join(repr(told).split())
     assert f"warning: {missing}" in shown
-    assert "warning: pool.score: 'score' from 0." in shown
+    assert "warning: pool.score: 'score' expects 1,500" in shown
     assert missing in told._repr_html_()
     few = Evaluation.from_arrays(
         log_odds, log_odds > 0, seed=1, sampler="passive", measure="recall"

@@ -76,7 +76,7 @@ def test_labels_of_a_file_are_its_texts(space: LabelSpace, texts: list[str], nam
 @ALL
 def test_probabilities_are_of_the_outcomes(space: LabelSpace, texts: list[str], named: Any) -> None:
     rows = LabelColumns.of(PoolBatch(pa.record_batch(COLUMNS)))
-    rule = space.prior_rule(named, None, None)
+    rule = space.prior_rule(named, None)
     if named is None and rule == "none":
         rule = "even"
     given = space.probabilities(rows, named, rule, None)

@@ -89,7 +89,7 @@ def test_cells_hold_the_mean_moments_of_their_queries() -> None:
 def test_the_summary_and_the_stratification_survive_being_stored() -> None:
     summary = summarize(BATCH, SPEC)
     again = sent(summary)
-    assert again.ranges == summary.ranges
+    assert again.scores == summary.scores
     assert again.costs == (3.0, 8.0)
     stratification = Stratification.from_summary(again, SPEC)
     assert stratification.costs is not None

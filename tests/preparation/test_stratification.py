@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from evalsampling.measures.build import needs_signature_counts
@@ -81,38 +82,23 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     assert least.sum() == 0 if case in unknown else least.sum() > 0.8 * count.sum()
 
 
-@pytest.mark.parametrize(
-    ("scores", "told"),
-    [
-        (lambda rng: rng.uniform(0, 100, 2000), "'score' from 0."),
-        (lambda rng: np.round(rng.exponential(6, 2000), 1), "from 0 to "),
-        (lambda rng: rng.normal(40, 20, 2000), "surely: calibrate the scores, or name a column of"),
-        (lambda rng: rng.normal(-20, 5, 2000), None),
-        (lambda rng: np.where(rng.random(2000) < 0.01, 40.0, -20.0) + rng.normal(size=2000), None),
-        (lambda rng: rng.normal(0, 12, 2000), None),
-        (lambda rng: rng.uniform(0, 8, 2000), None),
-        (lambda rng: rng.uniform(0, 1, 2000), None),
-    ],
-)
-def test_scores_that_are_no_log_odds_are_told_of(job: Any, scores: Any, told: str | None) -> None:
-    """A similarity from 0 to 100 makes all rows positive; log-odds of rare positives do not."""
+def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
+    """Ten times as many are expected as are predicted, by probabilities or by stated log-odds."""
     pool = make_pool()
     place = pool.table.schema.get_field_index("score")
-    table = pool.table.set_column(place, "score", pa.array(scores(np.random.default_rng(3))))
-    one = job(Pool(table, pool.truth), strata={"leaves": 64})
-    prepared = one.prepare("--in-process", "--json").json
-    found = [warning for warning in prepared["warnings"] if "pool.score: " in warning]
-    assert len(found) == (told is not None)
-    assert told is None or (told in found[0] and "is read as log-odds" in found[0])
-
-
-def test_probabilities_beside_the_score_need_no_log_odds(job: Any) -> None:
-    pool = make_pool()
-    place = pool.table.schema.get_field_index("score")
-    table = pool.table.set_column(place, "score", pa.array(np.linspace(0, 100, 2000)))
-    table = table.append_column("chance", pa.array(np.linspace(0, 1, 2000)))
-    one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 64})
-    assert one.prepare("--in-process", "--json").json["warnings"] == []
+    log_odds = pool.table.set_column(place, "score", pc.add(pool.table["score"], 3.0))
+    even = pool.table.set_column(place, "score", pa.array(np.linspace(0, 1, 2000)))
+    for table, keys, told in (
+        (log_odds, {"score_is": "log-odds"}, "pool.score: 'score' expects 1,"),
+        (even, {}, "pool.score: 'score' expects 1,000 positives where 57 are predicted"),
+        (even, {"probability": "score"}, "pool.probability: 'score' expects 1,000 positives"),
+        (even, {"score_is": "order"}, None),
+    ):
+        one = job(Pool(table, pool.truth), pool=keys, strata={"leaves": 64})
+        warnings = one.prepare("--in-process", "--json").json["warnings"]
+        assert [told is not None and warning.startswith(told) for warning in warnings] == (
+            [] if told is None else [True]
+        )
 
 
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:

@@ -112,6 +112,15 @@ def test_calibration_shows_score_labels_and_model() -> None:
     assert len(elements(picture, "circle")) == 1
     assert elements(picture, "rect", "f-tint") == []
     assert texts(picture).count("no labels") == 4
+    assert "score says" in texts(picture)
+
+
+def test_an_order_says_nothing_of_rates() -> None:
+    [labelled] = bands(prior=None).bands
+    picture = calibration_chart(labelled)
+    assert len(elements(picture, "circle")) == 1 + 4
+    assert "score says" not in texts(picture)
+    assert "expected" not in picture.description
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,15 @@ import pytest
 from scipy import special
 
 from evalsampling.measures import Accuracy, FBeta, Measure, Recall, difference
-from evalsampling.simulation.imagined import OFF, imagine, miscalibrated, with_value
+from evalsampling.simulation.imagined import (
+    OFF,
+    by_ranks,
+    imagine,
+    is_believed,
+    miscalibrated,
+    with_value,
+)
+from evalsampling.spec import EvaluationSpec
 from tests.samplers.pools import Pool, make_pool
 
 POOL = make_pool(4000, 8, seed=3)
@@ -110,3 +118,45 @@ def test_miscalibrated_probabilities_are_as_far_off_as_told() -> None:
         slopes.append((top[-1] - top[0]) / np.diff(special.logit(table.prior[order[[-3, -1]], 1])))
     assert abs(np.median(np.log(rows)) - np.log(1.04)) < 0.2
     assert abs(np.median(np.log(slopes)) - OFF["slope"][0]) < 0.2
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_rates_by_rank_expect_what_is_predicted(positive: int) -> None:
+    """Whatever the prior says of their number: here it is far off, and its order is kept."""
+    prior = TABLE.prior**0.2
+    table = dataclasses.replace(TABLE, prior=prior / prior.sum(axis=1, keepdims=True))
+    made = by_ranks(table, positive)
+    predicted = TABLE.count @ (TABLE.outputs.prediction[:, 0] == positive)
+    assert made.count @ made.prior[:, positive] == pytest.approx(predicted)
+    order = np.argsort(table.prior[:, positive], kind="stable")
+    assert np.all(np.diff(made.prior[order, positive]) >= 0)
+    np.testing.assert_allclose(made.prior.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_the_number_of_positives_is_changed_whichever_class_they_are(positive: int) -> None:
+    """By the factor asked for, with no other error."""
+    off = {"slope": (0.0, 0.0), "number": (np.log(0.5), 0.0), "hidden": (-50.0, 0.0)}
+    made = miscalibrated(TABLE, np.random.default_rng(0), off, positive)
+    before, after = (TABLE.count @ table.prior[:, positive] for table in (TABLE, made))
+    assert after == pytest.approx(before / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("keys", "times", "believed"),
+    [
+        ({}, 1, True),
+        ({"score_is": "log-odds"}, 1, True),
+        ({"score_is": "order"}, 1, False),
+        ({"score_is": "order", "probability": "p"}, 1, True),
+        ({"probability": "p"}, 0.2, False),
+        ({"probability": "p"}, 5, False),
+    ],
+)
+def test_what_is_believed(keys: dict[str, str], times: float, believed: bool) -> None:
+    """Not an order; nor probabilities that expect a fifth, or five times, of what is predicted."""
+    spec = EvaluationSpec.from_mapping({"pool": {"path": "x", **keys}}, "/")
+    predicted = TABLE.count @ (TABLE.outputs.prediction[:, 0] == 1) / TABLE.rows
+    rate = np.full(len(TABLE), min(times * predicted, 0.99))
+    table = dataclasses.replace(TABLE, prior=np.stack([1 - rate, rate], axis=1))
+    assert is_believed(spec, table) == believed

@@ -17,6 +17,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation import power
 from evalsampling.simulation.plan import _needed, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
+from tests.jobs import call
 
 
 def make_pool(path: Path, rows: int = 20_000) -> np.ndarray:
@@ -262,3 +263,39 @@ def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
     spec, table, ranges = read(path, measure="recall")
     (row,) = plan(spec, table, ranges, ["passive"], budgets=(50,), repeats=20)
     assert row["standard_error"] == 0  # recall is 0 wherever it is defined
+
+
+def test_scores_that_are_an_order_promise_nothing(tmp_path: Path) -> None:
+    """Only ranks count: the same plan of percent as of their ranks, with a range and no saving."""
+    probability = make_pool(tmp_path / "pool.parquet", rows=2000)
+    table = pq.read_table(tmp_path / "pool.parquet")
+    plans = []
+    for name, scores in (("percent", 100 * probability), ("shifted", 100 * probability - 7)):
+        scored = table.set_column(1, "score", pa.array(scores))
+        pq.write_table(scored, tmp_path / f"{name}.parquet")
+        content = {"pool": {"path": f"{name}.parquet"}, "strata": {"leaves": 32}, "seed": 3}
+        spec = EvaluationSpec.from_mapping({**content, "measure": "recall"}, tmp_path)
+        cut = stratify_pool(spec)
+        assert cut.kind == "order"
+        decided = cut.decided(spec)
+        rows = plan(decided, read_table(spec, cut), cut.ranges, ["passive"], (100,), repeats=6)
+        plans.append(rows[0])
+    first, other = plans
+    assert first["saving"] is None
+    assert first["half_width_low"] <= first["half_width_high"]
+    assert first["half_width"] == pytest.approx(other["half_width"], rel=0.2)
+
+
+def test_the_command_says_that_it_does_not_believe_scores(tmp_path: Path) -> None:
+    probability = make_pool(tmp_path / "pool.parquet", rows=1000)
+    table = pq.read_table(tmp_path / "pool.parquet").set_column(
+        1, "score", pa.array(100 * probability)
+    )
+    pq.write_table(table, tmp_path / "pool.parquet")
+    spec = tmp_path / "evaluation.yaml"
+    spec.write_text("pool: {path: pool.parquet}\nbudget: 60\nround_size: 60\nmeasure: f1\n")
+    said = " ".join(call("plan", spec, "--sampler", "passive", "--repeats", "3").out.split())
+    assert said.startswith("'score' is read as an order, of which only ranks count: ")
+    assert "The scores do not tell more: over eight in ten such curves it is " in said
+    assert "if the scores' probabilities are right" not in said
+    assert "label likelihood" not in said

@@ -22,14 +22,13 @@ def test_numbers_are_those_of_the_rows() -> None:
     assert (found.rows, found.values, found.least) == (100, 3, 0.0)
     assert found.greatest == pytest.approx(0.9)
     assert found.expected == pytest.approx(13)
-    assert (found.predicted, found.tied, found.nearly_never) == (10, 0.7, 0.7)
+    assert (found.predicted, found.tied) == (10, 0.7)
 
 
-def test_sentence_tells_values_ties_and_what_is_taken_alike() -> None:
+def test_sentence_tells_values_and_ties() -> None:
     assert summary([0.0] * 70 + [0.2] * 20 + [0.9] * 10).words == (
         "100 rows, probability of a positive 0 to 0.9 in 3 steps. If it is right, 13 rows are "
-        "positive; 10 are predicted so. 70 % of the rows have the same probability. 70 % have one "
-        "below 0.001: too little to matter here, so they are treated alike"
+        "positive; 10 are predicted so. 70 % of the rows have the same probability"
     )
     tied = summary([0.1] * 50 + [0.6] * 50).words
     assert tied.endswith("Rows with the same probability are drawn alike")

@@ -1,0 +1,92 @@
+"""Prior probabilities of scores that are an order: a function of a row's rank in the pool."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.log_odds import expit
+from evalsampling.stats.score_counts import ScoreBins
+
+STEEPNESS = 1.5
+"""By so many times the logarithm of the odds of a rank the log-odds of a positive fall: of the rows
+that are predicted positive about half are expected to be, as of a middling model."""
+
+ONE_CLASS = 0.1
+"""Share of the rows that are taken to be of a class that is never predicted."""
+
+_STEPS = 1024
+"""Most distinct probabilities."""
+
+_FAR = 1e3
+
+
+@dataclasses.dataclass(frozen=True)
+class RankPrior:
+    """The probability of a positive by score: it rises in steps with the rank.
+
+    A row with a share u of the pool above it, half of those with its own score among them, is
+    positive with odds c ((1 - u) / u)^1.5. The number c makes as many positives expected as are
+    predicted.
+
+    Attributes:
+        edges: shape (steps - 1,), strictly increasing: a score at an edge is above it.
+        rates: shape (steps,), increasing: probability between the edges.
+    """
+
+    edges: FloatArray
+    rates: FloatArray
+
+    @classmethod
+    def of(cls, bins: ScoreBins, predicted: int) -> "RankPrior":
+        """Return the prior of a pool.
+
+        Args:
+            bins: of its scores.
+            predicted: rows that are predicted positive. Of a class that is never predicted
+                `ONE_CLASS` of the rows are taken to be.
+        """
+        log_odds = log_odds_by_rank(bins.counts, predicted)
+        width = float(np.ptp(log_odds)) / _STEPS
+        step = np.zeros(len(log_odds)) if not width else np.floor((log_odds - log_odds[0]) / width)
+        first = np.flatnonzero(np.diff(step, prepend=-1))
+        mass, rows = (
+            np.add.reduceat(each, first) for each in (bins.counts * expit(log_odds), bins.counts)
+        )
+        return cls(bins.lower_ends[first[1:]], mass / rows)
+
+    def find(self, scores: npt.NDArray[np.floating]) -> FloatArray:
+        """Return the probability of a positive of each score, shape (n,)."""
+        return self.rates[np.searchsorted(self.edges, scores, side="right")]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return what `from_mapping` takes, for JSON."""
+        return {"edges": self.edges.tolist(), "rates": self.rates.tolist()}
+
+    @classmethod
+    def from_mapping(cls, content: dict[str, Any]) -> "RankPrior":
+        """Return the prior that `to_mapping` described."""
+        return cls(np.array(content["edges"], np.float64), np.array(content["rates"], np.float64))
+
+
+def log_odds_by_rank(counts: IntArray, predicted: float) -> FloatArray:
+    """Return the log-odds of a positive in runs of rows of equal rank, shape (n,).
+
+    Args:
+        counts: shape (n,): rows of each run, from the lowest up.
+        predicted: rows that are predicted positive: see `RankPrior.of`.
+    """
+    rows = int(counts.sum())
+    share = predicted / rows
+    if share in (0, 1):
+        share = abs(share - ONE_CLASS)
+    above = rows - np.cumsum(counts) + counts / 2
+    slope = -STEEPNESS * np.log(above / (rows - above))
+
+    def excess(shift: float) -> float:
+        return float(counts @ expit(slope + shift)) / rows - share
+
+    return np.asarray(slope + scipy.optimize.brentq(excess, -_FAR, _FAR, xtol=1e-9))

@@ -1,0 +1,198 @@
+"""What scores are: probabilities, log-odds, or an order; told from sums over a whole pool."""
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.arrays import BoolArray, FloatArray
+from evalsampling.stats.log_odds import expit
+
+PROBABILITY, LOG_ODDS, ORDER = "probability", "log-odds", "order"
+"""What scores may be."""
+
+ROUNDING = 1e-3
+"""How far outside [0, 1] a probability may lie: float16 rounds numbers about 1 so."""
+
+FIT = 3.0
+"""Log-odds expect at most so many times the rows of each class that are predicted, or so few."""
+
+FIT_ROWS = 3
+"""Rows by which these numbers may differ in any case."""
+
+CONTRADICTION = 10.0
+"""From this factor between the positives expected and predicted on, a warning says so."""
+
+_COSINES = 1.0
+"""Scores that never go beyond it, above or below 0, are no log-odds: all would be near even."""
+
+_ONE = float(1 << 32)
+_STEP = float(expit(1.0)) - 0.5
+"""Rise of expit from 0 to 1, where the line through both ends is within .007 of it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreSums:
+    """Ends of the scores of a pool, and the positives that they expect: a mergeable state.
+
+    Attributes:
+        least: least score, +inf for none.
+        greatest: greatest score, -inf for none.
+        rows: number of scores counted.
+        beyond: those outside [0, 1].
+        units: sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken
+            to be a line, so that probabilities cost next to nothing.
+        predicted: rows that the system predicts positive.
+    """
+
+    least: float = math.inf
+    greatest: float = -math.inf
+    rows: int = 0
+    beyond: int = 0
+    units: int = 0
+    predicted: int = 0
+
+    @classmethod
+    def of(cls, scores: npt.NDArray[np.floating] | None, positive: BoolArray | None) -> "ScoreSums":
+        """Return the sums of rows.
+
+        Args:
+            scores: shape (n,), none of them NaN; None if they need not be known.
+            positive: shape (n,): whether a row is predicted positive; None for the ends alone.
+        """
+        if scores is None or not len(scores):
+            return cls()
+        ends = float(scores.min()) + 0.0, float(scores.max()) + 0.0
+        if positive is None:
+            return cls(*ends)
+        chance, beyond = 0.5 + _STEP * scores.astype(np.float64), 0
+        if ends[0] < 0 or ends[1] > 1:
+            outside = (scores < 0) | (scores > 1)
+            chance[outside], beyond = expit(scores[outside]), int(outside.sum())
+        units = int(np.rint(chance * _ONE).astype(np.int64).sum())
+        return cls(*ends, len(scores), beyond, units, int(positive.sum()))
+
+    def __add__(self, other: "ScoreSums") -> "ScoreSums":
+        """Return the sums of both parts of the pool together."""
+        return ScoreSums(
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+            self.rows + other.rows,
+            self.beyond + other.beyond,
+            self.units + other.units,
+            self.predicted + other.predicted,
+        )
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Least and greatest score, None for none."""
+        return (self.least, self.greatest) if self.least <= self.greatest else None
+
+    @property
+    def expected(self) -> float:
+        """Rows that are positive if the scores are log-odds."""
+        return self.units / _ONE
+
+    @property
+    def fits(self) -> bool:
+        """Whether log-odds expect about as many rows of each class as are predicted."""
+        return fits(self.expected, self.predicted, self.rows)
+
+    @property
+    def kind(self) -> str | None:
+        """What the scores are by themselves; None if they were not counted."""
+        if self.ends is None:
+            return None
+        if self.least >= -ROUNDING and self.greatest <= 1 + ROUNDING:
+            return PROBABILITY
+        if not self.rows:  # Of workspaces that were prepared before there were orders.
+            return LOG_ODDS
+        near = self.least >= -_COSINES and self.greatest <= _COSINES
+        both_signs = self.least < 0 < self.greatest
+        return LOG_ODDS if self.fits and both_signs and not near else ORDER
+
+    def words(self, column: str, kind: str, stated: bool) -> str:
+        """Return in a sentence what was made of scores, and why.
+
+        Args:
+            column: of the scores.
+            kind: what they were taken for.
+            stated: whether the spec says so.
+
+        Returns:
+            Nothing where it is plain: probabilities that lie in [0, 1].
+        """
+        if kind == PROBABILITY and not (stated or self.beyond):
+            return ""
+        is_one = {
+            PROBABILITY: "probabilities",
+            LOG_ODDS: "log-odds",
+            ORDER: "an order, of which only ranks count",
+        }[kind]
+        text = f"{column!r} is read as {is_one}"
+        if stated:
+            text += ", as the spec says"
+        elif kind == LOG_ODDS and self.rows:
+            text += ": the positives that it expects fit those predicted"
+        elif kind == ORDER:
+            text += f": {self.why_order}"
+        if kind == PROBABILITY and self.beyond:
+            rows = "1 row" if self.beyond == 1 else f"{self.beyond:,} rows"
+            cut = "is cut" if self.beyond == 1 else "are cut"
+            text += f"; {rows} outside [0, 1] by rounding {cut} to it"
+        return text
+
+    @property
+    def why_order(self) -> str:
+        """Why the scores are neither probabilities nor log-odds, in words."""
+        text = f"it goes from {self.least:.6g} to {self.greatest:.6g}"
+        if self.fits:
+            return text
+        expected = count_text(self.expected)
+        return (
+            f"{text}, and as log-odds it would expect {expected} positives where "
+            f"{self.predicted:,} are predicted"
+        )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the counts, for JSON, as `from_mapping` takes them; ends may be infinite."""
+        return {key: getattr(self, key) for key in ("rows", "beyond", "units", "predicted")}
+
+    @classmethod
+    def from_mapping(
+        cls, ends: "tuple[float, float] | list[float] | None", counts: dict[str, Any]
+    ) -> "ScoreSums":
+        """Return the sums with given ends, None for none, and what `to_mapping` returned."""
+        return cls(*(ends or (math.inf, -math.inf)), **counts)
+
+
+def count_text(rows: float) -> str:
+    """Return an expected number of rows as text."""
+    return f"{rows:,.0f}" if rows >= 10 else f"{rows:.2g}"
+
+
+def fits(expected: float, predicted: float, rows: float) -> bool:
+    """Tell whether as many rows of each class are expected as predicted, but for a factor `FIT`.
+
+    Args:
+        expected: rows expected to be positive.
+        predicted: rows predicted positive.
+        rows: of the pool.
+    """
+    both = (expected, predicted), (rows - expected, rows - predicted)
+    return all(max(pair) <= FIT * min(pair) + FIT_ROWS for pair in both)
+
+
+def contradicts(expected: float, predicted: float) -> bool:
+    """Tell whether the positives expected and predicted differ by the factor `CONTRADICTION`."""
+    low, high = sorted((max(expected, 1.0), max(predicted, 1.0)))
+    return high >= CONTRADICTION * low
+
+
+def cut_to_probabilities(scores: FloatArray) -> FloatArray:
+    """Return probabilities in [0, 1], shape (n,): the very array if nothing lies outside."""
+    if len(scores) and (scores.min() < 0 or scores.max() > 1):
+        return np.clip(scores, 0.0, 1.0)
+    return scores
