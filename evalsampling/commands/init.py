@@ -59,6 +59,8 @@ def init(options: InitOptions) -> InitResult:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
     # A score with a threshold stands in for a prediction.
     guessed = {"id": guess.id, "score": guess.score, "prediction": guess.prediction or guess.score}
+    if guess.has_verdicts_alone:
+        del guessed["score"]
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
     return InitResult(str(path), files, unknown)
 
@@ -77,6 +79,8 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         _line("id", guess.id, "names each row: no two alike"),
         _line("score", guess.score, "numeric; higher means more likely positive"),
     ]
+    if guess.has_verdicts_alone:
+        del lines[-1]
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     classes = ", ".join(map(_quoted, guess.classes))
@@ -95,7 +99,16 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         "seed: 0",
         "workspace: run  # made by `evalsampling prepare`",
     ]
+    if guess.has_verdicts_alone:
+        lines[-4:-4] = [*_BY_VERDICTS]
     return "\n".join(lines) + "\n"
+
+
+_BY_VERDICTS = (
+    "strata:",
+    "  method: predictions  # the classes predicted: no column scores how likely each class is",
+)
+"""Lines of a spec for systems that give a verdict alone."""
 
 
 def _described(column: SampledColumn) -> str:

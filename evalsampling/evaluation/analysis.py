@@ -15,6 +15,7 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
 from evalsampling.evaluation.statement import stated
 from evalsampling.inference.class_curves import obstacle
+from evalsampling.inference.class_rates import fit_labels
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
@@ -249,7 +250,7 @@ class Analysis:
         stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:
             history = one_answer_a_row(history, self.table.classes)
-        return LabelModel.fit(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
+        return fit_labels(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
 
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more.

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
-from evalsampling.spec.strata import KD
+from evalsampling.spec.strata import KD, PREDICTIONS
 from evalsampling.spec.where import KEY as WHERE
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
@@ -107,6 +107,7 @@ class MemoryPool:
                 "columns: rows of a query come in no fixed order, so that other columns do not "
                 "belong to them by their places; put all into the query, or use from_frame"
             )
+        spec = _with_strata(spec, pool, [*columns_by_name, *others.names])
         by_id = isinstance(pool.get("id"), list)
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
         columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
@@ -144,6 +145,7 @@ class MemoryPool:
                 "id: name the column of ids: rows of a query come in no fixed order, so that "
                 f"nothing else names them; there are: {', '.join(table.names)}"
             )
+        spec = _with_strata(spec, pool, table.names)
         wanted = _columns_named(pool, spec, with_id)
         columns = {name: table.column(name) for name in wanted}
         if not columns:
@@ -289,6 +291,16 @@ def _cut_by_columns(
     strata = {**spec.get("strata", {}), "method": KD}
     features = list(dict.fromkeys([*pool.get("features", []), *columns]))
     return {**spec, "strata": strata}, {**pool, "features": features}
+
+
+def _with_strata(
+    spec: dict[str, Any], pool: dict[str, Any], names: Collection[str]
+) -> dict[str, Any]:
+    """Return a spec with strata of what is predicted, if it names no score and there is none."""
+    checked = EvaluationSpec.from_mapping({"budget": 1, **spec, "pool": pool}, Path()).pool
+    if not checked.assumes_score or checked.score in names:
+        return spec
+    return {**spec, "strata": {**spec.get("strata", {}), "method": PREDICTIONS}}
 
 
 def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:

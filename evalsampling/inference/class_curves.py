@@ -43,6 +43,8 @@ def _find_obstacle(table: CellTable) -> str | None:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:
         return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
+    if table.exchangeable:
+        return None  # Strata of predictions have rates of their own.
     prior = table.leaf_prior[table.leaf_count > 0]
     if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
         return "the prior probability is the same in all leaves, so no curve can order them"

@@ -23,9 +23,6 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 KIND = "model-based"
 METHOD = "calibration-curve"
 
-OTHER_SHARES = (0.5, 2.0)
-"""Factors of the share of hidden positives under which the interval is computed again."""
-
 DRAWS_ERR = 0.6
 """Factor of the error probability of the interval of the draws.
 
@@ -98,8 +95,7 @@ def combine_with_model(
         weights = weights_of_draws(errors, drawn, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares, aside = {}, None
-    for factor in OTHER_SHARES if is_number_of_pool else ():
-        share = model.hidden.share * factor
+    for share in model.other_shares if is_number_of_pool else ():
         (other_shares[share],) = _under_share(share, drawn, predictive, of_measure, model)
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
@@ -206,7 +202,7 @@ def _band(
     share of curves is the confidence of the design-based estimates.
     """
     confidence = estimates[0].confidence
-    others = [model.with_share(model.hidden.share * factor).everywhere for factor in OTHER_SHARES]
+    others = [model.with_share(share).everywhere for share in model.other_shares]
     draws = [ends, *map(of_measure.ends, others)]
     value = np.array([np.nan if each.value is None else each.value for each in estimates])
     low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in draws)])

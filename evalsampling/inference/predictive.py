@@ -49,6 +49,9 @@ _SHIFTS = 4
 _LEAST_LOG_WEIGHT = -500.0
 """Least logarithm of a weight relative to the greatest: its exponential is above 0."""
 
+OTHER_SHARES = (0.5, 2.0)
+"""Factors of the share of hidden positives under which an interval is computed again."""
+
 FEWEST_EFFECTIVE = 100.0
 """Least effective number of weighted draws; with fewer the model is fitted anew."""
 
@@ -129,6 +132,11 @@ class LabelModel:
     def hidden(self) -> HiddenPrior:
         """The prior of hidden positives."""
         return self.curves[0].curve.hidden
+
+    @property
+    def other_shares(self) -> tuple[float, ...]:
+        """Further shares of hidden positives, under which an interval is computed again."""
+        return tuple(self.hidden.share * factor for factor in OTHER_SHARES)
 
     @functools.cached_property
     def rates(self) -> FloatArray:

@@ -333,7 +333,9 @@ class _Builder:
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
             needed = " or a ".join(sorted(measure.looks_at))
-            raise InputError(f"measure: {self.entry.name}{whose} needs a {needed}")
+            keys = " or ".join(f"pool.{key}" for key in sorted(measure.looks_at, reverse=True))
+            way = f"name its column, {keys}" if system.name is None else "name its column"
+            raise InputError(f"measure: {self.entry.name}{whose} needs a {needed}: {way}")
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly over the scores."""
@@ -415,6 +417,8 @@ def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> 
 def most_bins(spec: EvaluationSpec) -> int:
     """Return how many bins the score, or the features, can be cut into at most."""
     edges = spec.strata.edges
+    if spec.strata.by_predictions:
+        return 1
     leaves = spec.strata.leaves if edges is None else len(edges) + 1
     return leaves + len(driving_thresholds(spec, assumed_ranges(spec)))
 

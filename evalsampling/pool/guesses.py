@@ -32,7 +32,7 @@ _SCORES = (
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
-    "verdict", "judge", "judgement", "flagged", "flag",
+    "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
 
 NUMBER_TEXT = "number as text"
@@ -118,6 +118,11 @@ class Guess:
     classes: tuple[int | str, ...]
     slices: tuple[SampledColumn, ...]
     payload: tuple[SampledColumn, ...]
+
+    @property
+    def has_verdicts_alone(self) -> bool:
+        """Whether strata can be nothing but predictions: no score, or one for many classes."""
+        return self.prediction is not None and (self.score is None or len(self.classes) > 2)
 
     @classmethod
     def of(cls, columns: Sequence[SampledColumn]) -> "Guess":

@@ -32,6 +32,7 @@ from evalsampling.stats.partition import Partition
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
+from evalsampling.stats.verdicts import GUESSED, by_verdict
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
@@ -74,6 +75,7 @@ class Stratification:
         named: slices that are part of the signatures.
         compared: what is made of several systems that predict numbers, None for all others.
         labels: number of the labels of which a row may have many; 0 for classes.
+        by_predictions: whether leaves are what the systems predict: then there is one bin.
     """
 
     edges: FloatArray
@@ -92,6 +94,7 @@ class Stratification:
     named: Named = dataclasses.field(default_factory=dict)
     compared: ComparedSystems | None = None
     labels: int = 0
+    by_predictions: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -159,7 +162,7 @@ class Stratification:
             rules=rules,
             ranges=tuple(ranges),
             signatures=signatures,
-            binned_by_score=grouped is None and spec.pool.score == first.score,
+            binned_by_score=spec.strata.by_score and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=costs,
@@ -260,7 +263,7 @@ class Stratification:
 
     def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         strata = spec.strata
-        if strata.columns or strata.edges is not None:
+        if strata.columns or strata.by_predictions or strata.edges is not None:
             return []
         if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
             return []
@@ -293,7 +296,10 @@ class Stratification:
         Raises:
             InputError: if no row has a slice that the spec names.
         """
-        if self.compared is not None:
+        if self.by_predictions:
+            table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
+            table = by_verdict(table, GUESSED if self.prior == EVEN else None)
+        elif self.compared is not None:
             table = self.compared.table(self.grid, code, count, mean)
         else:
             table = self.grid.table(
@@ -320,6 +326,8 @@ class Stratification:
             return self.partition.find(read_partition(batch, spec))
         if self.compared is not None:
             return self._bins.find(self.compared.score(outputs))
+        if self.by_predictions:
+            return np.zeros(len(outputs), dtype=np.int64)
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
@@ -407,6 +415,7 @@ def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
         "named": spec.named_slices,
         "compared": ComparedSystems.of(spec),
         "labels": space.row_classes if space.tagged else 0,
+        "by_predictions": spec.strata.by_predictions,
     }
 
 
@@ -427,6 +436,8 @@ def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, 
     strata = spec.strata
     if strata.edges is not None:
         return np.array(strata.edges), None
+    if strata.by_predictions:
+        return np.zeros(0), None
     assert summary.histogram is not None
     cut = cut_method(spec), summary.histogram, strata.leaves
     try:

@@ -60,6 +60,8 @@ class PoolSpec:
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
+        assumes_score: whether nothing names the score, so that where the pool has no such column,
+            strata may be what the system predicts: see `pool.verdicts`.
     """
 
     path: str
@@ -77,6 +79,7 @@ class PoolSpec:
     cost: str | None = None
     table: TableSpec | None = None
     where: str | None = None
+    assumes_score: bool = dataclasses.field(default=False, compare=False)
 
     @property
     def condition(self) -> Condition | None:
@@ -101,7 +104,13 @@ class PoolSpec:
         return [name for name in self.payload if name in names - as_they_are]
 
 
-def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec) -> PoolSpec:
+def read_pool(
+    section: Section,
+    labels: LabelsSpec,
+    directory: str,
+    strata: StrataSpec,
+    may_lack_score: bool = False,
+) -> PoolSpec:
     """Return the section ``pool``, checked.
 
     Args:
@@ -109,6 +118,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         labels: the classes.
         directory: relative paths resolve against it.
         strata: tells whether a score is needed, or features.
+        may_lack_score: whether no key says what strata are cut from.
 
     Raises:
         InputError: naming the key that is wrong.
@@ -161,10 +171,14 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         section.refuse(["prediction"], "with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
         has_score = of_systems(labels.space, len(systems)).has_score
-        score = score or (systems[0].score if has_score else None)
+        scored = (system.score for system in systems if system.score is not None)
+        score = score or (next(scored, None) if has_score else None)
         probability = probability or systems[0].probability
         if score is None and has_score and strata.by_score:
-            raise InputError("pool.score: missing, and the first system has no score either")
+            raise InputError(
+                "pool.score: missing, and no system has a score either: name one, or leave it to "
+                "what systems predict by strata.method: predictions"
+            )
     else:
         score = score or "score" if strata.by_score else score
         systems = (read_system(section, None, labels, score, "prediction"),)
@@ -174,7 +188,8 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
     if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(
             f"pool.probability: with {labels.space.size}, name a column for each "
-            "(probability: {class: column, ...}), or for its logit (logits: {...})"
+            "(probability: {class: column, ...}), or for its logit (logits: {...}); if there are "
+            "none, strata.method: predictions evaluates by what is predicted alone"
         )
     return made(
         score=score,
@@ -183,6 +198,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         features=features,
         payload=payload,
         scorer=scorer,
+        assumes_score=may_lack_score and scorer is None,
     )
 
 

@@ -72,6 +72,8 @@ class ScoreSummary:
         tied: share of the rows that have the most frequent probability.
         nearly_never: share of the rows with a probability below `LEAST_OF_POOL` / `rows`, which
             are all taken to be equal.
+        strata: rows of each stratum if there are no scores and these are what is predicted; then
+            probabilities are only what is expected of verdicts. Else empty.
     """
 
     rows: int
@@ -83,6 +85,7 @@ class ScoreSummary:
     predicted: float
     tied: float
     nearly_never: float
+    strata: tuple[int, ...] = ()
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -106,11 +109,21 @@ class ScoreSummary:
             predicted=float(table.count @ table.mean_by_cell(predicted)),
             tied=float(rows.max() / table.rows),
             nearly_never=float(table.count[prior < LEAST_OF_POOL / table.rows].sum() / table.rows),
+            strata=tuple(table.leaf_count.tolist()) if table.exchangeable else (),
         )
 
     @property
     def words(self) -> str:
         """The summary in sentences."""
+        if self.strata:
+            least, most = min(self.strata), max(self.strata)
+            sizes = f"{least:,} rows" if least == most else f"{least:,} to {most:,} rows"
+            strata = "1 stratum" if len(self.strata) == 1 else f"{len(self.strata)} strata"
+            return (
+                f"{self.rows:,} rows and no scores: what is predicted makes {strata} of {sizes}; "
+                f"{self.predicted:,.0f} rows are predicted positive. Rows of a stratum are drawn "
+                "alike"
+            )
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
         text = (
             f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
