@@ -18,6 +18,7 @@ from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.verdicts import expected_of_verdicts
 from evalsampling.telemetry import logs, progress
 from evalsampling.telemetry.logs import LOG
 
@@ -102,11 +103,13 @@ class PlanResult(Result):
         errors: of every sampler, measure and budget, in this order.
         by_cost: whether budgets are of money.
         warnings: what a reader must know before trusting the errors; `--json` has no room for them.
+        assumed: what is reckoned with, in words that follow an if; likewise.
     """
 
     errors: tuple[PlannedError, ...]
     by_cost: bool = False
     warnings: tuple[str, ...] = ()
+    assumed: str = "the scores' probabilities are right"
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -167,11 +170,14 @@ def plan(options: PlanOptions) -> PlanResult:
             effect=options.effect,
             report=progress.advance,
         )
-    likelihood = expected_likelihood(table) if spec.has_classes else None
+    has_scores = spec.has_classes and not table.exchangeable
+    likelihood = expected_likelihood(table) if has_scores else None
     doubted = doubts(likelihood, "to expect of the scores")
     of_scores = stratification.about_scores(spec, table)
     warnings = (*of_scores, *stratification.about_features(spec), *doubted)
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
+    if stratification.expects_guesses:
+        return PlanResult(errors, spec.money is not None, warnings, expected_of_verdicts())
     return PlanResult(errors, spec.money is not None, warnings)

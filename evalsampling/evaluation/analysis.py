@@ -353,8 +353,11 @@ class Analysis:
 
         Args:
             parts: column and code of a slice each; None for all labels.
+
+        Returns:
+            None where there are too few labels, or no scores to be judged.
         """
-        if not (len(self.history.labelled) and self.has_classes):
+        if not len(self.history.labelled) or not self.has_classes or self.table.exchangeable:
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]

@@ -107,7 +107,7 @@ class MemoryPool:
                 "columns: rows of a query come in no fixed order, so that other columns do not "
                 "belong to them by their places; put all into the query, or use from_frame"
             )
-        spec = _with_strata(spec, pool, [*columns_by_name, *others.names])
+        spec, pool = _without_score(spec, pool, [*columns_by_name, *others.names])
         by_id = isinstance(pool.get("id"), list)
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
         columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
@@ -145,7 +145,7 @@ class MemoryPool:
                 "id: name the column of ids: rows of a query come in no fixed order, so that "
                 f"nothing else names them; there are: {', '.join(table.names)}"
             )
-        spec = _with_strata(spec, pool, table.names)
+        spec, pool = _without_score(spec, pool, table.names)
         wanted = _columns_named(pool, spec, with_id)
         columns = {name: table.column(name) for name in wanted}
         if not columns:
@@ -293,14 +293,22 @@ def _cut_by_columns(
     return {**spec, "strata": strata}, {**pool, "features": features}
 
 
-def _with_strata(
+def _without_score(
     spec: dict[str, Any], pool: dict[str, Any], names: Collection[str]
-) -> dict[str, Any]:
-    """Return a spec with strata of what is predicted, if it names no score and there is none."""
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a spec and its pool, with what stands in for a score where there is none.
+
+    It is the probability of the positive class or, for want of that, what is predicted.
+    """
+    if {"score", "systems", "lists"} & {*pool, *names}:
+        return spec, pool
+    is_cut = "partition" in spec or {"method", "edges"} & {*spec.get("strata", {})}
+    if isinstance(pool.get("probability"), str) and not is_cut:
+        return spec, {**pool, "score": pool["probability"]}
     checked = EvaluationSpec.from_mapping({"budget": 1, **spec, "pool": pool}, Path()).pool
-    if not checked.assumes_score or checked.score in names:
-        return spec
-    return {**spec, "strata": {**spec.get("strata", {}), "method": PREDICTIONS}}
+    if not checked.assumes_score:
+        return spec, pool
+    return {**spec, "strata": {**spec.get("strata", {}), "method": PREDICTIONS}}, pool
 
 
 def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:

@@ -1,12 +1,13 @@
 """Pictures of an evaluation for notebooks, drawn as in the report."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.inference.domains import WHOLE_POOL
-from evalsampling.inference.score_bands import score_bands
+from evalsampling.inference.score_bands import ScoreBand, score_bands
 from evalsampling.measures.binary import Prevalence
 from evalsampling.report.bands_chart import LabelledBands, calibration_chart, effort_chart
 from evalsampling.report.convergence_chart import convergence_chart
@@ -15,6 +16,7 @@ from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
+from evalsampling.stats.verdicts import named_verdicts
 
 PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibration")
 """Names of the pictures that can be drawn of an evaluation."""
@@ -105,7 +107,21 @@ def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> l
     """
     model = analysis.label_model
     table, history = analysis.table, analysis.history
-    return [
-        LabelledBands(label, tuple(score_bands(table, history, codes, analysis.confidence, model)))
+    named = {}
+    if table.exchangeable and analysis.spec is not None:
+        verdicts = named_verdicts(table, [str(name) for name in analysis.spec.labels.classes])
+        named = {leaf: ", ".join(verdict) for leaf, verdict in enumerate(verdicts)}
+    bands = {
+        label: score_bands(table, history, codes, analysis.confidence, model)
         for label, codes in labels.items()
+    }
+    return [
+        LabelledBands(label, tuple(_titled(band, named) for band in of_label))
+        for label, of_label in bands.items()
     ]
+
+
+def _titled(band: ScoreBand, named: Mapping[int, str]) -> ScoreBand:
+    """Return a band with the name of its leaf, if it is of one that has a name."""
+    title = named.get(band.first_leaf) if band.first_leaf == band.last_leaf else None
+    return dataclasses.replace(band, title=title)

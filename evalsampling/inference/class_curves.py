@@ -44,7 +44,7 @@ def _find_obstacle(table: CellTable) -> str | None:
     if table.classes > MOST_CLASSES:
         return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
     if table.exchangeable:
-        return None  # Strata of predictions have rates of their own.
+        return None  # Strata have rates of their own, or each verdict has an effect.
     prior = table.leaf_prior[table.leaf_count > 0]
     if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
         return "the prior probability is the same in all leaves, so no curve can order them"
@@ -116,7 +116,10 @@ def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> Calibr
     """Return the model of the curve of a class before any label; the cells keep it."""
     key = "curve", y, falls, hidden
     if key not in table.memory:
-        probability = 1 - table.prior[:, y] if falls else table.prior[:, y]
+        prior = table.prior[:, y]
+        if table.exchangeable:  # What is expected of verdicts is no score that could order them.
+            prior = np.full(len(table), 1 / table.classes)
+        probability = 1 - prior if falls else prior
         effect = unexplained_predictions(table, y, probability)
         table.memory[key] = CalibrationCurve.from_cells(probability, table.count, effect, hidden)
     curve: CalibrationCurve = table.memory[key]

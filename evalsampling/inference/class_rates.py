@@ -5,6 +5,7 @@ A stratum's labels are then a simple random sample of it, and its rates have a D
 
 import dataclasses
 import functools
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class ClassRates(LabelModel):
         draws: number of draws.
     """
 
+    method: ClassVar[str] = "stratum-rates"
+    is_exact: ClassVar[bool] = True
     prior: HiddenPrior = HIDDEN
     draws: int = _DRAWS * SCHEDULE.chains * SCHEDULE.kept
 
@@ -92,8 +95,17 @@ def mean_rates(table: CellTable, history: History) -> FloatArray:
 
 def _posterior(table: CellTable, history: History) -> FloatArray:
     """Return the parameters of the Dirichlet posterior of each stratum, (leaves, classes)."""
-    seen = labels_by_cell(table, history, Domain())
-    return table.sum_by_leaf(seen) + PRIOR_LABELS / table.classes
+    seen = table.sum_by_leaf(labels_by_cell(table, history, Domain()))
+    return np.asarray(seen + PRIOR_LABELS / table.classes)
+
+
+def have_own_rates(table: CellTable) -> bool:
+    """Tell whether strata have rates of their own: those of what a single system predicts.
+
+    Of several systems there may be more strata than labels, whose priors would outweigh these.
+    Then each verdict has an effect on the log-odds (`inference.class_curves`).
+    """
+    return table.exchangeable and table.outputs.prediction.shape[1] == 1
 
 
 def fit_labels(
@@ -105,7 +117,7 @@ def fit_labels(
     stochastic: bool = False,
 ) -> LabelModel:
     """Return the model of the labels of a pool: see `LabelModel.fit`, whose arguments it takes."""
-    if not table.exchangeable:
+    if not have_own_rates(table):
         return LabelModel.fit(table, history, seed, hidden, schedule, stochastic)
     keep_freed_memory()
     draws = _DRAWS * schedule.chains * schedule.kept
@@ -116,6 +128,6 @@ def fit_labels(
 
 def expected_rates(table: CellTable, history: History, hidden: HiddenPrior) -> FloatArray:
     """Return the rate of each class in each cell that labels make likely: (cells, classes)."""
-    if table.exchangeable:
+    if have_own_rates(table):
         return mean_rates(table, history)
     return likely_rates(table, history, hidden)

@@ -8,6 +8,7 @@ to 1.
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -78,8 +79,13 @@ class LabelModel:
         stochastic: whether labels are answers at random, of which the model has one a row
             (`one_answer_a_row`). Then it knows no row: what a row's rate is, is drawn with the
             widest spread that the curve allows, that of rates of 0 and 1.
+        method: name of the model's intervals.
+        is_exact: whether it assumes no more than the design: that drawn rows are as likely of a
+            class as others of their stratum. Then the draws alone make an interval.
     """
 
+    method: ClassVar[str] = "calibration-curve"
+    is_exact: ClassVar[bool] = False
     table: CellTable
     history: History
     curves: tuple[CurveDraws, ...]

@@ -46,6 +46,7 @@ class ScoreBand:
         prior: mean prior probability of the class.
         observed: rate of the class by the labels alone, None without labels.
         model: rate of the class by the model of the labels, None without a model.
+        title: what is predicted in the band, where that makes the strata; else None.
     """
 
     first_leaf: int
@@ -58,6 +59,7 @@ class ScoreBand:
     prior: float
     observed: Rate | None
     model: Rate | None
+    title: str | None = None
 
 
 def score_bands(

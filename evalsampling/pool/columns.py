@@ -236,9 +236,10 @@ def missing_column(name: str, spec: EvaluationSpec) -> str:
     if name != pool.score:
         return ""
     if not isinstance(pool.probability, Mapping):
+        another = "another" if pool.probability is None else f"another, as {pool.probability}"
         return (
-            "; pool.score names the column of scores: name another or, if there is none, leave it "
-            "to what is predicted by strata.method: predictions"
+            f"; pool.score names the column of scores: name {another} or, if there is none, leave "
+            "it to what is predicted by strata.method: predictions"
         )
     features = ", ".join(pool.probability.values())
     return (

@@ -172,6 +172,11 @@ class Stratification:
         )
 
     @property
+    def expects_guesses(self) -> bool:
+        """Whether nothing tells what labels to expect but the verdicts: see `stats.verdicts`."""
+        return self.by_predictions and self.prior == EVEN
+
+    @property
     def _grouped(self) -> KdTree | Partition | None:
         """Leaves that are no intervals of a score, or None."""
         return self.tree or self.partition
@@ -298,7 +303,7 @@ class Stratification:
         """
         if self.by_predictions:
             table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
-            table = by_verdict(table, GUESSED if self.prior == EVEN else None)
+            table = by_verdict(table, GUESSED if self.expects_guesses else None)
         elif self.compared is not None:
             table = self.compared.table(self.grid, code, count, mean)
         else:

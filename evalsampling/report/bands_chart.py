@@ -25,7 +25,9 @@ class LabelledBands:
 
 
 def band_name(band: ScoreBand) -> str:
-    """Return the name of a band: its range of scores, or its leaves if it has no scores."""
+    """Return the name of a band: its range of scores, else what is predicted in it, or its leaves."""
+    if band.title is not None:
+        return band.title
     if band.low is None and band.high is None:
         if band.first_leaf == band.last_leaf:
             return f"leaf {band.first_leaf}"

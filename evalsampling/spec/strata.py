@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -153,6 +154,10 @@ def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
     pool, own = top.section("pool"), top.section("strata")
     cut = top.get("partition") or any(own.get(key) for key in ("method", "edges", "hierarchy"))
     named = any(pool.get(key) for key in ("score", "probability", "logits", "features", "lists"))
+    by_threshold = (
+        isinstance(pool.get("prediction"), Mapping) and "threshold" in pool.content["prediction"]
+    )
+    named |= by_threshold
     return space.has_classes and not (space.tagged or cut or named)
 
 

@@ -52,7 +52,7 @@ def read_system(
         if not labels.space.is_binary:
             raise InputError(f"{where}: a threshold decides between two classes only")
         if score is None:
-            raise InputError(f"{where}: a threshold needs a score")
+            raise InputError(f"{where}: a threshold needs a score: name its column as score")
     elif not isinstance(prediction, str):
         raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
     probability = read_probability(section, labels)

@@ -1,6 +1,7 @@
 """Cells of systems that give a verdict and no score: strata, and what is expected of labels."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +13,19 @@ GUESSED = 0.3
 
 Each class then has as many rows as are predicted, and two verdicts that agree have a kappa of 1
 less this share. It is what `plan` reckons with, and where samplers that need a prior begin."""
+
+
+def expected_of_verdicts() -> str:
+    """Return what is expected of verdicts, in words."""
+    right = 100 * (1 - GUESSED)
+    return f"{right:.0f} % of the verdicts are right and the others are guesses, for want of scores"
+
+
+def named_verdicts(table: CellTable, classes: Sequence[str]) -> list[list[str]]:
+    """Return what each system predicts in each leaf, as texts; of mixed leaves of one kind."""
+    first = np.unique(table.leaf, return_index=True)[1]
+    verdict = table.outputs.prediction[table.first_kind[first]]
+    return [[f"predicted {classes[code]}" for code in says] for says in verdict.tolist()]
 
 
 def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
