@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -134,7 +134,9 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
         if name not in contents.with_field(name).names:
             fields = contents.fields.names if "." in name else []
             near = nearest(name, [*contents.schema.names, *fields])
-            missing = f"column {name!r} is missing{missing_column(name, spec) or near}"
+            is_meant = "did you mean" in near and not isinstance(spec.pool.probability, Mapping)
+            hint = near if is_meant else missing_column(name, spec) or near
+            missing = f"column {name!r} is missing{hint}"
             lines.append(f"{first.stored.path}: {missing}")
     return lines
 

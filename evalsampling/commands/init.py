@@ -62,6 +62,7 @@ def init(options: InitOptions) -> InitResult:
     if guess.has_verdicts_alone:
         del guessed["score"]
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
+    unknown += ("labels.classes",) * (len(guess.classes) < 2)
     return InitResult(str(path), files, unknown)
 
 
@@ -83,7 +84,8 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         del lines[-1]
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
-    classes = ", ".join(map(_quoted, guess.classes))
+    listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
+    classes = ", ".join(map(_quoted, listed))
     lines += [
         _prediction(guess),
         _list("slices", guess.slices, "measures are estimated for each value of these too"),

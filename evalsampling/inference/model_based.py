@@ -258,7 +258,7 @@ def _with_model(
     aside: DrawnRange | None,
     evidence: int,
     observed: float,
-    method: str,
+    method: str = LabelModel.method,
 ) -> Estimate:
     """Return an estimate with its model-based interval, if there is one.
 
@@ -332,7 +332,9 @@ def _averaged(estimate: Estimate, drawn: FloatArray, weight: float) -> FloatArra
     return np.asarray((1 - weight) * of_design + weight * ordered)
 
 
-def _interval(estimate: Estimate, low: float, high: float, weight: float, method: str) -> Interval:
+def _interval(
+    estimate: Estimate, low: float, high: float, weight: float, method: str = LabelModel.method
+) -> Interval:
     """Return an interval of draws, averaged with the design's if that claims anything.
 
     It is widened to hold the value. The ends of the draws are NaN if there is no such interval. If
