@@ -16,6 +16,7 @@ from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote, with_values
+from evalsampling.pool.row_ids import in_other_order
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,6 +224,8 @@ def _find_id(
     given: str, has_number: bool, register: Register, drawn: Lookalikes
 ) -> tuple[int | None, str]:
     id = given if given in register.questions_of_id else register.unescaped(given)
+    if id not in register.questions_of_id:
+        id = next((o for o in in_other_order(id, register.id) if o in register.questions_of_id), id)
     questions, other = register.questions_of_id.get(id, ()), drawn.other(id, has_number)
     if not questions and isinstance(other, str):
         changed = "is it {!r}, changed by a program that reads numbers?"
