@@ -19,6 +19,7 @@ from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
+from evalsampling.pool.one_order import without_other_order
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.local import stratify
@@ -28,7 +29,7 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.id_columns import columns_of
+from evalsampling.spec.id_columns import columns_of, sides_of
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
@@ -177,7 +178,11 @@ class MemoryPool:
         for name, values in arrays.items():
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
-        return cls.prepare(checked, PoolBatch(pa.record_batch(arrays)))
+        batch = PoolBatch(pa.record_batch(arrays))
+        sides = sides_of(checked.pool.id)
+        if checked.pool.unordered and sides is not None:
+            batch = without_other_order(batch, sides, checked.seed)
+        return cls.prepare(checked, batch)
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":

@@ -1,21 +1,15 @@
 """The order of the two records of a pair: which columns are of which, and pairs in both orders."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from evalsampling.pool.arrow import plain, without_views
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.nested import column_of
-from evalsampling.pool.row_ids import joined
+from evalsampling.pool.one_order import keys_of, records_of
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.stats.arrays import IntArray
-from evalsampling.stats.orders import MOST_KEPT, OrderCounts, order_keys, sampled
+from evalsampling.stats.orders import MOST_KEPT, OrderCounts, sampled
 
 _BYTES = 8
 """Last bytes of an id by which pairs are sampled, before any is hashed."""
@@ -32,28 +26,18 @@ def count_orders(batch: PoolBatch, spec: EvaluationSpec, rows: int) -> OrderCoun
     sides = sides_of(spec.pool.id)
     kept = np.zeros(0, dtype=np.uint64)
     if sides is not None:
-        left, right = (_ids(batch, names) for names in sides)
+        left, right = records_of(batch, sides)
         if left.type == right.type:
+            some = None
             if rows > MOST_KEPT:
-                some = pa.array(np.flatnonzero(sampled(_ends(left), _ends(right), rows)))
-                left, right = left.take(some), right.take(some)
-            backward = pc.greater(left, right).to_numpy(zero_copy_only=False)
-            kept = order_keys(hash_ids(left, spec.seed), hash_ids(right, spec.seed), backward)
+                some = np.flatnonzero(sampled(_ends(left), _ends(right), rows))
+            kept = keys_of(batch, sides, spec.seed, some=some)
     return OrderCounts.of_keys(len(batch), kept)
 
 
 def count_orders_of(cells: CellBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
     """Return `count_orders` of rows with cells."""
     return count_orders(cells.batch, spec, rows)
-
-
-def _ids(batch: PoolBatch, names: Sequence[str]) -> pa.Array:
-    """Return the records of one side, whose columns were checked: of several columns as texts."""
-    columns = [plain(without_views(column_of(batch.rows, name))) for name in names]
-    ids = columns[0] if len(columns) == 1 else joined(columns)
-    if pa.types.is_integer(ids.type):
-        return ids if ids.type == pa.uint64() else ids.cast(pa.int64())
-    return ids.cast(pa.large_string())
 
 
 def _ends(ids: pa.Array) -> IntArray:

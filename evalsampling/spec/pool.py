@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.id_columns import IdColumns, columns_of, read_id
+from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
 from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
@@ -29,7 +29,7 @@ from evalsampling.spec.where import Condition, read_where
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost", "logits", "table", "where",
+    "features", "variance", "lists", "cost", "logits", "table", "where", "pairs",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -60,6 +60,7 @@ class PoolSpec:
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
+        unordered: whether pairs have no order, so that of two orders one row is of the pool.
         assumes_score: whether nothing names the score, so that where the pool has no such column,
             strata may be what the system predicts: see `pool.verdicts`.
     """
@@ -79,6 +80,7 @@ class PoolSpec:
     cost: str | None = None
     table: TableSpec | None = None
     where: str | None = None
+    unordered: bool = False
     assumes_score: bool = dataclasses.field(default=False, compare=False)
 
     @property
@@ -155,6 +157,7 @@ def read_pool(
         cost=section.text("cost"),
         table=table,
         where=where,
+        unordered=_is_unordered(section, id),
     )
     if lists is not None:
         return made(
@@ -202,6 +205,22 @@ def read_pool(
     )
 
 
+UNORDERED = "unordered"
+
+
+def _is_unordered(section: Section, id: IdColumns) -> bool:
+    """Return whether ``pairs`` says that the order of two records says nothing."""
+    if section.get("pairs") is None:
+        return False
+    section.choice("pairs", [UNORDERED], UNORDERED)
+    if sides_of(id) is None:
+        raise InputError(
+            f"{section.name}.pairs: unordered needs an id of both records, whose columns are "
+            "called alike but for their sides, as id: [unique_id_l, unique_id_r]"
+        )
+    return True
+
+
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     lists, score_key, first = pool.lists, labels.space.score_key, pool.systems[0]
@@ -215,6 +234,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             **place,
             "id": pool.id if isinstance(pool.id, str) else list(pool.id),
             "where": pool.where,
+            "pairs": UNORDERED if pool.unordered else None,
             "lists": None if lists is None else lists_mapping(lists),
             score_key: pool.score if is_single or score_key == "score" else None,
             "prediction": prediction_mapping(first) if is_single else None,

@@ -74,8 +74,8 @@ def about_orders(orders: OrderCounts | None) -> list[str]:
     if orders is None or orders.words is None:
         return []
     return [
-        f"{orders.words}, (a, b) and (b, a): each is two rows, drawn, paid and counted twice. Keep "
-        "one row of each if the order says nothing"
+        f"{orders.words}, (a, b) and (b, a): each is two rows, drawn, paid and counted twice. If "
+        "the order says nothing, pool.pairs: unordered makes one row of them"
     ]
 
 
@@ -91,6 +91,17 @@ def order_keys(left: UInt64Array, right: UInt64Array, backward: BoolArray) -> UI
     mixed = first * _ODD + second
     key = hash_integers(mixed.view(np.int64), 0)
     return np.asarray((key & ~_BACKWARD) | backward.astype(np.uint64))
+
+
+def turned(key: UInt64Array) -> BoolArray:
+    """Return which rows are pairs in the second order that are there in the first one too."""
+    backward = (key & _BACKWARD) != 0
+    forward = np.unique(key[~backward])
+    if not len(forward):
+        return np.zeros(len(key), dtype=np.bool_)
+    sought = key & ~_BACKWARD
+    place = np.minimum(np.searchsorted(forward, sought), len(forward) - 1)
+    return np.asarray(backward & (forward[place] == sought))
 
 
 def sampled(left: IntArray, right: IntArray, rows: int) -> BoolArray:
