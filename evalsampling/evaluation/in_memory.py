@@ -180,7 +180,7 @@ class MemoryPool:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
         batch = PoolBatch(pa.record_batch(arrays))
         sides = sides_of(checked.pool.id)
-        if checked.pool.unordered and sides is not None:
+        if checked.pool.pairs is not None and sides is not None:
             batch = without_other_order(batch, sides, checked.seed)
         return cls.prepare(checked, batch)
 

@@ -117,7 +117,7 @@ class Catalog:
 
     def _in_one_order(self, spec: EvaluationSpec) -> "Catalog":
         """Return the pool without second rows of pairs in both orders, if the spec says so."""
-        if not spec.pool.unordered:
+        if spec.pool.pairs is None:
             return self
         sides = sides_of(spec.pool.id)
         assert sides is not None, "the spec was checked"

@@ -60,7 +60,8 @@ class PoolSpec:
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
-        unordered: whether pairs have no order, so that of two orders one row is of the pool.
+        pairs: `UNORDERED` if the order of two records says nothing, so that of a pair in both
+            orders one row is of the pool; else None.
         assumes_score: whether nothing names the score, so that where the pool has no such column,
             strata may be what the system predicts: see `pool.verdicts`.
     """
@@ -80,7 +81,7 @@ class PoolSpec:
     cost: str | None = None
     table: TableSpec | None = None
     where: str | None = None
-    unordered: bool = False
+    pairs: str | None = None
     assumes_score: bool = dataclasses.field(default=False, compare=False)
 
     @property
@@ -157,7 +158,7 @@ def read_pool(
         cost=section.text("cost"),
         table=table,
         where=where,
-        unordered=_is_unordered(section, id),
+        pairs=_pairs(section, id),
     )
     if lists is not None:
         return made(
@@ -206,19 +207,20 @@ def read_pool(
 
 
 UNORDERED = "unordered"
+"""Value of ``pairs``."""
 
 
-def _is_unordered(section: Section, id: IdColumns) -> bool:
-    """Return whether ``pairs`` says that the order of two records says nothing."""
+def _pairs(section: Section, id: IdColumns) -> str | None:
+    """Return the key ``pairs``, None if it is missing."""
     if section.get("pairs") is None:
-        return False
+        return None
     section.choice("pairs", [UNORDERED], UNORDERED)
     if sides_of(id) is None:
         raise InputError(
             f"{section.name}.pairs: unordered needs an id of both records, whose columns are "
             "called alike but for their sides, as id: [unique_id_l, unique_id_r]"
         )
-    return True
+    return UNORDERED
 
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
@@ -234,7 +236,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             **place,
             "id": pool.id if isinstance(pool.id, str) else list(pool.id),
             "where": pool.where,
-            "pairs": UNORDERED if pool.unordered else None,
+            "pairs": pool.pairs,
             "lists": None if lists is None else lists_mapping(lists),
             score_key: pool.score if is_single or score_key == "score" else None,
             "prediction": prediction_mapping(first) if is_single else None,
