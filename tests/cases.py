@@ -47,6 +47,16 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
             "strata": {"edges": [-2.5, -1, 0.25, 1, 99]},
         },
     ),
+    "verdicts": (
+        {"systems": 2},
+        {
+            "pool": {
+                "systems": {f"s{n}": {"prediction": f"s{n}.prediction"} for n in range(2)},
+                "slices": ["new"],
+            },
+            "measure": ["f1", "accuracy"],
+        },
+    ),
     "kd": (
         {},
         {

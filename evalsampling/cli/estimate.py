@@ -12,7 +12,7 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.evaluation.statement import LEAST_P_VALUE
-from evalsampling.inference.assumptions import ASSUMES, assumed
+from evalsampling.inference.assumptions import assumed
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
@@ -114,7 +114,8 @@ def _value(number: Number) -> str:
 def _detail(result: EstimateResult) -> list[str]:
     """Return all numbers with all their intervals, and what they rest on."""
     shown = _thinned(result.measures)
-    kinds = [*assumed(each.kind for number in shown for each in number.intervals)]
+    words = assumed(each for number in shown for each in number.intervals)
+    kinds = [*words]
     lines = estimate_table(shown, kinds, _methods_asked_for(shown))
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += hanging([MOSTLY_PRIOR])
@@ -122,7 +123,7 @@ def _detail(result: EstimateResult) -> list[str]:
     lines += [line for contest in result.contests for line in contest_table(contest)]
     for kind in kinds if len(kinds) > 1 else ():
         short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
-        lines += hanging([f"{kind}{short}: {ASSUMES[kind]}"])
+        lines += hanging([f"{kind}{short}: {words[kind]}"])
     lines += _notes_on_hidden(result)
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")

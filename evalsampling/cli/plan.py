@@ -33,7 +33,7 @@ def _text(_: argparse.Namespace, result: PlanResult) -> str:
         if result.by_cost:
             cells += [_shown(row.draws, 0), _shown(row.labels, 1), _shown(row.cost, 1)]
         rows.append(cells)
-    title = "if the scores' probabilities are right:"
+    title = f"if {result.assumed}:"
     if not result.believed:
         title = "over curves of labels by rank, with about as many positives as are predicted:"
     lines = [

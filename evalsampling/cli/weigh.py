@@ -14,7 +14,7 @@ def _text(_: argparse.Namespace, result: WeighResult) -> str:
         f"{counted(result.labels, 'label')}, {result.open} open, {counted(result.draws, 'draw')} "
         f"in {counted(result.rounds, 'round')}"
     )
-    kinds = [*assumed(each.kind for number in result.measures for each in number.intervals)]
+    kinds = [*assumed(each for number in result.measures for each in number.intervals)]
     return "\n".join([head, *estimate_table(result.measures, kinds)])
 
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -26,12 +28,15 @@ from evalsampling.pool.source import pinned, planned_files
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_items, stratify
+from evalsampling.preparation.orders import count_orders
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
 from evalsampling.preparation.shares import Rows
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sections import nearest, unknown_keys
+from evalsampling.stats.orders import about_orders
 from evalsampling.telemetry import logs
 from evalsampling.workspace.manifest import HERE
 
@@ -134,7 +139,9 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
         if name not in contents.with_field(name).names:
             fields = contents.fields.names if "." in name else []
             near = nearest(name, [*contents.schema.names, *fields])
-            missing = f"column {name!r} is missing{missing_column(name, spec) or near}"
+            is_meant = "did you mean" in near and not isinstance(spec.pool.probability, Mapping)
+            hint = near if is_meant else missing_column(name, spec) or near
+            missing = f"column {name!r} is missing{hint}"
             lines.append(f"{first.stored.path}: {missing}")
     return lines
 
@@ -177,6 +184,9 @@ def _prepared(
         check_gated_slices(spec, counts)
     table = stratification.table(sums)
     about = stratification.about_scores(spec, table) + stratification.about_features(spec)
+    if sides_of(spec.pool.id) is not None:
+        pairs = (count_orders(batch, spec, 0) for batch in batches)
+        about += about_orders(functools.reduce(operator.add, pairs))
     return about, what_scores_say(spec, stratification, table)
 
 

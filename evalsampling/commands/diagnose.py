@@ -7,6 +7,7 @@ from typing import Any
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.stats.verdicts import named_verdicts
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -44,8 +45,8 @@ class DiagnoseResult(Result):
         label_likelihood: how good the scores' probabilities are by the labels, in (0, 1]; None of
             too few (`inference.label_likelihood`).
         label_likelihood_of: the same for each slice that has labels enough, ``column=value``.
-        paths: of a partition the value of each of its columns, for each leaf; else none, and not
-            in JSON.
+        paths: of a partition the value of each of its columns, for each leaf, or what each system
+            predicts in it; else none, and not in JSON.
         by_score: whether leaves are cut from a score; not in JSON.
     """
 
@@ -81,7 +82,9 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
 
     analysis = Snapshot.read(pool).analysis
     slices = [domain for domain in analysis.scope.domains if domain.count is not None]
-    partition = pool.stratification.partition
+    partition, table = pool.stratification.partition, pool.table
+    paths = () if partition is None else partition.paths
+    named = named_verdicts(table, classes) if table.exchangeable else paths
     likelihood, *of_slices = analysis.label_likelihoods(
         [None, *((domain.column, domain.value) for domain in slices)]
     )
@@ -102,6 +105,6 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
             for domain, value in zip(slices, of_slices, strict=True)
             if value is not None
         },
-        paths=() if partition is None else partition.paths,
+        paths=named,
         by_score=pool.spec.strata.by_score,
     )

@@ -216,7 +216,7 @@ def result_of(
         regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
-        assumes=assumed(each.kind for estimate in estimates for each in estimate.intervals),
+        assumes=assumed(each for estimate in estimates for each in estimate.intervals),
         hidden=_hidden(spec, analysis),
         missing=missing_labels(snapshot, analysis),
         label_error=wrong,
@@ -264,7 +264,7 @@ def _is_done(
 def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, ...]:
     """Return the prior and the posterior of hidden positives, where there is a model."""
     model = analysis.label_model
-    if model is None:
+    if model is None or not model.curves:
         return ()
     levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
     names = [f"{level:.3g}" for level in levels]

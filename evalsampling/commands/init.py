@@ -67,7 +67,10 @@ def init(options: InitOptions) -> InitResult:
         "score": guess.score,
         "prediction": guess.prediction is not None or _threshold(guess) is not None,
     }
+    if guess.has_verdicts_alone:
+        del guessed["score"]
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
+    unknown += ("labels.classes",) * (len(guess.classes) < 2)
     scores = None if unknown else check(SpecOptions(str(path))).scores
     return InitResult(str(path), files, unknown, scores)
 
@@ -86,13 +89,16 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         _line("id", guess.id, "names each row: no two alike"),
         _line("score", guess.score, "numeric; higher means more likely positive"),
     ]
-    if len(guess.classes) == 2:
+    if guess.has_verdicts_alone:
+        del lines[-1]
+    elif len(guess.classes) == 2:
         lines.append(
             "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
         )
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
-    classes = ", ".join(map(_quoted, guess.classes))
+    listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
+    classes = ", ".join(map(_quoted, listed))
     lines += [
         _prediction(guess),
         _list("slices", guess.slices, "measures are estimated for each value of these too"),
@@ -108,7 +114,16 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         "seed: 0",
         "workspace: run  # made by `evalsampling prepare`",
     ]
+    if guess.has_verdicts_alone:
+        lines[-4:-4] = [*_BY_VERDICTS]
     return "\n".join(lines) + "\n"
+
+
+_BY_VERDICTS = (
+    "strata:",
+    "  method: predictions  # the classes predicted: no column scores how likely each class is",
+)
+"""Lines of a spec for systems that give a verdict alone."""
 
 
 def _described(column: SampledColumn) -> str:

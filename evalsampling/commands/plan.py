@@ -20,6 +20,7 @@ from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.verdicts import expected_of_verdicts
 from evalsampling.telemetry import logs, progress
 from evalsampling.telemetry.logs import LOG
 
@@ -107,6 +108,7 @@ class PlanResult(Result):
         believed: whether labels were imagined from the scores' probabilities; else from curves of
             the ranks, since scores are an order, or expect other numbers than are predicted.
         scores: what was made of the scores, in a sentence; None where labels are no classes.
+        assumed: what is reckoned with, in words that follow an if; likewise.
     """
 
     errors: tuple[PlannedError, ...]
@@ -114,6 +116,7 @@ class PlanResult(Result):
     warnings: tuple[str, ...] = ()
     believed: bool = True
     scores: str | None = None
+    assumed: str = "the scores' probabilities are right"
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -176,7 +179,8 @@ def plan(options: PlanOptions) -> PlanResult:
             effect=options.effect,
             report=progress.advance,
         )
-    likelihood = expected_likelihood(table) if believed and spec.has_classes else None
+    has_scores = spec.has_classes and not table.exchangeable
+    likelihood = expected_likelihood(table) if believed and has_scores else None
     doubted = doubts(likelihood, "to expect of the scores")
     of_scores = stratification.about_scores(spec, table)
     warnings = (*of_scores, *stratification.about_features(spec), *doubted)
@@ -184,4 +188,7 @@ def plan(options: PlanOptions) -> PlanResult:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
     scores = what_scores_say(spec, stratification, table)
-    return PlanResult(errors, spec.money is not None, warnings, believed, scores)
+    result = PlanResult(errors, spec.money is not None, warnings, believed, scores)
+    if stratification.expects_guesses:
+        return dataclasses.replace(result, assumed=expected_of_verdicts())
+    return result

@@ -31,6 +31,7 @@ from evalsampling.preparation.stratification import Stratification, what_scores_
 from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.orders import OrderCounts, about_orders
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
@@ -273,6 +274,7 @@ class Preparation:
         counts: SliceCounts,
         located: Sequence[pa.Table],
         capacity: int | None = None,
+        orders: OrderCounts | None = None,
     ) -> PrepareResult:
         """Write the cell table, the slices and, last of all, the marker.
 
@@ -284,6 +286,7 @@ class Preparation:
             counts: of the slice columns, over all rows.
             located: what `write_reserve` returned for each part.
             capacity: most rows kept of a cell; by default as many as the spec's budget needs.
+            orders: of pairs, None if rows are none.
 
         Raises:
             InputError: if an id is in the reserve twice, a slice column has too many values, no
@@ -306,7 +309,7 @@ class Preparation:
         names = self.spec.pool.slices
         slices = Slices.from_counts(names, counts, table)
         self.workspace.commit(
-            self._marker(catalog, started, stratification, table, located, sizes),
+            self._marker(catalog, started, stratification, table, located, sizes, orders),
             cells_to_store(table, mean, stratification),
             slices_to_store(slices, table) if names else None,
             self.context.manifest(
@@ -342,6 +345,7 @@ class Preparation:
         table: CellTable,
         located: Sequence[pa.Table],
         sizes: Mapping[str, int],
+        orders: OrderCounts | None,
     ) -> dict[str, Any]:
         """Return the contents of evaluation.json."""
         return {
@@ -357,7 +361,11 @@ class Preparation:
             "partition": stratification.to_mapping(),
             "pool": catalog.fingerprint,
             **({} if self.table is None else {"table": self.table}),
-            "warnings": [*catalog.warnings, *stratification.warnings(self.spec, table)],
+            "warnings": [
+                *catalog.warnings,
+                *stratification.warnings(self.spec, table),
+                *about_orders(orders),
+            ],
             "scores": what_scores_say(self.spec, stratification, table),
             "seconds": round(time.time() - started, 3),
             "runner": self.context.runner,

@@ -21,8 +21,10 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
 from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
+from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.telemetry import logs, progress
@@ -53,11 +55,15 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
     stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, plan.draw_reserve(spec, finish=write)]
+    of_pairs = sides_of(spec.pool.id) is not None
+    if of_pairs:
+        stages.append(plan.count_orders(spec, engine.call(Step("CountRows", _rows), catalog)))
     if preparation.check_ids:
         stages.append(plan.check_ids(spec, items, folder))
     results = engine.run(cells, *stages)
+    orders = results.pop(3) if of_pairs else None
     # The marker is last: it gets everything else that is written.
-    commit = Step("Commit", _commit, (preparation, started, stratification, *results))
+    commit = Step("Commit", _commit, (preparation, started, stratification, orders, *results))
     return engine.call(commit, catalog)
 
 
@@ -107,6 +113,10 @@ def _items(catalog: Catalog) -> Iterator[WorkItem]:
     return catalog.items
 
 
+def _rows(catalog: Catalog) -> int:
+    return catalog.rows
+
+
 def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
     return preparation.write_reserve(*part)
 
@@ -116,12 +126,15 @@ def _commit(
     preparation: Preparation,
     started: tuple[PoolSpec, float],
     stratification: Stratification,
+    orders: OrderCounts | None,
     sums: CellSums,
     counts: SliceCounts,
     located: Sequence[pa.Table],
     *_: Any,
 ) -> PrepareResult:
-    return preparation.commit(catalog, started[1], stratification, sums, counts, located)
+    return preparation.commit(
+        catalog, started[1], stratification, sums, counts, located, orders=orders
+    )
 
 
 def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult:

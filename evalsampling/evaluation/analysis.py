@@ -15,6 +15,7 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
 from evalsampling.evaluation.statement import stated
 from evalsampling.inference.class_curves import obstacle
+from evalsampling.inference.class_rates import fit_labels
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
@@ -257,7 +258,7 @@ class Analysis:
         stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:
             history = one_answer_a_row(history, self.table.classes)
-        return LabelModel.fit(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
+        return fit_labels(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
 
     def contests(self) -> list[Contest]:
         """Return who beats whom, for each measure of the evaluation of three systems or more.
@@ -360,8 +361,11 @@ class Analysis:
 
         Args:
             parts: column and code of a slice each; None for all labels.
+
+        Returns:
+            None where there are too few labels, or no scores to be judged.
         """
-        if not (len(self.history.labelled) and self.has_classes):
+        if not len(self.history.labelled) or not self.has_classes or self.table.exchangeable:
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]

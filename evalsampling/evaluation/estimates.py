@@ -114,7 +114,7 @@ class Estimates(list[Estimate]):
         """Return how many are not shown, and what the default intervals rest on."""
         if len(self) > _MOST_LINES:
             yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
-        claimed = (estimate.intervals[0].kind for estimate in self if estimate.claims)
+        claimed = (estimate.intervals[0] for estimate in self if estimate.claims)
         yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)
         yield from (f"note: {words}" for words in brief(self, attrgetter("notes")))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
+from evalsampling.pool.one_order import without_other_order
 from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.local import stratify
@@ -28,11 +29,11 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.id_columns import columns_of
+from evalsampling.spec.id_columns import columns_of, sides_of
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.sections import Section
-from evalsampling.spec.strata import KD
+from evalsampling.spec.strata import KD, PREDICTIONS
 from evalsampling.spec.where import KEY as WHERE
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
@@ -107,6 +108,7 @@ class MemoryPool:
                 "columns: rows of a query come in no fixed order, so that other columns do not "
                 "belong to them by their places; put all into the query, or use from_frame"
             )
+        spec, pool = _without_score(spec, pool, [*columns_by_name, *others.names])
         by_id = isinstance(pool.get("id"), list)
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
         columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
@@ -144,6 +146,7 @@ class MemoryPool:
                 "id: name the column of ids: rows of a query come in no fixed order, so that "
                 f"nothing else names them; there are: {', '.join(table.names)}"
             )
+        spec, pool = _without_score(spec, pool, table.names)
         wanted = _columns_named(pool, spec, with_id)
         columns = {name: table.column(name) for name in wanted}
         if not columns:
@@ -175,7 +178,11 @@ class MemoryPool:
         for name, values in arrays.items():
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
-        return cls.prepare(checked, PoolBatch(pa.record_batch(arrays)))
+        batch = PoolBatch(pa.record_batch(arrays))
+        sides = sides_of(checked.pool.id)
+        if checked.pool.pairs is not None and sides is not None:
+            batch = without_other_order(batch, sides, checked.seed)
+        return cls.prepare(checked, batch)
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
@@ -289,6 +296,24 @@ def _cut_by_columns(
     strata = {**spec.get("strata", {}), "method": KD}
     features = list(dict.fromkeys([*pool.get("features", []), *columns]))
     return {**spec, "strata": strata}, {**pool, "features": features}
+
+
+def _without_score(
+    spec: dict[str, Any], pool: dict[str, Any], names: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a spec and its pool, with what stands in for a score where there is none.
+
+    It is the probability of the positive class or, for want of that, what is predicted.
+    """
+    if {"score", "systems", "lists"} & {*pool, *names}:
+        return spec, pool
+    is_cut = "partition" in spec or {"method", "edges"} & {*spec.get("strata", {})}
+    if isinstance(pool.get("probability"), str) and not is_cut:
+        return spec, {**pool, "score": pool["probability"]}
+    checked = EvaluationSpec.from_mapping({"budget": 1, **spec, "pool": pool}, Path()).pool
+    if not checked.assumes_score:
+        return spec, pool
+    return {**spec, "strata": {**spec.get("strata", {}), "method": PREDICTIONS}}, pool
 
 
 def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:

@@ -7,7 +7,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.inference.domains import WHOLE_POOL
-from evalsampling.inference.score_bands import score_bands
+from evalsampling.inference.score_bands import ScoreBand, score_bands
 from evalsampling.measures.binary import Prevalence
 from evalsampling.report.bands_chart import LabelledBands, calibration_chart, effort_chart
 from evalsampling.report.convergence_chart import convergence_chart
@@ -16,6 +16,7 @@ from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
+from evalsampling.stats.verdicts import named_verdicts
 
 PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibration")
 """Names of the pictures that can be drawn of an evaluation."""
@@ -106,10 +107,20 @@ def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> l
     """
     model = analysis.label_model
     table, history = analysis.table, analysis.history
+    named = {}
+    if table.exchangeable and analysis.spec is not None:
+        verdicts = named_verdicts(table, [str(name) for name in analysis.spec.labels.classes])
+        named = {leaf: ", ".join(verdict) for leaf, verdict in enumerate(verdicts)}
     labelled = []
     for label, codes in labels.items():
         bands = score_bands(table, history, codes, analysis.confidence, model)
         if analysis.by_order:
             bands = [dataclasses.replace(band, prior=None) for band in bands]
-        labelled.append(LabelledBands(label, tuple(bands)))
+        labelled.append(LabelledBands(label, tuple(_titled(band, named) for band in bands)))
     return labelled
+
+
+def _titled(band: ScoreBand, named: Mapping[int, str]) -> ScoreBand:
+    """Return a band with the name of its leaf, if it is of one that has a name."""
+    title = named.get(band.first_leaf) if band.first_leaf == band.last_leaf else None
+    return dataclasses.replace(band, title=title)

@@ -18,6 +18,7 @@ from evalsampling.measures.build import (
 )
 from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, MeanDifference
+from evalsampling.pool.verdicts import without_missing_score
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
@@ -31,6 +32,8 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 def load_spec(path: str | Path) -> EvaluationSpec:
     """Return the spec of a YAML file, checked together with the parts that it names.
 
+    If it names no score, its pool is looked into: see `pool.verdicts`.
+
     Args:
         path: of the file, or its URL in a store; relative paths in it resolve against its
             directory.
@@ -38,7 +41,7 @@ def load_spec(path: str | Path) -> EvaluationSpec:
     Raises:
         InputError: naming the file and the key that is wrong.
     """
-    spec = EvaluationSpec.load(path)
+    spec = without_missing_score(EvaluationSpec.load(path))
     try:
         check_buildable(spec)
     except InputError as error:

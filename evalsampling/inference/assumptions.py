@@ -1,8 +1,10 @@
 """The assumptions of each kind of interval, in words."""
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from evalsampling.inference import assumption_light, model_based
+from evalsampling.inference.class_rates import ClassRates
 
 ASSUMES: Mapping[str, str] = {
     model_based.KIND: "holds if the rate of positives rises with the score and no more "
@@ -14,10 +16,32 @@ ASSUMES: Mapping[str, str] = {
 """Kinds of intervals, in the order of reports, each with its assumptions in words."""
 
 
-def assumed(kinds: Iterable[str]) -> dict[str, str]:
-    """Return the assumptions of some kinds of intervals, in words, by kind.
+_OF_STRATA = (
+    "holds for rows drawn alike among all that are predicted alike; no score and no `hidden` "
+    "enters it"
+)
+"""What the model of `ClassRates` assumes."""
+
+
+class _Interval(Protocol):
+    """What is looked at of an interval."""
+
+    @property
+    def kind(self) -> str:
+        """Its assumptions, in a word."""
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+
+
+def assumed(intervals: Iterable[_Interval]) -> dict[str, str]:
+    """Return the assumptions of some intervals, in words, by kind.
 
     Kinds that are not in `ASSUMES` are left out: they assume nothing but how rows were drawn.
     """
-    wanted = set(kinds)
-    return {kind: words for kind, words in ASSUMES.items() if kind in wanted}
+    methods = {interval.kind: interval.method for interval in intervals}
+    words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
+    if methods.get(model_based.KIND, "").startswith(ClassRates.method):
+        words[model_based.KIND] = _OF_STRATA
+    return words

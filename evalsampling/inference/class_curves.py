@@ -44,6 +44,8 @@ def _find_obstacle(table: CellTable) -> str | None:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:
         return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
+    if table.exchangeable:
+        return None  # Strata have rates of their own, or each verdict has an effect.
     prior = table.leaf_prior[table.leaf_count > 0]
     if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
         return "the prior probability is the same in all leaves, so no curve can order them"
@@ -129,6 +131,8 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     It is the rank by the prior probability; with several systems, the greatest of this rank and of
     those by the other systems' probabilities or scores: a row that any of them holds likely is.
     """
+    if table.exchangeable:  # What is expected of verdicts is no score that could order them.
+        return np.zeros(len(table))
     orders = [table.prior[:, y]]
     outputs = table.outputs
     for system in range(1, outputs.prediction.shape[1]):

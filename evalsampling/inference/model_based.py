@@ -21,10 +21,6 @@ from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
 
 KIND = "model-based"
-METHOD = "calibration-curve"
-
-OTHER_SHARES = (0.5, 2.0)
-"""Factors of the share of hidden positives under which the interval is computed again."""
 
 DRAWS_ERR = 0.6
 """Factor of the error probability of the interval of the draws.
@@ -57,7 +53,8 @@ def combine_with_model(
 
     Its ends are weighted means of those of the design-based interval and of the shortest interval
     that holds a share of the predictive draws (`share_held`), widened to hold the estimate. The
-    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing. However the
+    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
+    assumes no more than the design does (`LabelModel.is_exact`). However the
     errors of two numbers correlate, the weighted mean of their intervals holds their weighted mean
     if each interval holds its number. The shortest interval is taken because positives that are not
     yet labelled skew the draws against a bound, which equal tails would miss.
@@ -90,16 +87,17 @@ def combine_with_model(
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     errors = [estimate.standard_error for estimate in estimates]
-    weights = list(map(weight_of_draws, errors, drawn))
+    weights = [
+        1.0 if model.is_exact else weight_of_draws(*of) for of in zip(errors, drawn, strict=True)
+    ]
     of_design = estimates
     if combine:
         estimates = list(map(_combined, estimates, drawn, weights))
-    if expected is not None:
+    if expected is not None and not model.is_exact:
         weights = weights_of_draws(errors, drawn, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares, aside = {}, None
-    for factor in OTHER_SHARES if is_number_of_pool else ():
-        share = model.hidden.share * factor
+    for share in model.other_shares if is_number_of_pool else ():
         (other_shares[share],) = _under_share(share, drawn, predictive, of_measure, model)
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
@@ -113,13 +111,14 @@ def combine_with_model(
             aside,
             FULL_EVIDENCE if evidence is None else int(evidence[i]),
             observed[i],
+            model.method,
         )
         for i, estimate in enumerate(estimates)
     ]
     if not band or len(combined) < 2:
         return combined
     low, high = (end.tolist() for end in _band(ends, of_design, of_measure, model))
-    method = f"{METHOD}, {SIMULTANEOUS}"
+    method = f"{model.method}, {SIMULTANEOUS}"
     intervals = [
         _interval(estimate, low[i], high[i], weights[i], method)
         for i, estimate in enumerate(estimates)
@@ -206,7 +205,7 @@ def _band(
     share of curves is the confidence of the design-based estimates.
     """
     confidence = estimates[0].confidence
-    others = [model.with_share(model.hidden.share * factor).everywhere for factor in OTHER_SHARES]
+    others = [model.with_share(share).everywhere for share in model.other_shares]
     draws = [ends, *map(of_measure.ends, others)]
     value = np.array([np.nan if each.value is None else each.value for each in estimates])
     low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in draws)])
@@ -259,13 +258,14 @@ def _with_model(
     aside: DrawnRange | None,
     evidence: int,
     observed: float,
+    method: str = LabelModel.method,
 ) -> Estimate:
     """Return an estimate with its model-based interval, if there is one.
 
     ``drawn`` are draws of the number, ``other_shares`` those under other shares of hidden
     positives, ``aside`` those without positives scored below any that was met. ``evidence`` is the
     number of labelled rows of the scarcest share, ``observed`` the measure on the labelled rows
-    alone.
+    alone, ``method`` the name of the model.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return estimate
@@ -273,7 +273,7 @@ def _with_model(
     share = share_held(estimate.confidence, evidence)
     low, high = drawn.interval(share)
     interval = _up_to_bound(
-        _interval(estimate, low, high, weight), estimate.target.bounds, observed
+        _interval(estimate, low, high, weight, method), estimate.target.bounds, observed
     )
     if (interval.low, interval.high) == estimate.target.bounds and drawn.gap > 0:
         return estimate
@@ -282,9 +282,9 @@ def _with_model(
         return combined
     without_unmet = None
     if aside is not None and aside.defined.any():
-        without_unmet = _interval(estimate, *aside.interval(share), weight)
+        without_unmet = _interval(estimate, *aside.interval(share), weight, method)
     others = [
-        (hidden, _interval(estimate, *other.interval(share), weight))
+        (hidden, _interval(estimate, *other.interval(share), weight, method))
         for hidden, other in other_shares.items()
     ]
     return dataclasses.replace(
@@ -333,7 +333,7 @@ def _averaged(estimate: Estimate, drawn: FloatArray, weight: float) -> FloatArra
 
 
 def _interval(
-    estimate: Estimate, low: float, high: float, weight: float, method: str = METHOD
+    estimate: Estimate, low: float, high: float, weight: float, method: str = LabelModel.method
 ) -> Interval:
     """Return an interval of draws, averaged with the design's if that claims anything.
 

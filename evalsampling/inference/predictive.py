@@ -8,6 +8,7 @@ to 1.
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,9 @@ _SHIFTS = 4
 _LEAST_LOG_WEIGHT = -500.0
 """Least logarithm of a weight relative to the greatest: its exponential is above 0."""
 
+OTHER_SHARES = (0.5, 2.0)
+"""Factors of the share of hidden positives under which an interval is computed again."""
+
 FEWEST_EFFECTIVE = 100.0
 """Least effective number of weighted draws; with fewer the model is fitted anew."""
 
@@ -75,8 +79,13 @@ class LabelModel:
         stochastic: whether labels are answers at random, of which the model has one a row
             (`one_answer_a_row`). Then it knows no row: what a row's rate is, is drawn with the
             widest spread that the curve allows, that of rates of 0 and 1.
+        method: name of the model's intervals.
+        is_exact: whether it assumes no more than the design: that drawn rows are as likely of a
+            class as others of their stratum. Then the draws alone make an interval.
     """
 
+    method: ClassVar[str] = "calibration-curve"
+    is_exact: ClassVar[bool] = False
     table: CellTable
     history: History
     curves: tuple[CurveDraws, ...]
@@ -129,6 +138,11 @@ class LabelModel:
     def hidden(self) -> HiddenPrior:
         """The prior of hidden positives."""
         return self.curves[0].curve.hidden
+
+    @property
+    def other_shares(self) -> tuple[float, ...]:
+        """Further shares of hidden positives, under which an interval is computed again."""
+        return tuple(self.hidden.share * factor for factor in OTHER_SHARES)
 
     @functools.cached_property
     def rates(self) -> FloatArray:

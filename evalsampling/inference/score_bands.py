@@ -47,6 +47,7 @@ class ScoreBand:
             none.
         observed: rate of the class by the labels alone, None without labels.
         model: rate of the class by the model of the labels, None without a model.
+        title: what is predicted in the band, where that makes the strata; else None.
     """
 
     first_leaf: int
@@ -59,6 +60,7 @@ class ScoreBand:
     prior: float | None
     observed: Rate | None
     model: Rate | None
+    title: str | None = None
 
 
 def score_bands(

@@ -19,6 +19,7 @@ from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.task_names import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import BY_TASK, Pair, Vote, with_values
+from evalsampling.pool.row_ids import in_other_order
 
 Name = str | Pair
 """Name of a row where no task is given: its id, or its two records."""
@@ -237,6 +238,8 @@ def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None,
 
 def _find_id(given: str, register: Register, alike: set[Name]) -> tuple[int | None, str]:
     id = given if given in register.questions_of_id else register.unescaped(given)
+    if id not in register.questions_of_id:
+        id = next((o for o in in_other_order(id, register.id) if o in register.questions_of_id), id)
     questions = register.questions_of_id.get(id, ())
     if not questions:
         return None, f"unknown id {given!r}: {BY_TASK}"

@@ -349,10 +349,12 @@ class _Builder:
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
             needed = " or a ".join(sorted(measure.looks_at))
+            keys = " or ".join(f"pool.{key}" for key in sorted(measure.looks_at, reverse=True))
+            way = f"name its column, {keys}" if system.name is None else "name its column"
             problem = f"measure: {self.entry.name}{whose} needs a {needed}"
             if is_order:
                 raise OrderedScoreError(f"{problem}, and {system.score!r} is an order", self.system)
-            raise InputError(problem)
+            raise InputError(f"{problem}: {way}")
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly over the scores."""
@@ -434,6 +436,8 @@ def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> 
 def most_bins(spec: EvaluationSpec) -> int:
     """Return how many bins the score, or the features, can be cut into at most."""
     edges = spec.strata.edges
+    if spec.strata.by_predictions:
+        return 1
     leaves = spec.strata.leaves if edges is None else len(edges) + 1
     return leaves + len(driving_thresholds(spec, assumed_ranges(spec)))
 

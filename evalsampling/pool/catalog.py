@@ -15,9 +15,11 @@ from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of, inspect
 from evalsampling.pool.layout import Layout, PlannedFile
 from evalsampling.pool.nested import there_are
+from evalsampling.pool.one_order import LeftOut
 from evalsampling.pool.source import check_same, keeps_nothing, planned_files
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import columns_of
 
@@ -81,11 +83,13 @@ class Catalog:
         files: ordered by path; none of a pool that was in memory.
         schema: columns that are read, and the types they have in every file.
         where: which of the rows there are; None for all.
+        left_out: rows of pairs that are there in the other order, where orders say nothing.
     """
 
     files: tuple[PoolFile, ...]
     schema: pa.Schema
     where: Filter | None = None
+    left_out: LeftOut = LeftOut()
 
     @classmethod
     def from_files(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
@@ -104,12 +108,26 @@ class Catalog:
         condition = spec.pool.condition
         schema = _common_schema(ordered, spec, columns_of(condition))
         if condition is None:
-            return cls(ordered, schema)
+            return cls(ordered, schema)._in_one_order(spec)
         untyped = format_of(ordered[0].stored.path).untyped
         catalog = cls(ordered, schema, Filter.of(condition, schema, untyped))
         if not any(catalog.items):
             raise keeps_nothing(spec.pool)
-        return catalog
+        return catalog._in_one_order(spec)
+
+    def _in_one_order(self, spec: EvaluationSpec) -> "Catalog":
+        """Return the pool without second rows of pairs in both orders, if the spec says so."""
+        if spec.pool.pairs is None:
+            return self
+        sides = sides_of(spec.pool.id)
+        assert sides is not None, "the spec was checked"
+        for name in (*sides[0], *sides[1]):
+            if name not in self.schema.names:
+                raise InputError(
+                    f"pool.pairs: unordered pairs are found before a scorer runs, and no file has "
+                    f"{name!r}"
+                )
+        return dataclasses.replace(self, left_out=LeftOut.find(self.items, sides, spec.seed))
 
     @classmethod
     def read(cls, spec: EvaluationSpec) -> "Catalog":
@@ -132,7 +150,8 @@ class Catalog:
             first_row = 0
             for split in file.contents.splits:
                 if file.may_have(self.where, split):
-                    yield self._item(number, file, split, first_row)
+                    item = self._item(number, file, split, first_row)
+                    yield dataclasses.replace(item, where=self.left_out.selection(item))
                 first_row += split.rows
 
     def _item(self, number: int, file: PoolFile, split: Split, first_row: int) -> WorkItem:
@@ -183,8 +202,9 @@ class Catalog:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about files that are slow to read."""
-        return [file.contents.warning for file in self.files if file.contents.warning]
+        """Warnings about files that are slow to read, and about pairs in both orders."""
+        slow = [file.contents.warning for file in self.files if file.contents.warning]
+        return [*slow, *self.left_out.words]
 
 
 def _common_schema(

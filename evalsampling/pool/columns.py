@@ -242,8 +242,14 @@ def missing_column(name: str, spec: EvaluationSpec) -> str:
         spec: names it.
     """
     pool = spec.pool
-    if name != pool.score or not isinstance(pool.probability, Mapping):
+    if name != pool.score:
         return ""
+    if not isinstance(pool.probability, Mapping):
+        another = "another" if pool.probability is None else f"another, as {pool.probability}"
+        return (
+            f"; pool.score names the column of scores: name {another} or, if there is none, leave "
+            "it to what is predicted by strata.method: predictions"
+        )
     features = ", ".join(pool.probability.values())
     return (
         "; pool.score names the column that strata are cut from: name another, or cut them from "

@@ -32,7 +32,7 @@ _SCORES = (
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
-    "verdict", "judge", "judgement", "flagged", "flag",
+    "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
 
 NUMBER_TEXT = "number as text"
@@ -109,6 +109,8 @@ class Guess:
         classes: of predictions, as they stand in a spec.
         slices: columns with few values.
         payload: columns that annotators may want to see.
+        unread_score: whether a column is called or written as a score is, and cannot be one as it
+            stands.
     """
 
     id: tuple[SampledColumn, ...]
@@ -118,6 +120,13 @@ class Guess:
     classes: tuple[int | str, ...]
     slices: tuple[SampledColumn, ...]
     payload: tuple[SampledColumn, ...]
+    unread_score: bool = False
+
+    @property
+    def has_verdicts_alone(self) -> bool:
+        """Whether strata can be nothing but predictions: no score, or one for many classes."""
+        lacks_score = self.score is None and not self.unread_score
+        return self.prediction is not None and (lacks_score or len(self.classes) > 2)
 
     @classmethod
     def of(cls, columns: Sequence[SampledColumn]) -> "Guess":
@@ -158,8 +167,11 @@ class Guess:
             if column.kind == "text" and column not in slices and not is_taken(column.name)
             and _best([column], _SCORES) is None
         ]  # fmt: skip
+        unread = any(
+            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None for column in others
+        )
         return cls(
-            id, score, probability, prediction, classes, tuple(slices), tuple(payload)
+            id, score, probability, prediction, classes, tuple(slices), tuple(payload), unread
         )  # fmt: skip
 
 

@@ -61,7 +61,10 @@ class LabelColumns(PoolBatch):
     def places(self, name: str, among: Sequence[int | str]) -> npt.NDArray[np.integer]:
         """Return the place of each value among some values, shape (n,), as narrow as stored."""
         classes = tuple(among)
-        column = self.column(name)
+        column = self.any_column(name)
+        if column.null_count:
+            way = f"give it one of {[*classes]}, or leave it out by pool.where: {name} IS NOT NULL"
+            raise self.error(name, pc.index(column.is_null(), True).as_py(), f"null: {way}")
         whole = all(isinstance(value, int) for value in classes)
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8() if whole else pa.string())

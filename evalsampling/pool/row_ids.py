@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.pool.arrow import plain
-from evalsampling.spec.id_columns import IdColumns
+from evalsampling.spec.id_columns import IdColumns, sides_of
 
 _ESCAPED = r'["\\\x00-\x1f]'
 """Characters that stand in a JSON text as something else."""
@@ -103,6 +103,21 @@ def stored_forms(id: str, columns: IdColumns) -> set[str]:
         [text, int(text)] if _WHOLE.fullmatch(text) else [text] for text in texts
     )
     return {text_of(parts) for parts in itertools.product(*forms)}
+
+
+def in_other_order(id: str, columns: IdColumns) -> list[str]:
+    """Return the id of a pair with its records in the other order, nothing if it is no pair.
+
+    Args:
+        id: as `as_text` has it.
+        columns: of the ids, whose names say which are of the left record.
+    """
+    sides, parts = sides_of(columns), parts_of(id)
+    if sides is None or len(parts) != len(columns):
+        return []
+    values = dict(zip(columns, parts, strict=True))
+    other = dict(zip([*sides[0], *sides[1]], [*sides[1], *sides[0]], strict=True))
+    return [text_of([values[other[name]] for name in columns])]
 
 
 def as_columns(ids: pa.Array | pa.ChunkedArray, columns: IdColumns) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from evalsampling.preparation.ids import (
     spilled,
     split_hashes,
 )
+from evalsampling.preparation.orders import count_orders_of
 from evalsampling.preparation.payload import with_payload
 from evalsampling.preparation.reserve import PARTS, Reserve, split_reserve, sum_reserves
 from evalsampling.preparation.reserve_builder import ReserveBuilder
@@ -214,6 +215,11 @@ def _check_share(
     hashes = repeated_hashes(gathered if folder is None else spilled(number, gathered, folder))
     check_repeated(hashes, items, spec)
     return len(hashes)
+
+
+def count_orders(spec: EvaluationSpec, rows: Any) -> Total:
+    """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
+    return Total("CountOrders", Step("CountPairs", count_orders_of, (spec, rows)), "AddOrders")
 
 
 def recount(spec: EvaluationSpec, held: HeldRows) -> Total:

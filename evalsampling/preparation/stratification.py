@@ -42,6 +42,7 @@ from evalsampling.stats.score_kinds import (
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
+from evalsampling.stats.verdicts import GUESSED, by_verdict
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
@@ -79,6 +80,7 @@ class Stratification:
         compared: what is made of several systems that predict numbers, None for all others.
         labels: number of the labels of which a row may have many; 0 for classes.
         ranks: the prior of scores that are an order, None for all others.
+        by_predictions: whether leaves are what the systems predict: then there is one bin.
     """
 
     edges: FloatArray
@@ -98,6 +100,7 @@ class Stratification:
     compared: ComparedSystems | None = None
     labels: int = 0
     ranks: RankPrior | None = None
+    by_predictions: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -164,7 +167,7 @@ class Stratification:
             rules=rules,
             scores=summary.scores,
             signatures=signatures,
-            binned_by_score=grouped is None and spec.pool.score == first.score,
+            binned_by_score=spec.strata.by_score and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=costs,
@@ -183,6 +186,11 @@ class Stratification:
     def kind(self) -> str | None:
         """What the score is that the prior comes from; None if a column of probabilities is it."""
         return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
+
+    @property
+    def expects_guesses(self) -> bool:
+        """Whether nothing tells what labels to expect but the verdicts: see `stats.verdicts`."""
+        return self.by_predictions and self.prior == EVEN
 
     def decided(self, spec: EvaluationSpec) -> EvaluationSpec:
         """Return its spec, in which each system says what its score is."""
@@ -288,7 +296,7 @@ class Stratification:
 
     def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         strata = spec.strata
-        if strata.columns or strata.edges is not None:
+        if strata.columns or strata.by_predictions or strata.edges is not None:
             return []
         if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
             return []
@@ -321,7 +329,10 @@ class Stratification:
         Raises:
             InputError: if no row has a slice that the spec names.
         """
-        if self.compared is not None:
+        if self.by_predictions:
+            table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
+            table = by_verdict(table, GUESSED if self.expects_guesses else None)
+        elif self.compared is not None:
             table = self.compared.table(self.grid, code, count, mean)
         else:
             table = self.grid.table(
@@ -348,6 +359,8 @@ class Stratification:
             return self.partition.find(read_partition(batch, spec))
         if self.compared is not None:
             return self._bins.find(self.compared.score(outputs))
+        if self.by_predictions:
+            return np.zeros(len(outputs), dtype=np.int64)
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
@@ -506,6 +519,7 @@ def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
         "named": spec.named_slices,
         "compared": ComparedSystems.of(spec),
         "labels": space.row_classes if space.tagged else 0,
+        "by_predictions": spec.strata.by_predictions,
     }
 
 
@@ -526,6 +540,8 @@ def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, 
     strata = spec.strata
     if strata.edges is not None:
         return np.array(strata.edges), None
+    if strata.by_predictions:
+        return np.zeros(0), None
     assert summary.histogram is not None
     cut = cut_method(spec), summary.histogram, strata.leaves
     try:

@@ -25,7 +25,9 @@ class LabelledBands:
 
 
 def band_name(band: ScoreBand) -> str:
-    """Return the name of a band: its range of scores, or its leaves if it has no scores."""
+    """Return the name of a band: its range of scores, what is predicted in it, or its leaves."""
+    if band.title is not None:
+        return band.title
     if band.low is None and band.high is None:
         if band.first_leaf == band.last_leaf:
             return f"leaf {band.first_leaf}"
@@ -71,7 +73,7 @@ def effort_chart(bands: Sequence[ScoreBand]) -> Picture:
     description = f"The highest band, {band_name(top)}, has {percent(top.rows / rows)} of the rows"
     description += f" and {percent(top.labelled / labels)} of the labels"
     height = _TOP + _ROW * len(bands) + 8
-    return Picture("Labels and rows by score", description, _WIDTH, height, "".join(body))
+    return Picture(f"Labels and rows by {_of(bands)}", description, _WIDTH, height, "".join(body))
 
 
 def calibration_chart(labelled: LabelledBands) -> Picture:
@@ -101,15 +103,21 @@ def calibration_chart(labelled: LabelledBands) -> Picture:
         + ("" if band.prior is None else f", expected {percent(band.prior)}")
         for band in reversed(bands)
     )
-    name = f"Share of {labelled.label} by score"
+    name = f"Share of {labelled.label} by {_of(bands)}"
     return Picture(name, description, _WIDTH, bottom + _FOOT, "".join(body))
+
+
+def _of(bands: Sequence[ScoreBand]) -> str:
+    """Return what bands are of."""
+    return "stratum" if any(band.title is not None for band in bands) else "score"
 
 
 def _legend(x: float, bands: Sequence[ScoreBand]) -> list[str]:
     marks = [dot(x + 6, 10), words(x + 16, 14, "labels say", "t-soft small")]
     if any(band.prior is not None for band in bands):
+        says = "score says" if _of(bands) == "score" else "expected"
         tick = line(x + 98, 3, x + 98, 17, "s-ink", 2)
-        marks += [tick, words(x + 106, 14, "score says", "t-soft small")]
+        marks += [tick, words(x + 106, 14, says, "t-soft small")]
     if any(band.model is not None for band in bands):
         marks += [_area(x + 186, x + 206, 10), words(x + 212, 14, "model of both", "t-soft small")]
     return marks
@@ -122,5 +130,7 @@ def _area(low: float, high: float, y: float) -> str:
 
 
 def _heading(bands: Sequence[ScoreBand]) -> str:
+    if _of(bands) == "stratum":
+        return "stratum"
     unknown = any(band.low is None and band.high is None for band in bands)
     return "leaves by score" if unknown else "score"

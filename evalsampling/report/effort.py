@@ -1,8 +1,9 @@
 """Sections on the labels: where they were spent, observed rates against scores, their quality."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalsampling.inference.score_bands import ScoreBand
 from evalsampling.report.bands_chart import band_name, calibration_chart, effort_chart
 from evalsampling.report.facts import Facts
 from evalsampling.report.markup import (
@@ -31,8 +32,8 @@ def effort(facts: Facts) -> Section | None:
          f"{band.labelled:,}", percent(band.labelled / facts.labels)]
         for band in reversed(bands)
     ]  # fmt: skip
-    head = ["score", "rows", "share of the pool", "labels", "share of the labels"]
-    listed = table("Labels and rows by score", head, rows, range(1, 5))
+    head = [_by(bands), "rows", "share of the pool", "labels", "share of the labels"]
+    listed = table(f"Labels and rows by {_by(bands)}", head, rows, range(1, 5))
     words = (
         "Rows were drawn at random, all with the same chance."
         if facts.sampler == "passive"
@@ -48,15 +49,20 @@ def calibration(facts: Facts) -> Section | None:
     """Return the section of observed rates against scores, None without any label or score."""
     if not facts.labels or not facts.bands:
         return None
+    by = _by(facts.bands[0].bands)
     by_order = facts.bands[0].bands[0].prior is None
-    words = (
-        "The scores are an order: they say which rows are more likely, not how likely."
-        if by_order
-        else "Where the score says more or less than the labels do, its probabilities are off. "
-        "That makes no estimate wrong, but more labels are needed."
-    )
-    body = [paragraph(words)]
-    ticks = "" if by_order else "ticks: what the score says; "
+    says = "the score says" if by == "score" else "was expected before labels"
+    if by != "score":
+        about = "No score orders the rows. Strata are leaves, each with a rate of its own."
+    elif by_order:
+        about = "The scores are an order: they say which rows are more likely, not how likely."
+    else:
+        about = (
+            "Where the score says more or less than the labels do, its probabilities are off. "
+            "That makes no estimate wrong, but more labels are needed."
+        )
+    body = [paragraph(about)]
+    ticks = "" if by_order else f"ticks: what {says}; "
     for labelled in facts.bands:
         caption = (
             f"The share of rows labelled {escape(labelled.label)}. "
@@ -72,10 +78,17 @@ def calibration(facts: Facts) -> Section | None:
              "-" if band.model is None else interval(band.model.low, band.model.high)]
             for band in reversed(labelled.bands)
         ]  # fmt: skip
-        head = ["score", "met", "labels say", "interval", "score says", "model"]
-        listed = table(f"Share of {labelled.label} by score", head, rows, range(1, 6))
+        head = [by, "met", "labels say", "interval", says.removeprefix("the "), "model"]
+        listed = table(f"Share of {labelled.label} by {by}", head, rows, range(1, 6))
         body.append(folded("The numbers", listed))
-    return Section("calibration", "Observed rate against score", "".join(body))
+    title = "Observed rate against score" if by == "score" else "Observed rate by stratum"
+    return Section("calibration", title, "".join(body))
+
+
+def _by(bands: Sequence[ScoreBand]) -> str:
+    """Return what bands are of: a score, or strata where none is known."""
+    scored = any(band.low is not None or band.high is not None for band in bands)
+    return "score" if scored else "stratum"
 
 
 def annotators(facts: Facts) -> Section | None:

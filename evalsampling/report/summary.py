@@ -223,7 +223,7 @@ def all_intervals(facts: Facts) -> Section | None:
             rows.append([*map(escape, names), low, high])
     if not rows or not facts.labels:
         return None
-    kinds = (reported.kind for number in facts.headline for reported in number.intervals)
+    kinds = (reported for number in facts.headline for reported in number.intervals)
     words = " ".join(
         f"{kind.capitalize()}: {escape(text)}." for kind, text in assumed(kinds).items()
     )

@@ -71,7 +71,8 @@ def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
         return "queries are drawn by ranking, passive or active_lambda"
     if maker.queries_ranks and not spec.strata.by_score:
         return (
-            "it ranks rows by score, so strata.method cannot be kd, and there can be no partition"
+            "it ranks rows by score, so strata.method cannot be kd or predictions, nor can there "
+            "be a partition"
         )
     if maker.queries_ranks and spec.money is not None:
         return "what it queries follows from what it finds, so its budget is of labels, not of cost"

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.class_curves import obstacle
+from evalsampling.inference.class_rates import expected_rates, fit_labels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
 from evalsampling.inference.nonresponse import response_by_cell
 from evalsampling.inference.predictive import (
     LabelModel,
     expected_labels,
-    likely_rates,
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, check_defined
@@ -104,7 +104,7 @@ class CalibratedDesign(Sampler):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
         hidden = dataclasses.replace(self.hidden, share=self.hidden.share * DESIGN_SHARE)
-        model = LabelModel.fit(table, history, (model_seed,), hidden, _SCHEDULE)
+        model = fit_labels(table, history, (model_seed,), hidden, _SCHEDULE)
         comparison = _Comparison.of_designs(self.measure, model, len(history.labelled) + wanted)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         candidates = [
@@ -149,7 +149,7 @@ class CalibratedDesign(Sampler):
         if model is not None and model.hidden == self.hidden:
             response = model.likely_rates
         else:
-            response = likely_rates(table, history, self.hidden)
+            response = expected_rates(table, history, self.hidden)
         return dataclasses.replace(inputs, response=response, combine=True)
 
 

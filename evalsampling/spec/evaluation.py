@@ -22,8 +22,17 @@ from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.sections import Section, absolute, given
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
-from evalsampling.spec.strata import StrataSpec, by_rank, of_moments, read_strata, strata_mapping
+from evalsampling.spec.strata import (
+    StrataSpec,
+    by_rank,
+    may_be_of_verdicts,
+    of_moments,
+    of_verdicts,
+    read_strata,
+    strata_mapping,
+)
 from evalsampling.spec.strict_yaml import load_strictly
+from evalsampling.spec.systems import have_verdicts_alone
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -69,7 +78,9 @@ class SamplerSpec:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec, measure: Any) -> SamplerSpec:
+def _sampler(
+    top: Section, pool: PoolSpec, labels: LabelsSpec, strata: StrataSpec, measure: Any
+) -> SamplerSpec:
     """Return the sampler, by default the calibrated design if it has a model of the labels.
 
     For a difference of systems that predict numbers it is active comparison.
@@ -84,7 +95,8 @@ def _sampler(top: Section, pool: PoolSpec, labels: LabelsSpec, measure: Any) -> 
                 f"{len(labels.classes)}: ais takes them"
             )
         return chosen
-    has_prior = pool.score is not None or pool.probability is not None
+    of_scores = pool.score is not None or pool.probability is not None
+    has_prior = of_scores or strata.by_predictions
     has_prior = has_prior and labels.oracle == "deterministic"
     usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
     if not labels.space.has_score and isinstance(measure, Mapping) and "difference" in measure:
@@ -199,7 +211,11 @@ class EvaluationSpec:
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
         strata = read_strata(top, by_numbers=labels.space.tagged and section.get("score") is None)
-        pool = read_pool(section, labels, str(directory), strata)
+        is_open = may_be_of_verdicts(top, labels.space)
+        if is_open and have_verdicts_alone(section, labels):
+            strata, is_open = of_verdicts(strata), False
+        is_open &= section.get("systems") is None
+        pool = read_pool(section, labels, str(directory), strata, is_open)
         labels = dataclasses.replace(labels, space=of_systems(labels.space, len(pool.systems)))
         if labels.space.has_items:
             strata = of_moments(strata, top.section("strata"))
@@ -208,7 +224,7 @@ class EvaluationSpec:
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
-        sampler = _sampler(top, pool, labels, listed[0])
+        sampler = _sampler(top, pool, labels, strata, listed[0])
         if sampler.name == "calibrated" and top.section("strata").get("method") is None:
             strata = by_rank(strata)
         spec = cls(
@@ -287,6 +303,13 @@ class EvaluationSpec:
             **self.gates.to_mapping(),
             "workspace": self.workspace,
         }
+
+    @property
+    def of_verdicts(self) -> "EvaluationSpec":
+        """The spec of the same systems where the column of scores that was assumed is missing."""
+        systems = tuple(dataclasses.replace(each, score=None) for each in self.pool.systems)
+        pool = dataclasses.replace(self.pool, score=None, systems=systems, assumes_score=False)
+        return dataclasses.replace(self, pool=pool, strata=of_verdicts(self.strata))
 
     @property
     def limits(self) -> Budget:

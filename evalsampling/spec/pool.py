@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.id_columns import IdColumns, columns_of, read_id
+from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
 from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
 from evalsampling.spec.payload import Mask, read_payload, shown_mapping
@@ -30,7 +30,7 @@ from evalsampling.spec.where import Condition, read_where
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost", "logits", "table", "where", "score_is",
+    "features", "variance", "lists", "cost", "logits", "table", "where", "score_is", "pairs",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -62,6 +62,10 @@ class PoolSpec:
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
         score_is: what `score` is, see `SystemSpec`; None to find out.
+        pairs: `UNORDERED` if the order of two records says nothing, so that of a pair in both
+            orders one row is of the pool; else None.
+        assumes_score: whether nothing names the score, so that where the pool has no such column,
+            strata may be what the system predicts: see `pool.verdicts`.
     """
 
     path: str
@@ -80,6 +84,8 @@ class PoolSpec:
     table: TableSpec | None = None
     where: str | None = None
     score_is: str | None = None
+    pairs: str | None = None
+    assumes_score: bool = dataclasses.field(default=False, compare=False)
 
     @property
     def scored(self) -> tuple["PoolSpec | SystemSpec", ...]:
@@ -109,7 +115,13 @@ class PoolSpec:
         return [name for name in self.payload if name in names - as_they_are]
 
 
-def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec) -> PoolSpec:
+def read_pool(
+    section: Section,
+    labels: LabelsSpec,
+    directory: str,
+    strata: StrataSpec,
+    may_lack_score: bool = False,
+) -> PoolSpec:
     """Return the section ``pool``, checked.
 
     Args:
@@ -117,6 +129,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         labels: the classes.
         directory: relative paths resolve against it.
         strata: tells whether a score is needed, or features.
+        may_lack_score: whether no key says what strata are cut from.
 
     Raises:
         InputError: naming the key that is wrong.
@@ -153,6 +166,7 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         cost=section.text("cost"),
         table=table,
         where=where,
+        pairs=_pairs(section, id),
     )
     if lists is not None:
         return made(
@@ -169,10 +183,14 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         section.refuse(["prediction"], "with systems, each has a prediction of its own")
         systems = read_systems(section.section("systems"), labels)
         has_score = of_systems(labels.space, len(systems)).has_score
-        score = score or (systems[0].score if has_score else None)
+        scored = (system.score for system in systems if system.score is not None)
+        score = score or (next(scored, None) if has_score else None)
         probability = probability or systems[0].probability
         if score is None and has_score and strata.by_score:
-            raise InputError("pool.score: missing, and the first system has no score either")
+            raise InputError(
+                "pool.score: missing, and no system has a score either: name one, or leave it to "
+                "what systems predict by strata.method: predictions"
+            )
         score_is = read_score_is(section, labels, score)
         if score is not None and score == systems[0].score:
             score_is = score_is or systems[0].score_is
@@ -186,7 +204,8 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
     if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(
             f"pool.probability: with {labels.space.size}, name a column for each "
-            "(probability: {class: column, ...}), or for its logit (logits: {...})"
+            "(probability: {class: column, ...}), or for its logit (logits: {...}); if there are "
+            "none, strata.method: predictions evaluates by what is predicted alone"
         )
     return made(
         score=score,
@@ -196,7 +215,25 @@ def read_pool(section: Section, labels: LabelsSpec, directory: str, strata: Stra
         payload=payload,
         scorer=scorer,
         score_is=score_is,
+        assumes_score=may_lack_score and scorer is None,
     )
+
+
+UNORDERED = "unordered"
+"""Value of ``pairs``."""
+
+
+def _pairs(section: Section, id: IdColumns) -> str | None:
+    """Return the key ``pairs``, None if it is missing."""
+    if section.get("pairs") is None:
+        return None
+    section.choice("pairs", [UNORDERED], UNORDERED)
+    if sides_of(id) is None:
+        raise InputError(
+            f"{section.name}.pairs: unordered needs an id of both records, whose columns are "
+            "called alike but for their sides, as id: [unique_id_l, unique_id_r]"
+        )
+    return UNORDERED
 
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
@@ -212,6 +249,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             **place,
             "id": pool.id if isinstance(pool.id, str) else list(pool.id),
             "where": pool.where,
+            "pairs": pool.pairs,
             "lists": None if lists is None else lists_mapping(lists),
             score_key: pool.score if is_single or score_key == "score" else None,
             "score_is": pool.score_is,

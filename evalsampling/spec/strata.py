@@ -2,9 +2,11 @@
 
 import dataclasses
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
@@ -31,6 +33,9 @@ KD = "kd"
 BY_RANK = "logit_rank"
 """Strata of which only the order of the scores matters."""
 
+PREDICTIONS = "predictions"
+"""Strata that are the combinations of what systems predict, where no score tells rows apart."""
+
 HIERARCHICAL = (KD, "agglomerative", "divisive")
 """Our ways to cut strata that make a hierarchy of them."""
 
@@ -43,7 +48,8 @@ class StrataSpec:
     """How the pool is cut into leaves and the leaves into a tree.
 
     Attributes:
-        method: name in `CUT_METHODS`, ``module:object``, or ``kd`` for a k-d tree over features.
+        method: name in `CUT_METHODS`, ``module:object``, ``kd`` for a k-d tree over
+            features, or ``predictions``.
         leaves: most leaves wanted.
         branching: children of a node of the tree.
         edges: explicit interior edges, strictly increasing, or None to compute them.
@@ -63,7 +69,12 @@ class StrataSpec:
     @property
     def by_score(self) -> bool:
         """Whether leaves are cut from the score, which is needed then."""
-        return not (self.by_features or self.columns)
+        return not (self.by_features or self.by_predictions or self.columns)
+
+    @property
+    def by_predictions(self) -> bool:
+        """Whether the leaves are what systems predict, so that no score is needed."""
+        return self.method == PREDICTIONS and not self.columns
 
     @property
     def has_own_hierarchy(self) -> bool:
@@ -93,8 +104,10 @@ def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
     edges = None if section.get("edges") is None else section.numbers("edges")
     if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
         raise InputError("strata.edges: must be strictly increasing")
+    if section.get("method") == PREDICTIONS:
+        section.refuse(["edges"], "are of a score, and strata.method is predictions")
     strata = StrataSpec(
-        method=section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD]),
+        method=section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD, PREDICTIONS]),
         leaves=section.integer("leaves", 256, least=1),
         branching=section.integer("branching", 2, least=2),
         edges=edges,
@@ -121,7 +134,8 @@ def _columns(top: Section) -> tuple[str, ...]:
 
 def _check_hierarchy(strata: StrataSpec) -> None:
     """Raise an error if strata have no such hierarchy."""
-    without = strata.method in CUT_METHODS.own and strata.method not in HIERARCHICAL
+    ours = {*CUT_METHODS.own, PREDICTIONS}
+    without = strata.method in ours and strata.method not in HIERARCHICAL
     if not strata.has_own_hierarchy or strata.columns or not (strata.edges or without):
         return
     cut = "edges" if strata.edges else f"method {strata.method}"
@@ -134,6 +148,26 @@ def _check_hierarchy(strata: StrataSpec) -> None:
 def by_rank(strata: StrataSpec) -> StrataSpec:
     """Return the strata of scores of which only the order matters, if they are cut from a score."""
     return dataclasses.replace(strata, method=BY_RANK) if strata.by_score else strata
+
+
+def of_verdicts(strata: StrataSpec) -> StrataSpec:
+    """Return the strata of systems that have verdicts and no scores: what they predict."""
+    return dataclasses.replace(strata, method=PREDICTIONS)
+
+
+def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
+    """Tell whether a spec says nothing of how strata are cut, nor of what they could be cut from.
+
+    Then they are what systems predict, if these have no scores.
+    """
+    pool, own = top.section("pool"), top.section("strata")
+    cut = top.get("partition") or any(own.get(key) for key in ("method", "edges", "hierarchy"))
+    named = any(pool.get(key) for key in ("score", "probability", "logits", "features", "lists"))
+    by_threshold = (
+        isinstance(pool.get("prediction"), Mapping) and "threshold" in pool.content["prediction"]
+    )
+    named |= by_threshold
+    return space.has_classes and not (space.tagged or cut or named)
 
 
 def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:

@@ -54,7 +54,7 @@ def read_system(
         if not labels.space.is_binary:
             raise InputError(f"{where}: a threshold decides between two classes only")
         if score is None:
-            raise InputError(f"{where}: a threshold needs a score")
+            raise InputError(f"{where}: a threshold needs a score: name its column as score")
     elif not isinstance(prediction, str):
         raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
     probability = read_probability(section, labels)
@@ -94,6 +94,18 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
         if names.count(twice) > 1:
             raise InputError(f"{section.name}: two systems are called {twice!r}")
     return tuple(systems)
+
+
+def have_verdicts_alone(pool: Section, labels: LabelsSpec) -> bool:
+    """Tell whether a section ``pool``, which names no score, leaves no room for one.
+
+    No score is assumed of several systems, nor where one number does not say which class is likely.
+    """
+    if pool.get("systems") is None:
+        return labels.space.needs_columns
+    keys = ("score", "probability", "logits")
+    named = pool.section("systems").content.values()
+    return not any(own.get(key) for own in named if isinstance(own, Mapping) for key in keys)
 
 
 def read_rankers(section: Section) -> tuple[SystemSpec, ...]:

@@ -58,6 +58,7 @@ class CellTable:
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
         disagreement: how far the systems are apart in each cell, if several predict numbers.
+        exchangeable: whether leaves are what systems predict, and no score tells their rows apart.
     """
 
     code: IntArray
@@ -74,6 +75,7 @@ class CellTable:
     expected: FloatArray | None = None
     numbers: PermanentNumbers | None = None
     disagreement: CellDisagreement | None = None
+    exchangeable: bool = False
 
     def __len__(self) -> int:
         """Return the number of cells."""

@@ -30,6 +30,8 @@ class ScoreSummary:
         tied: share of the rows that have the most frequent probability.
         kind: what the score is that they come from: `stats.score_kinds`; None if none is.
         read_as: what was made of the score of each system, in sentences.
+        strata: rows of each stratum if there are no scores and these are what is predicted; then
+            probabilities are only what is expected of verdicts. Else empty.
     """
 
     rows: int
@@ -42,6 +44,7 @@ class ScoreSummary:
     tied: float
     kind: str | None = None
     read_as: tuple[str, ...] = ()
+    strata: tuple[int, ...] = ()
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -64,11 +67,21 @@ class ScoreSummary:
             expected=float(table.count @ prior),
             predicted=float(table.count @ table.mean_by_cell(predicted)),
             tied=float(rows.max() / table.rows),
+            strata=tuple(table.leaf_count.tolist()) if table.exchangeable else (),
         )
 
     @property
     def words(self) -> str:
         """The summary in sentences."""
+        if self.strata:
+            least, most = min(self.strata), max(self.strata)
+            sizes = f"{least:,} rows" if least == most else f"{least:,} to {most:,} rows"
+            strata = "1 stratum" if len(self.strata) == 1 else f"{len(self.strata)} strata"
+            return (
+                f"{self.rows:,} rows and no scores: what is predicted makes {strata} of {sizes}; "
+                f"{self.predicted:,.0f} rows are predicted positive. Rows of a stratum are drawn "
+                "alike"
+            )
         read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
         if self.kind == ORDER:
             return (

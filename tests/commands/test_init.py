@@ -169,3 +169,39 @@ def test_what_is_made_of_scores_is_said(
     assert said is None or said in out
     assert ("scores of the first rows: " in out) == (said is not None)
     assert ("fill in pool.prediction" in out) == (threshold is None)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "classes"),
+    [
+        (["pass", "fail", "pass", "pass"], ["fail", "pass"]),
+        ([True, False, True, True], [0, 1]),
+        (
+            pa.array(["bug", "other", "question", "bug"]).dictionary_encode(),
+            ["bug", "other", "question"],
+        ),
+    ],
+)
+def test_a_verdict_alone_makes_strata(tmp_path: Path, verdicts: Any, classes: Any) -> None:
+    """Also of many classes, for which one column of scores would not do."""
+    columns = {"id": list(range(4)), "verdict": verdicts}
+    if len(classes) > 2:
+        columns["score"] = [0.1, 0.2, 0.3, 0.4]
+    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
+    spec = tmp_path / "mine.yaml"
+    done = call("init", tmp_path / "pool.parquet", "--output", spec)
+    assert done.status == 0, done.err
+    assert "fill in" not in done.out
+    written = yaml.safe_load(spec.read_text())
+    assert "score" not in written["pool"]
+    assert written["strata"] == {"method": "predictions"}
+    assert written["labels"]["classes"] == classes
+    assert load_spec(spec).strata.by_predictions
+    assert call("prepare", spec).status == 0
+
+
+def test_of_one_verdict_the_other_class_is_asked_for(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, 2], "verdict": ["pass"] * 2}), tmp_path / "pool.parquet")
+    done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "mine.yaml")
+    assert "fill in labels.classes" in done.out
+    assert "FILL-IN" in (tmp_path / "mine.yaml").read_text()

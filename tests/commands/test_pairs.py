@@ -373,3 +373,31 @@ def test_init_takes_the_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert call("init", "two.parquet", "--output", "two.yaml").status == 0
     spec = yaml.safe_load(Path("two.yaml").read_text())
     assert spec["pool"]["id"] == ["source_dataset_l", *IDS[:1], "source_dataset_r", *IDS[1:]]
+
+
+def test_labels_come_in_either_order(pairs: Job) -> None:
+    """Records change places in every second line, and the column of answers has a plain name."""
+    rows = by_pair(pairs, 1)
+    turned = [
+        (right, left, label) if place % 2 else (left, right, label)
+        for place, (left, right, label) in enumerate(rows)
+    ]
+    path = pairs.deliver(turned, header=",".join([*IDS, "label"]))
+    taken = pairs.estimate("--labels", path)
+    assert taken.json["labels"] == len(rows), taken.err
+    assert taken.json["rejects"] == 0
+    by_task = pairs.estimate("--labels", pairs.deliver(pairs.answers(1)))
+    assert by_task.json["measures"] == taken.json["measures"], "the same labels by task"
+
+
+def test_pairs_in_both_orders_are_told(job: Callable[..., Job]) -> None:
+    """By `check` and by `prepare`, which asks for nothing else; no word where there are none."""
+    pool = pair_pool(600)
+    again = pool.table.slice(0, 90)
+    turned = again.set_column(0, IDS[0], again[IDS[1]]).set_column(1, IDS[1], again[IDS[0]])
+    both = Pool(pa.concat_tables([pool.table, turned]), pool.truth)
+    for rows, words in ((both, "90 of 600 pairs are in the pool in both orders"), (pool, "")):
+        one = job(rows, files=3, pool={"id": IDS})
+        said = call("check", one.spec).err, one.prepare().json["warnings"]
+        assert all(words in str(told) for told in said), said
+        assert bool(words) or all("orders" not in str(told) for told in said)

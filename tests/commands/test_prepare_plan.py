@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
+from evalsampling.commands.prepare import PrepareResult
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import BAD
 from tests.cases import CASES
 from tests.engines import ENGINES, Case, StartSpark, on_engines
@@ -117,6 +119,23 @@ def test_ids_of_two_columns(job: Any, start_spark: StartSpark, engine: Case) -> 
         InputError, match=r"row 600: duplicate id '\[\"a0\",\"b7\"]', also in row 7"
     ):
         engine.prepare(EvaluationSpec.load(other.spec), start_spark, True)
+
+
+@pytest.mark.parametrize(("engine", "where"), on_engines([(None,), ("score < 9",)], [(None,)]))
+def test_pairs_in_one_order(
+    job: Any, start_spark: StartSpark, engine: Case, where: str | None
+) -> None:
+    """Of both orders the row stays whose left id comes first, in whatever files both are."""
+    pool = pair_pool(600)
+    again = pool.table.slice(0, 90)
+    turned = again.set_column(0, IDS[0], again[IDS[1]]).set_column(1, IDS[1], again[IDS[0]])
+    both = Pool(pa.concat_tables([turned, pool.table]), pool.truth)
+    keys = {"id": IDS, "pairs": "unordered", "where": where}
+    one = job(both, files=3, group_rows=150, budget=30, pool=keys)
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    assert_same(one.workspace, reference(job(pool, budget=30, pool={"id": IDS})), budget=30)
+    (warning,) = PrepareResult.read(Workspace(str(one.workspace))).warnings
+    assert warning.startswith("90 pairs were in the pool in both orders: of each the row stays")
 
 
 @pytest.mark.parametrize(("engine", "suffix"), on_engines([("parquet",), ("jsonl",)], [("jsonl",)]))

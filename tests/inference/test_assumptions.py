@@ -2,6 +2,8 @@
 
 from evalsampling import Evaluation
 from evalsampling.inference.assumptions import ASSUMES, assumed
+from evalsampling.inference.class_rates import ClassRates
+from evalsampling.inference.intervals import Interval
 from tests.samplers.pools import make_pool
 
 
@@ -14,12 +16,18 @@ def test_every_kind_that_an_estimate_has_says_what_it_rests_on() -> None:
     ids = evaluation.sample(100)
     evaluation.label(ids, label[ids])
     (one,) = evaluation.estimate()
-    kinds = [interval.kind for interval in one.intervals]
-    assert set(assumed(kinds)) == set(kinds)
+    assert set(assumed(one.intervals)) == {interval.kind for interval in one.intervals}
 
 
 def test_kinds_come_in_one_order_and_others_are_left_out() -> None:
     kinds = ["assumption-light", "simultaneous", "model-based"]
-    assert list(assumed(kinds)) == ["model-based", "assumption-light"]
+    intervals = [Interval(0, 1, kind, "any") for kind in kinds]
+    assert list(assumed(intervals)) == ["model-based", "assumption-light"]
     assert assumed([]) == {}
     assert all(ASSUMES.values())
+
+
+def test_no_score_is_named_where_there_is_none() -> None:
+    of_strata = assumed([Interval(0, 1, "model-based", ClassRates.method)])["model-based"]
+    assert "predicted alike" in of_strata
+    assert "rises with the score" not in of_strata

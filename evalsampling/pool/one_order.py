@@ -1,0 +1,174 @@
+"""Pairs whose order says nothing: of those in both orders, one row is of the pool.
+
+It is the row whose left record comes first, by its id. Which rows go is found before the pool is
+read, by hashes of pairs in a temporary folder; a bit a row says it then.
+"""
+
+import dataclasses
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evalsampling.pool.arrow import plain, without_views
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.nested import column_of
+from evalsampling.pool.row_ids import joined
+from evalsampling.pool.splits import Selection, WorkItem
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
+from evalsampling.stats.orders import order_keys, turned
+
+Sides = tuple[Sequence[str], Sequence[str]]
+"""Columns of the left record, and of the right one."""
+
+_SHARE_BITS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class OneOrder:
+    """Which rows of a work item are of the pool, where one of two orders is left out.
+
+    Attributes:
+        where: which rows there are otherwise; None for all.
+        first_row: of the item, within its file.
+        left_out: a bit for each row of the item, packed: whether it is left out.
+    """
+
+    where: Selection | None
+    first_row: int
+    left_out: bytes
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """Types of the columns that tell, by name."""
+        return {} if self.where is None else self.where.types
+
+    def kept(self, batch: PoolBatch) -> PoolBatch:
+        """Return the rows of a batch that are of the pool, with their places."""
+        batch = batch if self.where is None else self.where.kept(batch)
+        bits = np.frombuffer(self.left_out, np.uint8)
+        place = batch.row_numbers(np.arange(len(batch))) - self.first_row
+        stays = (bits[place >> 3] >> (7 - (place & 7)).astype(np.uint8)) & 1 == 0
+        return batch if stays.all() else _taken(batch, np.flatnonzero(stays))
+
+
+def _taken(batch: PoolBatch, places: IntArray) -> PoolBatch:
+    rows = batch.rows.take(pa.array(places))
+    return dataclasses.replace(batch, rows=rows, kept=batch.row_numbers(places))
+
+
+@dataclasses.dataclass(frozen=True)
+class LeftOut:
+    """Rows of a pool that are left out since their pair is there in the other order.
+
+    Attributes:
+        pairs: number of these.
+        bits: by file and begin of each work item with any: see `OneOrder.left_out`.
+    """
+
+    pairs: int = 0
+    bits: Mapping[tuple[int, int], bytes] = dataclasses.field(default_factory=dict)
+
+    def selection(self, item: WorkItem) -> Selection | None:
+        """Return which rows of a work item there are."""
+        bits = self.bits.get((item.file, item.begin))
+        return item.where if bits is None else OneOrder(item.where, item.first_row, bits)
+
+    @classmethod
+    def find(cls, items: Iterable[WorkItem], sides: Sides, seed: int) -> "LeftOut":
+        """Return the rows of work items that are left out.
+
+        Raises:
+            InputError: if a file cannot be read, or an id is missing.
+        """
+        listed = list(items)
+        starts = np.cumsum([0, *(-(-item.rows // 8) for item in listed)])
+        bits = np.zeros(int(starts[-1]), dtype=np.uint8)
+        pairs = 0
+        with tempfile.TemporaryDirectory() as folder:
+            for item, start in zip(listed, starts.tolist(), strict=False):
+                for batch in read_batches(item, [*sides[0], *sides[1]]):
+                    number = batch.row_numbers(np.arange(len(batch))) - item.first_row
+                    _spill(keys_of(batch, sides, seed, True), number + 8 * start, Path(folder))
+            for file in sorted(Path(folder).iterdir()):
+                key, place = np.fromfile(file, dtype=np.uint64).reshape(-1, 2).T
+                gone = place[turned(key)]
+                pairs += len(np.unique(key[turned(key)]))
+                np.bitwise_or.at(bits, gone >> 3, np.uint8(128) >> (gone & 7).astype(np.uint8))
+        held = {
+            (item.file, item.begin): bits[begin:end].tobytes()
+            for item, begin, end in zip(listed, starts[:-1], starts[1:], strict=True)
+            if bits[begin:end].any()
+        }
+        return cls(pairs, held)
+
+    @property
+    def words(self) -> list[str]:
+        """What to know of them, nothing if there are none."""
+        if not self.pairs:
+            return []
+        return [
+            f"{self.pairs:,} pairs were in the pool in both orders: of each the row stays whose "
+            "left id comes first (pool.pairs: unordered)"
+        ]
+
+
+def _spill(key: UInt64Array, place: Any, folder: Path) -> None:
+    """Append keys and places to files of a folder, one for each share of the keys."""
+    share = (key >> np.uint64(64 - _SHARE_BITS)).astype(np.int64)
+    rows = np.stack([key, place.astype(np.uint64)], axis=1)
+    for number in np.unique(share).tolist():
+        with (folder / f"{number:03d}").open("ab") as file:
+            rows[share == number].tofile(file)
+
+
+def without_other_order(batch: PoolBatch, sides: Sides, seed: int) -> PoolBatch:
+    """Return the rows of a pool in memory, one of each pair that is in both orders."""
+    gone = turned(keys_of(batch, sides, seed, True))
+    return batch if not gone.any() else PoolBatch(batch.rows.filter(pa.array(~gone)), batch.path)
+
+
+def keys_of(
+    batch: PoolBatch, sides: Sides, seed: int, check: bool = False, some: IntArray | None = None
+) -> UInt64Array:
+    """Return the keys of pairs: see `stats.orders.order_keys`; none if sides are of two types.
+
+    Args:
+        batch: the rows.
+        sides: columns of the records.
+        seed: of the hashes.
+        check: whether the columns have to be checked for nulls and types.
+        some: places of the rows that are wanted; None for all.
+    """
+    if check:
+        batch.ids((*sides[0], *sides[1]))
+    left, right = records_of(batch, sides)
+    if left.type != right.type and check:
+        types = f"{left.type} and {right.type}"
+        raise batch.error(sides[1][0], 0, f"records of unordered pairs have one type, got {types}")
+    if left.type != right.type:
+        return np.zeros(0 if some is not None else len(batch), dtype=np.uint64)
+    if some is not None:
+        left, right = left.take(pa.array(some)), right.take(pa.array(some))
+    backward: BoolArray = pc.greater(left, right).to_numpy(zero_copy_only=False)
+    return order_keys(hash_ids(left, seed), hash_ids(right, seed), backward)
+
+
+def records_of(batch: PoolBatch, sides: Sides) -> tuple[pa.Array, pa.Array]:
+    """Return the ids of both records, of several columns as texts, without checks."""
+    left, right = (_record(batch, names) for names in sides)
+    return left, right
+
+
+def _record(batch: PoolBatch, names: Sequence[str]) -> pa.Array:
+    columns = [plain(without_views(column_of(batch.rows, name))) for name in names]
+    ids = columns[0] if len(columns) == 1 else joined(columns)
+    if pa.types.is_integer(ids.type):
+        return ids if ids.type == pa.uint64() else ids.cast(pa.int64())
+    return ids.cast(pa.large_string())
