@@ -177,7 +177,7 @@ def _prepared(
         check_gated_slices(spec, counts)
     table = stratification.table(sums)
     about = stratification.about_scores(spec, table) + stratification.about_features(spec)
-    return about, what_scores_say(spec, table)
+    return about, what_scores_say(spec, table, stratification)
 
 
 def _check_slices(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:

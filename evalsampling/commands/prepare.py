@@ -358,7 +358,7 @@ class Preparation:
             "pool": catalog.fingerprint,
             **({} if self.table is None else {"table": self.table}),
             "warnings": [*catalog.warnings, *stratification.warnings(self.spec, table)],
-            "scores": what_scores_say(self.spec, table),
+            "scores": what_scores_say(self.spec, table, stratification),
             "seconds": round(time.time() - started, 3),
             "runner": self.context.runner,
             "versions": versions(),

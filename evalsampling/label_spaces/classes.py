@@ -92,8 +92,9 @@ class Classes(LabelSpace):
             values = rows.shares(named)
         else:
             assert score is not None
-            values = score
-            if rule != SCORE:
+            if rule == SCORE:
+                values = np.clip(score, 0, 1)  # An infinite score is beyond.
+            else:
                 values = scipy.special.expit(score.astype(np.float64, copy=False))
         # Each class by itself, as they will be summed.
         both = np.empty((2, len(values)))

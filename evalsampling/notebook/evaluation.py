@@ -435,7 +435,7 @@ class Evaluation:
 
         Its ``words`` are what the command `prepare` says.
         """
-        return scores_of_classes(self.spec, self.table)
+        return scores_of_classes(self.spec, self.table, self.state.pool.stratification)
 
     # --- what it is made of
 

@@ -13,11 +13,12 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable, is_text, plain, without_views
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
+from evalsampling.pool.numbers import BEYOND, NO_THRESHOLDS, finite, placed
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec.id_columns import IdColumns
-from evalsampling.stats.arrays import BoolArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.storage.filesystems import one_line
 
 
@@ -148,19 +149,41 @@ class PoolBatch:
             InputError: if it is not numeric, or has a null, a NaN, an infinity or a whole number
                 that no float64 tells from its neighbours.
         """
-        column = self.column(name)
-        if self.holds_text(column):
-            column = self.parsed(name, column, pa.float64(), "a number")
-        if pa.types.is_integer(column.type):
-            column = self._floats(name, column)
-        elif pa.types.is_float16(column.type):
-            column = column.cast(pa.float64())
-        if not pa.types.is_floating(column.type):
-            raise self.error(name, 0, f"must be a number, got type {column.type}")
-        values = column.to_numpy(zero_copy_only=False)
+        values = self._numbers(name, NO_THRESHOLDS)
         wrong = ~np.isfinite(values)
         self.refuse(name, wrong, lambda row: f"must be a finite number, got {values[row]}")
         return values
+
+    def scores(
+        self, name: str, thresholds: FloatArray = NO_THRESHOLDS
+    ) -> npt.NDArray[np.floating]:
+        """Return a column of scores, shape (n,), as `numbers.placed` has them.
+
+        An infinite score is the highest or the lowest of all: `numbers.BEYOND`.
+
+        Args:
+            name: of the column.
+            thresholds: that scores are compared with, ascending, distinct.
+
+        Raises:
+            InputError: as `numbers` says, but for infinite scores.
+        """
+        values = self._numbers(name, thresholds)
+        left_out = f"such rows are left out by pool.where: {name} > -{BEYOND:g}" if self.path else ""
+        problem = f"a score must be a number, got nan; {left_out or 'leave such rows out'}"
+        self.refuse(name, np.isnan(values), lambda row: problem)
+        return finite(values)
+
+    def _numbers(self, name: str, thresholds: FloatArray) -> npt.NDArray[np.floating]:
+        """Return a numeric column, which may have NaNs and infinite numbers."""
+        column = self.column(name)
+        if is_text(column.type):
+            column = self.parsed(name, column, pa.float64(), "a number")
+        if pa.types.is_integer(column.type):
+            column = self._floats(name, column)
+        if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+            raise self.error(name, 0, f"must be a number, got type {column.type}")
+        return placed(column, thresholds)
 
     def _floats(self, name: str, whole: pa.Array) -> pa.Array:
         """Return whole numbers as floats."""

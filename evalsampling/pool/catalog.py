@@ -242,12 +242,3 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
         return common
     # What was seen may be whole by chance, or null.
     return pa.float64() if name in numbers else pa.string() if common == pa.null() else common
-
-
-def _unified(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
-    """Return the type that holds the values of two types, None if there is none."""
-    schemas = [pa.schema([("column", kind)]) for kind in (first, second)]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return None

@@ -40,7 +40,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     scores, predictions, probabilities, tags = [], [], [], []
     space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
-        score = None if system.score is None else batch.numbers(system.score)
+        score = None if system.score is None else read_scores(batch, spec, system.score)
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
         if space.tagged:
@@ -64,6 +64,17 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
         slices=read_named_slices(batch, spec),
         tags=np.stack(tags, axis=1) if tags else None,
     )
+
+
+def read_scores(
+    batch: PoolBatch, spec: EvaluationSpec, name: str
+) -> npt.NDArray[np.floating]:
+    """Return a column of scores, shape (n,), to be compared with the thresholds of a spec.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    return batch.scores(name, np.array(spec.thresholds))
 
 
 def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
@@ -92,7 +103,7 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     predictions, space, columns = [], spec.labels.space, LabelColumns.of(batch)
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
-        score = batch.numbers(str(system.score)) if by_score else None
+        score = read_scores(batch, spec, str(system.score)) if by_score else None
         predictions.append(space.predictions(columns, system, score))
     return space.signed(_side_by_side(predictions))
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_slices, with_slices
+from evalsampling.pool.columns import read_outputs, read_scores, read_slices, with_slices
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import output_columns, query_columns
@@ -139,7 +139,7 @@ def assign_cells(
     if stratification.has_system_probabilities or stratification.labels:
         needs_score = stratification.prior in (SCORE, LOG_ODDS)
         assert spec.pool.score is not None or not needs_score
-        scores = batch.numbers(str(spec.pool.score)) if needs_score else None
+        scores = read_scores(batch, spec, str(spec.pool.score)) if needs_score else None
         prior = spec.labels.space.probabilities(
             LabelColumns.of(batch), spec.pool.probability, stratification.prior, scores
         )

@@ -11,7 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY
 from evalsampling.measures.build import driving_thresholds
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_features, read_partition
+from evalsampling.pool.columns import read_features, read_partition, read_scores
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.slices import check_named
 from evalsampling.preparation.summary import (
@@ -74,6 +74,8 @@ class Stratification:
         named: slices that are part of the signatures.
         compared: what is made of several systems that predict numbers, None for all others.
         labels: number of the labels of which a row may have many; 0 for classes.
+        remarks: sentences of `ScoreRemarks`.
+        infinite: whether some scores are infinite, so that `ranges` are of the others.
     """
 
     edges: FloatArray
@@ -92,6 +94,8 @@ class Stratification:
     named: Named = dataclasses.field(default_factory=dict)
     compared: ComparedSystems | None = None
     labels: int = 0
+    remarks: tuple[str, ...] = ()
+    infinite: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -165,6 +169,8 @@ class Stratification:
             costs=costs,
             partition=grouped if isinstance(grouped, Partition) else None,
             parting=parting,
+            remarks=summary.remarks.words,
+            infinite=summary.remarks.infinite,
             **_by_spec(spec),
         )
 
@@ -183,7 +189,7 @@ class Stratification:
         low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
         if self.binned_by_score:
             low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
-            if self.ranges[0] is not None:
+            if self.ranges[0] is not None and not self.infinite:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = len(self.edges) + 1 if self._grouped is None else self._grouped.leaves
         return CellGrid(
@@ -323,7 +329,7 @@ class Stratification:
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
-        return self._bins.find(batch.numbers(spec.pool.score))
+        return self._bins.find(read_scores(batch, spec, spec.pool.score))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
         """Return how many rows each cell has at least, as far as a first pass tells.
@@ -358,6 +364,10 @@ class Stratification:
             newer["paths"] = self.partition.to_list()
         if self.parting is not None:
             newer["parting"] = self.parting.tolist()
+        if self.remarks:
+            newer["remarks"] = list(self.remarks)
+        if self.infinite:
+            newer["infinite"] = True
         return newer | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
@@ -396,6 +406,8 @@ class Stratification:
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
             partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
+            remarks=tuple(content.get("remarks", ())),
+            infinite=content.get("infinite", False),
             **_by_spec(spec),
         )
 
@@ -436,12 +448,18 @@ def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, 
         raise InputError(f"strata.method: {strata.method}: {error}") from error
 
 
-def scores_of_classes(spec: EvaluationSpec, table: CellTable) -> ScoreSummary | None:
+def scores_of_classes(
+    spec: EvaluationSpec, table: CellTable, stratification: Stratification
+) -> ScoreSummary | None:
     """Return what was made of the scores of a pool; None where labels are not of classes."""
-    return ScoreSummary.of_class(table, spec.labels.positive) if spec.has_classes else None
+    if not spec.has_classes:
+        return None
+    return ScoreSummary.of_class(table, spec.labels.positive, stratification.remarks)
 
 
-def what_scores_say(spec: EvaluationSpec, table: CellTable) -> str | None:
+def what_scores_say(
+    spec: EvaluationSpec, table: CellTable, stratification: Stratification
+) -> str | None:
     """Return what was made of the scores of a pool in a sentence, None as `scores_of_classes`."""
-    summary = scores_of_classes(spec, table)
+    summary = scores_of_classes(spec, table, stratification)
     return None if summary is None else summary.words

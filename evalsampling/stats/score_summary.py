@@ -72,6 +72,7 @@ class ScoreSummary:
         tied: share of the rows that have the most frequent probability.
         nearly_never: share of the rows with a probability below `LEAST_OF_POOL` / `rows`, which
             are all taken to be equal.
+        remarks: what else is to be said of them, in sentences without a full stop.
     """
 
     rows: int
@@ -83,14 +84,18 @@ class ScoreSummary:
     predicted: float
     tied: float
     nearly_never: float
+    remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
+    def of_class(
+        cls, table: CellTable, positive: int, remarks: tuple[str, ...] = ()
+    ) -> "ScoreSummary":
         """Return the summary of a pool.
 
         Args:
             table: the cells of the pool.
             positive: code of the positive class.
+            remarks: see `ScoreSummary`.
         """
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
@@ -106,6 +111,7 @@ class ScoreSummary:
             predicted=float(table.count @ table.mean_by_cell(predicted)),
             tied=float(rows.max() / table.rows),
             nearly_never=float(table.count[prior < LEAST_OF_POOL / table.rows].sum() / table.rows),
+            remarks=remarks,
         )
 
     @property
@@ -127,4 +133,4 @@ class ScoreSummary:
                 f"{LEAST_OF_POOL / self.rows:.1g}: too little to matter here, so they are treated "
                 "alike"
             )
-        return text
+        return ". ".join([text, *self.remarks])
