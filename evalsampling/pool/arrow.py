@@ -18,6 +18,12 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def is_bytes(kind: pa.DataType) -> bool:
+    """Tell whether a type is that of bytes."""
+    belongs = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return any(is_kind(kind) for is_kind in belongs)
+
+
 def is_list(kind: pa.DataType) -> bool:
     """Tell whether a type is that of lists of any length."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
@@ -28,7 +34,8 @@ def without_views(column: pa.Array) -> pa.Array:
     kind = column.type
     if is_list(kind) and kind.value_type in _VIEWS:
         kind = pa.large_list(_VIEWS[kind.value_type])
-    return column.cast(_VIEWS.get(kind, kind))
+    kind = _VIEWS.get(kind, kind)
+    return column if kind == column.type else column.cast(kind)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -62,6 +69,20 @@ def _uuid_texts(column: pa.Array) -> pa.Array:
     buffers = [pa.py_buffer(part.tobytes()) for part in (ends, texts)]
     made = pa.StringArray.from_buffers(len(column), *buffers)
     return pc.if_else(column.is_valid(), made, pa.scalar(None, pa.string()))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a type is that of numbers, whole or not."""
+    belongs = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(is_kind(kind) for is_kind in belongs)
+
+
+def are_alike(first: pa.DataType, second: pa.DataType) -> bool:
+    """Tell whether values of two types mean the same wherever they are equal."""
+    kinds = plain_type(first), plain_type(second)
+    if kinds[0] == kinds[1] or any(map(pa.types.is_null, kinds)):
+        return True
+    return all(map(is_number, kinds)) or all(map(is_text, kinds))
 
 
 def unified(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:

@@ -1,5 +1,6 @@
 """Rows of a pool as they were read: columns of an Arrow batch, checked as they are asked for."""
 
+import contextlib
 import dataclasses
 import reprlib
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable, is_text, plain, without_views
+from evalsampling.pool.arrow import first_unreadable, is_bytes, is_number, is_text, plain, without_views
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.numbers import BEYOND, NO_THRESHOLDS, finite, placed
@@ -89,12 +90,15 @@ class PoolBatch:
         return column_of(self.rows, name) is not None
 
     def any_column(self, name: str) -> pa.Array:
-        """Return a column as plain values, nulls included; a dictionary is decoded.
+        """Return a column as plain values, nulls included; bytes that are all text are text.
 
         Raises:
             InputError: if it is missing, or holds text that is not UTF-8.
         """
         column = plain(self._stored(name))
+        if is_bytes(column.type):
+            with contextlib.suppress(pa.ArrowInvalid):  # Others are no text.
+                column = column.cast(pa.large_string())
         if not _is_utf8(column):
             raise self._not_utf8(name, column, np.arange(len(column)))
         return column
@@ -121,7 +125,7 @@ class PoolBatch:
             InputError: if the column is missing, or one of the values cannot be shown: text that
                 is not UTF-8.
         """
-        values = plain(self._stored(name).take(pa.array(rows)))
+        values = self._of_pool(name, plain(self._stored(name).take(pa.array(rows))))
         if not _is_utf8(values):
             raise self._not_utf8(name, values, rows)
         try:
@@ -131,6 +135,12 @@ class PoolBatch:
             problem = f"cannot be shown: {one_line(error)}"
             raise self.error(name, int(rows[first]), problem) from error
 
+    def _of_pool(self, name: str, values: pa.Array) -> pa.Array:
+        """Return numbers of a file with the type that they have in all files of the pool."""
+        schema = pa.schema([]) if self.item is None else self.item.schema
+        kind = schema.field(name).type if name in schema.names else values.type
+        return values.cast(kind) if is_number(values.type) and is_number(kind) else values
+
     def column(self, name: str) -> pa.Array:
         """Return a column as plain values, checked to have no null.
 
@@ -139,8 +149,15 @@ class PoolBatch:
         """
         column = self.any_column(name)
         if column.null_count:
-            raise self.error(name, pc.index(column.is_null(), True).as_py(), "null")
+            row = pc.index(column.is_null(), True).as_py()
+            raise self.error(name, row, f"null{self._left_out(f'{name} IS NOT NULL')}")
         return column
+
+    def _left_out(self, condition: str) -> str:
+        """Return what may be done about rows that are not to be evaluated."""
+        if self.item is None:
+            return "; leave such rows out"
+        return f"; such rows are left out by pool.where: {condition}"
 
     def numbers(self, name: str) -> npt.NDArray[np.floating]:
         """Return a numeric column, shape (n,): float32 as it is, all else as float64.
@@ -169,9 +186,8 @@ class PoolBatch:
             InputError: as `numbers` says, but for infinite scores.
         """
         values = self._numbers(name, thresholds)
-        left_out = f"such rows are left out by pool.where: {name} > -{BEYOND:g}" if self.path else ""
-        problem = f"a score must be a number, got nan; {left_out or 'leave such rows out'}"
-        self.refuse(name, np.isnan(values), lambda row: problem)
+        problem = f"a score is a number, got nan{self._left_out(f'{name} > -{BEYOND:g}')}"
+        self.refuse(name, np.isnan(values), lambda _: problem)
         return finite(values)
 
     def _numbers(self, name: str, thresholds: FloatArray) -> npt.NDArray[np.floating]:
@@ -227,9 +243,18 @@ class PoolBatch:
         if not isinstance(name, str):
             return joined([self.ids(column) for column in name])
         column = self.column(name)
-        if pa.types.is_integer(column.type) or is_text(column.type):
+        kind = column.type
+        if is_text(kind) or pa.types.is_unsigned_integer(kind):
             return column
-        raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+        if not is_number(kind):
+            way_out = "; write them as text" * is_bytes(kind)
+            raise self.error(name, 0, f"ids must be integers or strings, got type {kind}{way_out}")
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            row = first_unreadable(lambda end: column.slice(0, end).cast(pa.int64()), len(column))
+            problem = f"ids must be integers or strings, got {column[row].as_py()}"
+            raise self.error(name, row, f"{problem}; write them as text") from error
 
     def id_texts(self, names: Sequence[str]) -> pa.Array:
         """Return ids of several columns as if all of these were text, as a file without types has.

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY
-from evalsampling.pool.arrow import is_text
+from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
+from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
@@ -187,7 +188,7 @@ def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | No
 
 
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
-    """Return a column of groups as text, a null as `NULL`; floats that are all whole as such.
+    """Return a column of groups as text, a null as `NULL`; numbers that are all whole as such.
 
     Args:
         batch: the rows.
@@ -195,13 +196,16 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
         what: the groups are, for messages.
     """
     column = batch.any_column(name)
-    column = whole_numbers(column) if pa.types.is_floating(column.type) else column
+    column = whole_numbers(column) if is_number(column.type) else column
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
-        is_float = pa.types.is_floating(kind)
-        row = first_fraction(column) if is_float else 0
-        got = f"{kind}: {column[row].as_py()}" if is_float else str(kind)
-        raise batch.error(name, row, f"{what} are whole numbers, booleans or text, got {got}")
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        column = rendered(column)
+    elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
+        row = first_fraction(column) if is_number(kind) else 0
+        got = f"{kind}: {column[row].as_py()}" if is_number(kind) else str(kind)
+        raise batch.error(
+            name, row, f"{what} are whole numbers, booleans, dates or text, got {got}"
+        )
     return pc.fill_null(column.cast(pa.string()), NULL)
 
 

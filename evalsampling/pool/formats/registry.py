@@ -10,7 +10,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.files import StoredFile, error_of_reading
+from evalsampling.pool.files import TEXT, StoredFile, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
@@ -59,6 +59,7 @@ _BY_SUFFIX: Mapping[str, Format] = {
     ".parquet": PARQUET,
     ".csv": Csv(","),
     ".tsv": Csv("\t"),
+    ".json": _JSON_LINES,
     ".jsonl": _JSON_LINES,
     ".ndjson": _JSON_LINES,
     ".avro": Avro(),
@@ -66,10 +67,6 @@ _BY_SUFFIX: Mapping[str, Format] = {
 
 OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
 """Formats of installed packages, by the end of file names without its dot."""
-
-TEXT = (".csv", ".tsv", ".jsonl", ".ndjson")
-"""Ends of the names of files that may be compressed as a whole."""
-
 
 def format_of(path: str) -> Format:
     """Return the format of a file by the end of its name; text may be compressed."""
