@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LABEL, LabelSpace
+from evalsampling.labels.vote import field_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.frames import Ids, Table, has_index, index_of, is_table, to_array
 from evalsampling.pool.row_ids import as_columns, parts_of
@@ -113,9 +114,13 @@ def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
         InputError: naming an id that was not drawn.
     """
     drawn = {id: question for question, id in enumerate(asked)}
-    missing = [id for id in ids if id not in drawn]
-    if missing:
-        raise InputError(f"id {missing[0]!r} was not drawn")
+    if not all(id in drawn for id in ids):  # Whole numbers may have come back as text.
+        drawn = {field_text(id): question for id, question in drawn.items()}
+        named = [field_text(id) for id in ids]
+        missing = [id for id, name in zip(ids, named, strict=True) if name not in drawn]
+        if missing:
+            raise InputError(f"id {missing[0]!r} was not drawn")
+        return [drawn[name] for name in named]
     return [drawn[id] for id in ids]
 
 

@@ -198,7 +198,8 @@ class PoolBatch:
         if pa.types.is_integer(column.type):
             column = self._floats(name, column)
         if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
-            raise self.error(name, 0, f"must be a number, got type {column.type}")
+            way_out = "; truth values are predictions" * pa.types.is_boolean(column.type)
+            raise self.error(name, 0, f"must be a number, got type {column.type}{way_out}")
         return placed(column, thresholds)
 
     def _floats(self, name: str, whole: pa.Array) -> pa.Array:

@@ -235,7 +235,10 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
         alike = inferred or file is files[0] or are_alike(own, common)
         both = unified(own, common) if alike else None
         if both is None:
-            raise InputError(f"{path}: column {name!r} has type {own}, but {common} in {first}")
+            raise InputError(
+                f"{path}: column {name!r} has type {own}, but {common} in {first}; "
+                "write it with one type in all files"
+            )
         common = both
     if not inferred:
         return common

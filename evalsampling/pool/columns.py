@@ -200,6 +200,8 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
     kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column = rendered(column)
+    elif pa.types.is_null(kind):  # As pandas writes a part of a pool without any value.
+        column = column.cast(pa.string())
     elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
         row = first_fraction(column) if is_number(kind) else 0
         got = f"{kind}: {column[row].as_py()}" if is_number(kind) else str(kind)

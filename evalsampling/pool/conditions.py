@@ -245,8 +245,9 @@ class _Types:
 
     def _literal(self, name: str, operator: str, value: Any) -> Value:
         kind, wanted = self.of[name], _kind(self.of[name])
-        if wanted == "anything" or (self.untyped and wanted == "text"):
-            return value
+        is_number = _KINDS_OF_VALUES.get(type(value)) == "number"
+        if wanted == "anything" or (wanted == "text" and (self.untyped or is_number)):
+            return value  # Numbers may be written as text, as by BigQuery in JSON.
         if wanted in ("date", "time") and isinstance(value, str):
             value = moment(value)
             value = value.date() if wanted == "date" else value

@@ -74,7 +74,8 @@ def finite(values: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     infinite = np.isinf(values)
     if not infinite.any():
         return values
-    return np.where(infinite, np.copysign(BEYOND, values), values.astype(np.float64))
+    wide = values.astype(np.float64)
+    return np.where(infinite, np.copysign(BEYOND, wide), wide)
 
 
 def near(

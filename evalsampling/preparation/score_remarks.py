@@ -46,8 +46,8 @@ class ScoreRemarks:
         rows = {}
         for name, values in scores.items():
             kind = batch.any_column(name).type
-            rows[name, -math.inf] = 0, int((values == -BEYOND).sum())
-            rows[name, math.inf] = 0, int((values == BEYOND).sum())
+            for sign in (-1, 1) if values.dtype == np.float64 else ():  # Others have none.
+                rows[name, sign * math.inf] = 0, int((values == sign * BEYOND).sum())
             for threshold in (t for column, t in own if column == name):
                 rows[name, threshold] = near(values, kind, threshold)
         return cls({place: both for place, both in rows.items() if any(both)})
@@ -81,6 +81,6 @@ def _words(name: str, threshold: float, below: int, reaching: int) -> str:
         place = "lowest" if threshold < 0 else "highest"
         return f"{some} with {threshold:g}, taken as the {place} score of all"
     return (
-        f"{some} within one rounding of {threshold:.15g}: {reaching:,} reach it, "
-        f"{below:,} are below"
+        f"{some} within one rounding of {threshold:.15g}: {reaching:,} counted as reaching it, "
+        f"{below:,} as below"
     )
