@@ -62,9 +62,9 @@ def plain(column: pa.Array) -> pa.Array:
 
 def _uuid_texts(column: pa.Array) -> pa.Array:
     data = column.buffers()[1].slice(column.offset * _UUID_BYTES, len(column) * _UUID_BYTES)
-    hexes = np.frombuffer(data.to_pybytes().hex().encode(), np.uint8).reshape(len(column), -1)
+    texts = np.frombuffer(data.to_pybytes().hex().encode(), np.uint8)
     at = [place - number for number, place in enumerate(_UUID_DASHES)]
-    texts = np.insert(hexes, at, ord("-"), axis=1)
+    texts = np.insert(texts.reshape(len(column), 2 * _UUID_BYTES), at, ord("-"), axis=1)
     ends = np.arange(len(column) + 1, dtype=np.int32) * texts.shape[1]
     buffers = [pa.py_buffer(part.tobytes()) for part in (ends, texts)]
     made = pa.StringArray.from_buffers(len(column), *buffers)
