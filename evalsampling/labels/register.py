@@ -14,7 +14,6 @@ from evalsampling.pool.row_ids import as_text, parts_of, text_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
 
-
 _WHOLE, _FLOAT = re.compile(r"0|-?[1-9][0-9]*"), re.compile(r"(0|-?[1-9][0-9]*)\.0")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KINDS = (_WHOLE, _FLOAT, _UUID)

@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable, is_bytes, is_number, is_text, plain, without_views
+from evalsampling.pool.arrow import (
+    first_unreadable,
+    is_bytes,
+    is_number,
+    is_text,
+    plain,
+    without_views,
+)
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.numbers import BEYOND, NO_THRESHOLDS, finite, placed
@@ -171,9 +178,7 @@ class PoolBatch:
         self.refuse(name, wrong, lambda row: f"must be a finite number, got {values[row]}")
         return values
 
-    def scores(
-        self, name: str, thresholds: FloatArray = NO_THRESHOLDS
-    ) -> npt.NDArray[np.floating]:
+    def scores(self, name: str, thresholds: FloatArray = NO_THRESHOLDS) -> npt.NDArray[np.floating]:
         """Return a column of scores, shape (n,), as `numbers.placed` has them.
 
         An infinite score is the highest or the lowest of all: `numbers.BEYOND`.

@@ -67,9 +67,7 @@ def read_outputs(batch: PoolBatch, spec: EvaluationSpec, rules: tuple[str, ...])
     )
 
 
-def read_scores(
-    batch: PoolBatch, spec: EvaluationSpec, name: str
-) -> npt.NDArray[np.floating]:
+def read_scores(batch: PoolBatch, spec: EvaluationSpec, name: str) -> npt.NDArray[np.floating]:
     """Return a column of scores, shape (n,), to be compared with the thresholds of a spec.
 
     Raises:

@@ -125,7 +125,7 @@ class Filter:
         raise AssertionError(condition)
 
 
-def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Array:
+def _compared(batch: PoolBatch, name: str, operator: str, value: Any) -> pa.Array:
     """Return how a column compares with a literal."""
     column = batch.any_column(name)
     kind = column.type

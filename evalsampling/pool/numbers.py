@@ -78,9 +78,7 @@ def finite(values: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     return np.where(infinite, np.copysign(BEYOND, wide), wide)
 
 
-def near(
-    values: npt.NDArray[np.floating], kind: pa.DataType, threshold: float
-) -> tuple[int, int]:
+def near(values: npt.NDArray[np.floating], kind: pa.DataType, threshold: float) -> tuple[int, int]:
     """Return how many rows are within one rounding of a threshold: below it, and reaching it.
 
     Of float64 that is what arithmetic leaves, or a float32 that became one; those equal to the

@@ -236,7 +236,7 @@ def test_types_that_differ_by_file(tmp_path: Path, name: str) -> None:
 def test_types_that_do_not_go_together_are_named(tmp_path: Path) -> None:
     for number, ids in enumerate((pa.array(IDS, pa.int32()), pa.array(SPELT))):
         pq.write_table(pa.table({"id": ids, "score": PLAIN}), tmp_path / f"{number}.parquet")
-    with pytest.raises(InputError, match="'id' has type string, but int32 in .*; write it with"):
+    with pytest.raises(InputError, match=r"'id' has type string, but int32 in .*; write it with"):
         predicted(spec_of(tmp_path, "*.parquet"))
 
 
@@ -388,7 +388,9 @@ def test_what_is_no_score_is_refused_with_the_way_out(
 ) -> None:
     first: Any = {"NaN": np.nan, "null": None, "true": True}[values]
     rest = [True] * (ROWS - 1) if first is True else PLAIN[1:]
-    parquet({"id": IDS, "score": pa.array([first, *rest], from_pandas=False)}, tmp_path / "a.parquet")
+    parquet(
+        {"id": IDS, "score": pa.array([first, *rest], from_pandas=False)}, tmp_path / "a.parquet"
+    )
     with pytest.raises(InputError) as caught:
         predicted(spec_of(tmp_path, "a.parquet"))
     assert str(caught.value) == f"{tmp_path}/a.parquet: {said}"
@@ -398,13 +400,13 @@ def test_what_is_no_score_is_refused_with_the_way_out(
 
 
 def test_bytes_that_are_no_text_are_no_ids() -> None:
-    with pytest.raises(InputError, match="'id', row 0: ids must .*binary; write them as text"):
+    with pytest.raises(InputError, match=r"'id', row 0: ids must .*binary; write them as text"):
         Evaluation.from_frame({"id": [b"\xff", b"\xfe"], "score": [0.1, 0.2], "prediction": [0, 1]})
 
 
 def test_json_that_is_one_list_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps([{"id": 1, "score": 0.5}]))
-    with pytest.raises(InputError, match="row 0: is no JSON object: .*; write an object a line"):
+    with pytest.raises(InputError, match=r"row 0: is no JSON object: .*; write an object a line"):
         predicted(spec_of(tmp_path, "a.json"))
 
 

@@ -68,6 +68,7 @@ _BY_SUFFIX: Mapping[str, Format] = {
 OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
 """Formats of installed packages, by the end of file names without its dot."""
 
+
 def format_of(path: str) -> Format:
     """Return the format of a file by the end of its name; text may be compressed."""
     name = path.lower()
