@@ -49,12 +49,12 @@ def placed(column: pa.Array, thresholds: FloatArray) -> npt.NDArray[np.floating]
         return np.asarray(values)
     with np.errstate(over="ignore"):
         own = thresholds.astype(values.dtype)
-    if np.any(own.astype(np.float64) != thresholds):
-        last = np.searchsorted(own, values, side="right") - 1
-        held = (last >= 0) & (own[last] == values) & np.isfinite(values)
-        if held.any():
-            values = values.astype(np.float64)
-            values[held] = thresholds[last[held]]
+    rounded = own[np.isfinite(own) & (own.astype(np.float64) != thresholds)]
+    held = np.flatnonzero(np.isin(values, rounded)) if len(rounded) else rounded
+    if len(held):  # Of thresholds that are one number in the type, the greatest.
+        last = np.searchsorted(own, values[held], side="right") - 1
+        values = values.astype(np.float64)
+        values[held] = thresholds[last]
     return values.astype(np.float64) if values.dtype == np.float16 else values
 
 

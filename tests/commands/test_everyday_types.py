@@ -24,9 +24,14 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.commands.check import check
 from evalsampling.commands.options import SpecOptions
+from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.register import Register
+from evalsampling.labels.vote import Vote
+from evalsampling.labels.votes import check_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.local import read_items, read_table, stratify_pool
 from evalsampling.preparation.stratification import scores_of_classes
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 
 TENTHS = [0, 1, 2, 3, 5, 6, 7, 7, 7, 8, 9, 10]
@@ -429,3 +434,52 @@ def test_rows_within_one_rounding_are_told(tmp_path: Path, scores: Any, said: st
     words = check(SpecOptions(str(tmp_path / "a.yaml"))).scores
     assert words is not None
     assert words.endswith(f"score: {said}") if said else "rounding" not in words
+
+
+@pytest.mark.parametrize("threshold", [np.float32(0.7), decimal.Decimal("0.7"), np.float64(0.7)])
+def test_thresholds_of_any_type(threshold: Any) -> None:
+    frame = {"id": IDS, "score": np.array(PLAIN, "f4")}
+    evaluation = Evaluation.from_frame(frame, prediction={"threshold": threshold})
+    assert evaluation.scores is not None
+    assert evaluation.scores.predicted == pytest.approx(REACH)
+
+
+@pytest.mark.parametrize(
+    ("ids", "delivered", "meant"),
+    [
+        ([1, 12, -3], "12.0", "12"),
+        (["1.0", "12.0"], "12", "12.0"),
+        (SPELT, SPELT[3].upper(), SPELT[3]),
+        (["1", "a"], "1.0", "1.0"),  # Text, of which 1.0 may be another row.
+        (["01", "2"], "1.0", "1.0"),
+        ([1, 2], "2.5", "2.5"),
+    ],
+)
+def test_ids_of_deliveries_are_spelt_as_their_column(
+    ids: list[Any], delivered: str, meant: str
+) -> None:
+    content = {"pool": {"path": "x"}, "budget": 5}
+    spec = EvaluationSpec.from_mapping(content, Path())
+    register = Register.of_questions([f"t{id}" for id in ids], ids, spec, folds_names=False)
+    assert register.unescaped(delivered) == meant
+    votes = [Vote(1, id=delivered, label="1")]
+    taken, rejects = check_votes(votes, register)
+    assert len(taken) == (meant in map(str, ids))
+    assert len(rejects) == 1 - len(taken)
+
+
+def test_uuids_in_a_delivery_of_parquet(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"id": pa.array(UUIDS), "label": POSITIVE}), tmp_path / "labels.parquet"
+    )
+    votes = LabelFile.read(str(tmp_path / "labels.parquet")).votes
+    assert [vote.id for vote in votes] == SPELT
+
+
+def test_true_labels_whose_ids_became_floats(tmp_path: Path) -> None:
+    parquet({"id": IDS, "score": PLAIN}, tmp_path / "pool.parquet")
+    truth = {"id": [f"{id}.0" for id in IDS], "label": POSITIVE}
+    csv(truth, tmp_path / "truth.csv")
+    spec = spec_of(tmp_path, "pool.parquet")
+    known = KnownPool.read(spec, stratify_pool(spec), tmp_path / "truth.csv")
+    assert np.bincount(known.label, known.count).tolist() == [ROWS - 7, 7]
