@@ -75,7 +75,8 @@ class SampledColumn:
         column = batch.any_column(name)
         if is_text(column.type):
             column = _typed(column)
-        column = whole_numbers(column) if is_number(column.type) else column
+        if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
+            column = whole_numbers(column)  # Floats, of a column that had nulls once.
         column = float64_of(column) if pa.types.is_decimal(column.type) else column
         kind = _kind(column.type)
         values = column.drop_null()

@@ -189,7 +189,7 @@ def number(path: str, value: Any) -> float:
 
     In Python it may be a decimal, or a number of NumPy.
     """
-    if isinstance(value, decimal.Decimal | numbers.Real) and not isinstance(value, int):
+    if not isinstance(value, int) and isinstance(value, decimal.Decimal | numbers.Real):
         value = float(value)
     if not is_number(value):
         raise InputError(f"{path}: {wanted_number(value)}")

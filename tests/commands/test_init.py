@@ -1,5 +1,7 @@
 """A first spec from a look at the pool."""
 
+import decimal
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,27 @@ def test_annotators_see_no_score_in_whatever_form(tmp_path: Path, shown: str) ->
     assert "fill in pool.score" in told.out
     assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["answer"]
     assert ("write 0.93 for 0,93 or 93 %" in spec.read_text()) == (shown != "high {}")
+
+
+def test_types_of_everyday_tools(tmp_path: Path) -> None:
+    """A folder of Spark, with UUIDs, decimals, and whole floats where nulls were once."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "_SUCCESS").touch()
+    table = pa.table(
+        {
+            "id": pa.array([uuid.UUID(int=row) for row in range(4)]),
+            "score": pa.array(
+                map(decimal.Decimal, ("0.1", "0.7", "0.4", "1")), pa.decimal128(38, 9)
+            ),
+            "prediction": [0.0, 1.0, 0.0, 1.0],
+            "class_weight": [1.0, 2.0, 2.0, 1.0],
+        }
+    )
+    pq.write_table(table, tmp_path / "out" / "part-0.snappy.parquet")
+    spec = tmp_path / "mine.yaml"
+    assert call("init", tmp_path / "out", "--output", spec).status == 0
+    content = yaml.safe_load(spec.read_text())
+    pool = content["pool"]
+    assert (pool["id"], pool["score"], pool["prediction"]) == ("id", "score", "prediction")
+    assert content["labels"]["classes"] == [0, 1]
+    assert not call("check", spec).status
