@@ -245,9 +245,10 @@ class _Types:
 
     def _literal(self, name: str, operator: str, value: Any) -> Value:
         kind, wanted = self.of[name], _kind(self.of[name])
-        is_number = _KINDS_OF_VALUES.get(type(value)) == "number"
-        if wanted == "anything" or (wanted == "text" and (self.untyped or is_number)):
-            return value  # Numbers may be written as text, as by BigQuery in JSON.
+        # Numbers may be written as text, as by BigQuery in JSON. Text may be a code: 007 is not 7.
+        as_number = type(value) is float or (type(value) is int and operator not in ("=", "!="))
+        if wanted == "anything" or (wanted == "text" and (self.untyped or as_number)):
+            return value
         if wanted in ("date", "time") and isinstance(value, str):
             value = moment(value)
             value = value.date() if wanted == "date" else value
