@@ -31,7 +31,7 @@ from evalsampling.pool.tables.stored import FILES, columns_to_store, stored_name
 from evalsampling.preparation.shares import Shares
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.where import in_dialect
+from evalsampling.spec.where import columns_of, in_dialect
 from evalsampling.storage import open_store
 
 
@@ -68,7 +68,10 @@ def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
     names = columns_to_store(spec) or rows.columns
     check_columns(rows, names)
     wanted = rows.select(*quoted(names))
-    if spec.pool.where is None:
+    looked_at = columns_of(spec.pool.condition)
+    narrow = {name for name, kind in rows.dtypes if kind == "float"}
+    # Spark widens these to compare them with a literal. Rows are left out as they are read.
+    if spec.pool.where is None or any(name.partition(".")[0] in narrow for name in looked_at):
         return wanted
     try:
         return wanted.filter(in_dialect(spec.pool.where, "spark"))

@@ -90,6 +90,8 @@ def outcome(condition: Condition, row: Mapping[str, Any]) -> bool | None:
             left, right = row[column], row[other]
         case Comparison(column, operator, value):
             left, right = row[column], value
+            if column == "narrow":  # A literal is rounded to the type of its column.
+                right = np.float32(value).item()
     if left is None or right is None:
         return None
     if isinstance(right, str) and not isinstance(left, str):

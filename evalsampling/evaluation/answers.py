@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LABEL, LabelSpace
+from evalsampling.labels.vote import field_text, is_number
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.frames import Ids, Table, has_index, index_of, is_table, to_array
 from evalsampling.pool.row_ids import as_columns, parts_of
@@ -80,7 +81,7 @@ class Answers:
                 open_questions.append(question)
         answers: dict[int, int] = {}
         codes = space.codes
-        for value, text in zip(self.ids, self.texts, strict=True):
+        for value, text in zip(_as_asked(self.ids, asked), self.texts, strict=True):
             if text not in codes:
                 raise InputError(
                     f"label {text!r} of id {value!r} is not one of {space.words}, the "
@@ -113,10 +114,21 @@ def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
         InputError: naming an id that was not drawn.
     """
     drawn = {id: question for question, id in enumerate(asked)}
+    ids = _as_asked(ids, asked)
     missing = [id for id in ids if id not in drawn]
     if missing:
         raise InputError(f"id {missing[0]!r} was not drawn")
     return [drawn[id] for id in ids]
+
+
+def _as_asked(ids: Sequence[Any], asked: Sequence[Any]) -> Sequence[Any]:
+    """Return ids as the pool has them, where whole numbers have become texts or texts numbers."""
+    known = {*asked}
+    if known.issuperset(ids):
+        return ids
+    by_text = {field_text(id): id for id in known}
+    by_text |= {f"{id}.0": id for id in known if is_number(id)}
+    return [id if id in known else by_text.get(field_text(id), id) for id in ids]
 
 
 def _listed_ids(given: Any, id_columns: IdColumns) -> list[Any]:

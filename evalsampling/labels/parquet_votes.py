@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import plain
 from evalsampling.pool.formats.parquet_process import TooLargeError, read_batches
 from evalsampling.pool.rendering import rendered
 
@@ -105,6 +106,8 @@ def _text_bytes(column: pa.Array) -> int:
 
 def _values(path: str, name: str, column: pa.Array, ids: Sequence[str]) -> list[Any]:
     """Return the values of a column as Python's."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = plain(column)
     kind = column.type
     if pa.types.is_dictionary(kind):
         # Only entries of the dictionary that rows refer to: their text has been counted.

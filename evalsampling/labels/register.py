@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,11 @@ from evalsampling.labels.vote import Pair, Vote
 from evalsampling.pool.row_ids import as_text, parts_of, text_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
+
+_WHOLE, _FLOAT = re.compile(r"0|-?[1-9][0-9]*"), re.compile(r"(0|-?[1-9][0-9]*)\.0")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_KINDS = (_WHOLE, _FLOAT, _UUID)
+"""Values that programs spell differently, and none but in one way within a column."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,10 +85,20 @@ class Register:
         return [id] if isinstance(self.id, str) else [*map(str, parts_of(id))]
 
     def unescaped(self, id: str) -> str:
-        """Return an id without the apostrophes of `vendor.escaped`."""
-        if isinstance(self.id, str):
-            return unescaped(id)
-        return text_of([*map(unescaped, self.texts(id))])
+        """Return an id without the apostrophes of `vendor.escaped`, spelt as its column has it."""
+        texts = [*map(unescaped, self.texts(id))]
+        if len(texts) == len(self._kinds):
+            texts = [_spelt(text, kind) for text, kind in zip(texts, self._kinds, strict=True)]
+        return texts[0] if isinstance(self.id, str) else text_of(texts)
+
+    @functools.cached_property
+    def _kinds(self) -> list[re.Pattern[str] | None]:
+        """What all values of each column of the ids are: one of `_KINDS`, or None of these."""
+        columns = zip(*map(self.texts, self.ids), strict=False)
+        return [
+            next((kind for kind in _KINDS if all(map(kind.fullmatch, column))), None)
+            for column in columns
+        ]
 
     def with_votes(
         self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
@@ -95,6 +111,18 @@ class Register:
         ]
         changed = tally.add(answers, replace, rounds)
         return dataclasses.replace(self, tally=tally), changed
+
+
+def _spelt(text: str, kind: re.Pattern[str] | None) -> str:
+    """Return a value of an id in the one way in which values of a kind are spelt.
+
+    Programs write whole numbers as floats where a column had nulls, and UUIDs in capitals.
+    """
+    if kind is _WHOLE and _FLOAT.fullmatch(text):
+        return text.partition(".")[0]
+    if kind is _FLOAT and _WHOLE.fullmatch(text):
+        return f"{text}.0"
+    return text.lower() if kind is _UUID and _UUID.fullmatch(text.lower()) else text
 
 
 def answer_of(

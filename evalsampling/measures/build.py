@@ -29,6 +29,9 @@ from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_kinds import ORDER
 
+_COARSE = 1024
+"""Roundings to float32 between thresholds from which on they may be rounded to it."""
+
 Range = tuple[float, float]
 """Least and greatest score of a system."""
 
@@ -373,7 +376,7 @@ class _Builder:
                 f"measure: {self.entry.name}: the range of the scores is not known here, "
                 "list the thresholds"
             )
-        return tuple(np.unique(np.linspace(*self.bounds, wanted)).tolist())
+        return tuple(np.unique(_representable(np.linspace(*self.bounds, wanted))).tolist())
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
@@ -384,6 +387,21 @@ class _Builder:
             if str(value) not in codes:
                 raise InputError(f"measure.over: {value!r} is none of {list(codes)}")
         return tuple(codes[str(value)] for value in over)
+
+
+def _representable(thresholds: FloatArray) -> FloatArray:
+    """Return thresholds as float32, rounded down, where the scores may be float32.
+
+    So scores of either type are on the same side of them, and those of few digits reach theirs.
+    """
+    with np.errstate(over="ignore"):
+        narrow = thresholds.astype(np.float32)
+    steps, ends = np.diff(thresholds), [0, -1]
+    fine = len(steps) and steps.min() < _COARSE * np.spacing(np.abs(narrow).max())
+    if fine or np.any(narrow[ends] != thresholds[ends]):
+        return thresholds
+    below = np.nextafter(narrow, np.float32(-np.inf))
+    return np.where(narrow > thresholds, below, narrow).astype(np.float64)
 
 
 def check_slices(measure: Measure, spec: EvaluationSpec) -> None:

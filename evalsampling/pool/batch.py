@@ -1,5 +1,6 @@
 """Rows of a pool as they were read: columns of an Arrow batch, checked as they are asked for."""
 
+import contextlib
 import dataclasses
 import reprlib
 from collections.abc import Callable, Sequence
@@ -10,14 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable, is_text, plain, without_views
+from evalsampling.pool.arrow import (
+    first_unreadable,
+    is_bytes,
+    is_number,
+    is_text,
+    plain,
+    without_views,
+)
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
+from evalsampling.pool.numbers import BEYOND, NO_THRESHOLDS, finite, placed
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec.id_columns import IdColumns
-from evalsampling.stats.arrays import BoolArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.storage.filesystems import one_line
 
 
@@ -88,12 +97,15 @@ class PoolBatch:
         return column_of(self.rows, name) is not None
 
     def any_column(self, name: str) -> pa.Array:
-        """Return a column as plain values, nulls included; a dictionary is decoded.
+        """Return a column as plain values, nulls included; bytes that are all text are text.
 
         Raises:
             InputError: if it is missing, or holds text that is not UTF-8.
         """
         column = plain(self._stored(name))
+        if is_bytes(column.type):
+            with contextlib.suppress(pa.ArrowInvalid):  # Others are no text.
+                column = column.cast(pa.large_string())
         if not _is_utf8(column):
             raise self._not_utf8(name, column, np.arange(len(column)))
         return column
@@ -120,7 +132,7 @@ class PoolBatch:
             InputError: if the column is missing, or one of the values cannot be shown: text that
                 is not UTF-8.
         """
-        values = plain(self._stored(name).take(pa.array(rows)))
+        values = self._of_pool(name, plain(self._stored(name).take(pa.array(rows))))
         if not _is_utf8(values):
             raise self._not_utf8(name, values, rows)
         try:
@@ -130,6 +142,12 @@ class PoolBatch:
             problem = f"cannot be shown: {one_line(error)}"
             raise self.error(name, int(rows[first]), problem) from error
 
+    def _of_pool(self, name: str, values: pa.Array) -> pa.Array:
+        """Return numbers of a file with the type that they have in all files of the pool."""
+        schema = pa.schema([]) if self.item is None else self.item.schema
+        kind = schema.field(name).type if name in schema.names else values.type
+        return values.cast(kind) if is_number(values.type) and is_number(kind) else values
+
     def column(self, name: str) -> pa.Array:
         """Return a column as plain values, checked to have no null.
 
@@ -138,8 +156,15 @@ class PoolBatch:
         """
         column = self.any_column(name)
         if column.null_count:
-            raise self.error(name, pc.index(column.is_null(), True).as_py(), "null")
+            row = pc.index(column.is_null(), True).as_py()
+            raise self.error(name, row, f"null{self._left_out(f'{name} IS NOT NULL')}")
         return column
+
+    def _left_out(self, condition: str) -> str:
+        """Return what may be done about rows that are not to be evaluated."""
+        if self.item is None:
+            return "; leave such rows out"
+        return f"; such rows are left out by pool.where: {condition}"
 
     def numbers(self, name: str) -> npt.NDArray[np.floating]:
         """Return a numeric column, shape (n,): float32 as it is, all else as float64.
@@ -148,19 +173,39 @@ class PoolBatch:
             InputError: if it is not numeric, or has a null, a NaN, an infinity or a whole number
                 that no float64 tells from its neighbours.
         """
-        column = self.column(name)
-        if self.holds_text(column):
-            column = self.parsed(name, column, pa.float64(), "a number")
-        if pa.types.is_integer(column.type):
-            column = self._floats(name, column)
-        elif pa.types.is_float16(column.type):
-            column = column.cast(pa.float64())
-        if not pa.types.is_floating(column.type):
-            raise self.error(name, 0, f"must be a number, got type {column.type}")
-        values = column.to_numpy(zero_copy_only=False)
+        values = self._numbers(name, NO_THRESHOLDS)
         wrong = ~np.isfinite(values)
         self.refuse(name, wrong, lambda row: f"must be a finite number, got {values[row]}")
         return values
+
+    def scores(self, name: str, thresholds: FloatArray = NO_THRESHOLDS) -> npt.NDArray[np.floating]:
+        """Return a column of scores, shape (n,), as `numbers.placed` has them.
+
+        An infinite score is the highest or the lowest of all: `numbers.BEYOND`.
+
+        Args:
+            name: of the column.
+            thresholds: that scores are compared with, ascending, distinct.
+
+        Raises:
+            InputError: as `numbers` says, but for infinite scores.
+        """
+        values = self._numbers(name, thresholds)
+        problem = f"a score is a number, got nan{self._left_out(f'{name} > -{BEYOND:g}')}"
+        self.refuse(name, np.isnan(values), lambda _: problem)
+        return finite(values)
+
+    def _numbers(self, name: str, thresholds: FloatArray) -> npt.NDArray[np.floating]:
+        """Return a numeric column, which may have NaNs and infinite numbers."""
+        column = self.column(name)
+        if is_text(column.type):
+            column = self.parsed(name, column, pa.float64(), "a number")
+        if pa.types.is_integer(column.type):
+            column = self._floats(name, column)
+        if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
+            way_out = "; truth values are predictions" * pa.types.is_boolean(column.type)
+            raise self.error(name, 0, f"must be a number, got type {column.type}{way_out}")
+        return placed(column, thresholds)
 
     def _floats(self, name: str, whole: pa.Array) -> pa.Array:
         """Return whole numbers as floats."""
@@ -204,9 +249,18 @@ class PoolBatch:
         if not isinstance(name, str):
             return joined([self.ids(column) for column in name])
         column = self.column(name)
-        if pa.types.is_integer(column.type) or is_text(column.type):
+        kind = column.type
+        if is_text(kind) or pa.types.is_unsigned_integer(kind):
             return column
-        raise self.error(name, 0, f"ids must be integers or strings, got type {column.type}")
+        if not is_number(kind):
+            way_out = "; write them as text" * is_bytes(kind)
+            raise self.error(name, 0, f"ids must be integers or strings, got type {kind}{way_out}")
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid as error:
+            row = first_unreadable(lambda end: column.slice(0, end).cast(pa.int64()), len(column))
+            problem = f"ids must be integers or strings, got {column[row].as_py()}"
+            raise self.error(name, row, f"{problem}; write them as text") from error
 
     def id_texts(self, names: Sequence[str]) -> pa.Array:
         """Return ids of several columns as if all of these were text, as a file without types has.

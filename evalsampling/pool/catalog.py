@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import are_alike, is_text, unified
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.files import StoredFile, at_once, changed_while_read
@@ -217,7 +218,7 @@ def _common_schema(
         if format_of(file.stored.path) is not kind:
             raise InputError(
                 f"{file.stored.path}: another format than {first.stored.path}; "
-                "a pool has files of one format"
+                "a pool has files of one format; name them by a pattern, as folder/*.parquet"
             )
     names = [*required_columns(spec), *looked_at]
     if spec.pool.scorer:
@@ -251,23 +252,17 @@ def _common_type(name: str, files: Sequence[PoolFile], spec: EvaluationSpec) -> 
         if schema.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
         own = schema.field(name).type
-        if inferred:
-            both = _unified(own, common)
-        else:
-            both = own if file is files[0] or own == common else None
+        alike = inferred or file is files[0] or are_alike(own, common)
+        both = unified(own, common) if alike else None
         if both is None:
-            raise InputError(f"{path}: column {name!r} has type {own}, but {common} in {first}")
+            raise InputError(
+                f"{path}: column {name!r} has type {own}, but {common} in {first}; "
+                "write it with one type in all files"
+            )
         common = both
     if not inferred:
         return common
-    # What was seen may be whole by chance, or null.
-    return pa.float64() if name in numbers else pa.string() if common == pa.null() else common
-
-
-def _unified(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
-    """Return the type that holds the values of two types, None if there is none."""
-    schemas = [pa.schema([("column", kind)]) for kind in (first, second)]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return None
+    # What was seen may be whole by chance, or null. BigQuery writes whole numbers as text.
+    if name in numbers and not is_text(common):
+        return pa.float64()
+    return pa.string() if common == pa.null() else common

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE
-from evalsampling.pool.arrow import is_text
+from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
+from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
@@ -47,7 +48,7 @@ def read_outputs(
     scores, predictions, probabilities, tags = [], [], [], []
     space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
-        score = None if system.score is None else batch.numbers(system.score)
+        score = None if system.score is None else read_scores(batch, spec, system.score)
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
         if space.tagged:
@@ -73,6 +74,15 @@ def read_outputs(
         slices=read_named_slices(batch, spec),
         tags=np.stack(tags, axis=1) if tags else None,
     )
+
+
+def read_scores(batch: PoolBatch, spec: EvaluationSpec, name: str) -> npt.NDArray[np.floating]:
+    """Return a column of scores, shape (n,), to be compared with the thresholds of a spec.
+
+    Raises:
+        InputError: naming file, column and row of the first bad value.
+    """
+    return batch.scores(name, np.array(spec.thresholds))
 
 
 def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
@@ -101,7 +111,7 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     predictions, space, columns = [], spec.labels.space, LabelColumns.of(batch)
     for system in spec.pool.systems:
         by_score = system.threshold is not None and system.score is not None
-        score = batch.numbers(str(system.score)) if by_score else None
+        score = read_scores(batch, spec, str(system.score)) if by_score else None
         predictions.append(space.predictions(columns, system, score))
     return space.signed(_side_by_side(predictions))
 
@@ -185,7 +195,7 @@ def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | No
 
 
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
-    """Return a column of groups as text, a null as `NULL`; floats that are all whole as such.
+    """Return a column of groups as text, a null as `NULL`; numbers that are all whole as such.
 
     Args:
         batch: the rows.
@@ -193,13 +203,18 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
         what: the groups are, for messages.
     """
     column = batch.any_column(name)
-    column = whole_numbers(column) if pa.types.is_floating(column.type) else column
+    column = whole_numbers(column) if is_number(column.type) else column
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
-        is_float = pa.types.is_floating(kind)
-        row = first_fraction(column) if is_float else 0
-        got = f"{kind}: {column[row].as_py()}" if is_float else str(kind)
-        raise batch.error(name, row, f"{what} are whole numbers, booleans or text, got {got}")
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        column = rendered(column)
+    elif pa.types.is_null(kind):  # As pandas writes a part of a pool without any value.
+        column = column.cast(pa.string())
+    elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
+        row = first_fraction(column) if is_number(kind) else 0
+        got = f"{kind}: {column[row].as_py()}" if is_number(kind) else str(kind)
+        raise batch.error(
+            name, row, f"{what} are whole numbers, booleans, dates or text, got {got}"
+        )
     return pc.fill_null(column.cast(pa.string()), NULL)
 
 

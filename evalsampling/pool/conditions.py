@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.numbers import float64_of, in_type
 from evalsampling.pool.pruning import may_hold
 from evalsampling.pool.ranges import Range
 from evalsampling.spec.sections import nearest
@@ -46,6 +47,9 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
 _KINDS_OF_VALUES: Mapping[type, str] = {
     bool: "truth", int: "number", float: "number", str: "text", datetime.date: "date"
 }  # fmt: skip
+
+_MOST_DIGITS = 76
+"""Of a decimal."""
 
 _WHOLE = pa.decimal128(20, 0)
 """A type that holds all whole numbers, with and without sign."""
@@ -121,7 +125,7 @@ class Filter:
         raise AssertionError(condition)
 
 
-def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Array:
+def _compared(batch: PoolBatch, name: str, operator: str, value: Any) -> pa.Array:
     """Return how a column compares with a literal."""
     column = batch.any_column(name)
     kind = column.type
@@ -137,7 +141,7 @@ def _compared(batch: PoolBatch, name: str, operator: str, value: Value) -> pa.Ar
     if pa.types.is_timestamp(kind):
         return _times_compared(column, operator, value)
     if pa.types.is_floating(kind):
-        kind = pa.float64()
+        value, kind = in_type(kind, float(value)), pa.float64()
     elif pa.types.is_date(kind):
         kind = pa.date32()
     return _COMPARE[operator](column.cast(kind), pa.scalar(value, kind))
@@ -156,11 +160,13 @@ def _whole_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
 
 
 def _decimals_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
-    """Return how decimals compare with a number, as floats where no type has the digits of both."""
+    """Return how decimals compare with a number as it is written, exactly."""
     try:
-        return _COMPARE[operator](column, pa.scalar(decimal.Decimal(str(value))))
-    except pa.ArrowInvalid:
-        return _COMPARE[operator](column.cast(pa.float64()), pa.scalar(float(value), pa.float64()))
+        exact = pa.scalar(decimal.Decimal(repr(value)))
+        wide = pa.decimal256(_MOST_DIGITS, max(column.type.scale, exact.type.scale))
+        return _COMPARE[operator](column.cast(wide), exact.cast(wide))
+    except pa.ArrowInvalid:  # No type has the digits of both.
+        return _COMPARE[operator](float64_of(column), pa.scalar(float(value), pa.float64()))
 
 
 def _times_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
@@ -191,7 +197,7 @@ def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Ar
         elif all(map(pa.types.is_timestamp, kinds)):
             both = pa.timestamp("us", first.type.tz)
         else:
-            both = pa.float64()
+            return _COMPARE[operator](float64_of(first), float64_of(second))
         first, second = first.cast(both, safe=False), second.cast(both, safe=False)
     return _COMPARE[operator](first, second)
 
@@ -239,7 +245,9 @@ class _Types:
 
     def _literal(self, name: str, operator: str, value: Any) -> Value:
         kind, wanted = self.of[name], _kind(self.of[name])
-        if wanted == "anything" or (self.untyped and wanted == "text"):
+        # Numbers may be written as text, as by BigQuery in JSON. Text may be a code: 007 is not 7.
+        as_number = type(value) is float or (type(value) is int and operator not in ("=", "!="))
+        if wanted == "anything" or (wanted == "text" and (self.untyped or as_number)):
             return value
         if wanted in ("date", "time") and isinstance(value, str):
             value = moment(value)

@@ -18,6 +18,9 @@ from evalsampling.storage.filesystems import locate, one_line, readable
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
 
+TEXT = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
+"""Ends of the names of files that may be compressed as a whole, and may be empty."""
+
 _REQUESTS = 8
 
 _File = TypeVar("_File")
@@ -47,13 +50,14 @@ class StoredFile:
 
 
 def find_files(pattern: str) -> list[StoredFile]:
-    """Return the files that a path or a pattern names.
+    """Return the files that a path or a pattern names; of a folder all files in it.
 
     Args:
         pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
-            ``**`` for any folders. None of them stands for a name that begins with a dot, nor for
-            a folder that begins with ``_``, in which programs keep what are no rows yet, or no
-            longer: ``_temporary``, ``_delta_log``. A partition's, ``_day=3``, is as any other.
+            ``**`` for any folders. None of them stands for a name that begins with a dot or with
+            ``_``, in which programs keep what are no rows, yet or any longer: ``_SUCCESS``,
+            ``_temporary``, ``_delta_log``. A partition's, ``_day=3``, is as any other. Of several
+            files of text those without a byte are left out, as Spark writes them for no rows.
 
     Returns:
         The files, ordered by path.
@@ -61,10 +65,17 @@ def find_files(pattern: str) -> list[StoredFile]:
     Raises:
         InputError: if there is none, or the listing fails.
     """
-    files = _objects(pattern) if pattern.startswith("gs://") else _files(pattern)
+    files = _found(pattern)
+    if not files and not _is_pattern(pattern):
+        files = _found(f"{pattern.rstrip('/')}/**")
     if not files:
         raise InputError(f"{pattern}: no such file")
-    return sorted(files, key=lambda file: file.path)
+    filled = [file for file in files if file.size or not file.path.lower().endswith(TEXT)]
+    return sorted(filled or files, key=lambda file: file.path)
+
+
+def _found(pattern: str) -> list[StoredFile]:
+    return _objects(pattern) if pattern.startswith("gs://") else _files(pattern)
 
 
 def find_file(path: str) -> StoredFile:
@@ -190,7 +201,7 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     if not patterns or not names:
         return not patterns and not names
     name, pattern = names[0], patterns[0]
-    hidden = name.startswith(".") or (name.startswith("_") and "=" not in name and len(names) > 1)
+    hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
     stands_for = not (hidden and _is_pattern(pattern) and pattern[0] != name[0])
     if pattern == "**":
         return _matches(names, patterns[1:] or ["*"]) or (

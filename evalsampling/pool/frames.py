@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import without_views
+from evalsampling.pool.arrow import plain, without_views
 from evalsampling.pool.nested import beginnings, column_of, nested_fields, there_are
 from evalsampling.storage.filesystems import one_line
 
@@ -76,7 +76,7 @@ def to_array(values: Any, name: str) -> pa.Array:
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if pa.types.is_dictionary(column.type):
             return without_views(column.dictionary).take(column.indices)
-        return without_views(column)
+        return plain(column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: cannot be read as a column: {one_line(error)}") from error
 

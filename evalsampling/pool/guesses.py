@@ -8,12 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.label_spaces.spellings import yes_and_no
-from evalsampling.pool.arrow import is_text
+from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.label_columns import whole_numbers
 from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.numbers import float64_of
 from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec.sink import is_taken
 
@@ -71,8 +73,11 @@ class SampledColumn:
     def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
         """Return a column of a batch; text of files without types is read as what it may be."""
         column = batch.any_column(name)
-        if batch.holds_text(column):
+        if is_text(column.type):
             column = _typed(column)
+        if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
+            column = whole_numbers(column)  # Floats, of a column that had nulls once.
+        column = float64_of(column) if pa.types.is_decimal(column.type) else column
         kind = _kind(column.type)
         values = column.drop_null()
         if kind == "text" and _looks_like_numbers(values):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.label_spaces.sets import labels_of_text, shortened
 from evalsampling.label_spaces.spellings import yes_and_no
-from evalsampling.pool.arrow import is_list, is_text, plain
+from evalsampling.pool.arrow import is_list, is_number, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.score_kinds import ROUNDING, cut_to_probabilities
@@ -46,7 +46,7 @@ class LabelColumns(PoolBatch):
         column = self.column(name)
         if pa.types.is_boolean(column.type):
             return column.cast(pa.int8()).to_numpy().astype(np.int64)
-        if self.holds_text(column):
+        if is_text(column.type):
             held = pc.index_in(whole_number_texts(column), value_set=pa.array(["0", "1"]))
             if not held.null_count:
                 return held.to_numpy().astype(np.int64)
@@ -68,10 +68,10 @@ class LabelColumns(PoolBatch):
         whole = all(isinstance(value, int) for value in classes)
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8() if whole else pa.string())
-        elif pa.types.is_floating(column.type):
+        elif is_number(column.type):
             column = whole_numbers(column)
-        untyped, codes = self.holds_text(column), None
-        numeric = whole and not untyped
+        text = is_text(column.type)
+        numeric = whole and not text
         if numeric and pa.types.is_integer(column.type):
             values = column.to_numpy()
             low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
@@ -80,23 +80,21 @@ class LabelColumns(PoolBatch):
             beyond = values > np.iinfo(np.int64).max
             self.refuse(name, beyond, lambda row: f"{values[row]} is none of {[*classes]}")
             column = column.cast(pa.int64())
-        elif numeric and pa.types.is_floating(column.type):
+        elif numeric and is_number(column.type):
             row = first_fraction(column)
             raise self.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
-        elif numeric or not is_text(column.type):
-            codes = _said_in_words(column, classes)
-            if codes is None or codes.null_count == len(codes):
-                words = f"type {column.type} holds none of the classes {[*classes]}"
-                if is_text(column.type):
-                    words += ": labels.classes names others, labels.positive the positive one"
-                raise self.error(name, 0, words)
-        if codes is None:
-            listed = pa.array([v if numeric else str(v) for v in classes], type=column.type)
-            codes = pc.index_in(column, value_set=listed)
-            if codes.null_count and whole and untyped:
-                codes = pc.index_in(whole_number_texts(column), value_set=listed)
-            said = _said_in_words(column, classes) if codes.null_count else None
-            codes = codes if said is None else pc.coalesce(codes, said)
+        elif not text:
+            raise self.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
+        listed = pa.array([v if numeric else str(v) for v in classes], type=column.type)
+        codes = pc.index_in(column, value_set=listed)
+        if codes.null_count and whole and text:
+            codes = pc.index_in(whole_number_texts(column), value_set=listed)
+        said = _said_in_words(column, classes) if codes.null_count else None
+        codes = codes if said is None else pc.coalesce(codes, said)
+        if codes.null_count == len(codes) > 0 and whole and text and not self.holds_text(column):
+            words = f"type {column.type} holds none of the classes {[*classes]}"
+            words += ": labels.classes names others, labels.positive the positive one"
+            raise self.error(name, 0, words)
         if codes.null_count:
             row = pc.index(codes.is_null(), True).as_py()
             shown = reprlib.repr(column[row].as_py())
@@ -165,7 +163,7 @@ def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array |
 
 
 def whole_numbers(column: pa.Array) -> pa.Array:
-    """Return floats as whole numbers if all are, as those of a column that had nulls once."""
+    """Return numbers as whole ones if all are, as those of a column that had nulls once."""
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -173,7 +171,7 @@ def whole_numbers(column: pa.Array) -> pa.Array:
 
 
 def first_fraction(column: pa.Array) -> int:
-    """Return the row of the first float, not null, that is no whole number of 64 bits."""
+    """Return the row of the first number, not null, that is no whole number of 64 bits."""
     values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):
         whole = (values == np.trunc(values)) & (np.abs(values) < 2.0**63)

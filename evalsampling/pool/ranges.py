@@ -4,6 +4,9 @@ import dataclasses
 import datetime
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -33,6 +36,20 @@ class Range:
             return cls(null=False, nan=True)
         value = comparable(value)
         return cls(value, value, null=False)
+
+
+def around(kind: pa.DataType, low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the bounds of values of a type, those of narrow floats one rounding further out.
+
+    Literals are rounded to the type of their column, so one may be as far beyond the values.
+    """
+    if not pa.types.is_floating(kind) or pa.types.is_float64(kind):
+        return low, high
+    narrow = kind.to_pandas_dtype()
+    return (
+        None if low is None else float(np.nextafter(narrow(low), narrow(-np.inf))),
+        None if high is None else float(np.nextafter(narrow(high), narrow(np.inf))),
+    )
 
 
 def nulls_among(nulls: int | None, rows: int | None) -> bool | None:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.pool.arrow import is_text, plain, plain_type
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.splits import PLACE, WorkItem
 from evalsampling.storage.filesystems import readable
@@ -37,10 +38,22 @@ def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
         batch = dataclasses.replace(batch, rows=rows)
         if item.layout.expected is not None:
             _check_expected(batch, item.layout.expected)
+    batch = dataclasses.replace(batch, rows=_of_one_type(batch.rows, item.schema))
     if item.has_places:
         places = batch.rows[PLACE].to_numpy()
         batch = dataclasses.replace(batch, rows=batch.rows.drop_columns([PLACE]), kept=places)
     return batch if item.where is None else item.where.kept(batch)
+
+
+def _of_one_type(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows whose text has the type that it has in all files of the pool."""
+    texts = [field for field in schema if is_text(field.type) and field.name in rows.schema.names]
+    for field in texts:
+        place = rows.schema.get_field_index(field.name)
+        own = rows.schema.field(place).type
+        if plain_type(own) not in (field.type, pa.null()) and is_text(plain_type(own)):
+            rows = rows.set_column(place, field, plain(rows.column(place)).cast(field.type))
+    return rows
 
 
 def _check_expected(batch: PoolBatch, expected: pa.RecordBatch) -> None:

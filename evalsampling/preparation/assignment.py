@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_slices, with_slices
+from evalsampling.pool.columns import read_outputs, read_scores, read_slices, with_slices
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import output_columns, query_columns
@@ -139,7 +139,7 @@ def assign_cells(
     if stratification.has_system_probabilities or stratification.labels:
         rule, ranks, scores = stratification.prior, stratification.ranks, None
         if rule == LOG_ODDS or ranks is not None:
-            scores = batch.numbers(str(spec.pool.score))
+            scores = read_scores(batch, spec, str(spec.pool.score))
             scores = scores if ranks is None else ranks.find(scores)
         named = spec.pool.score if rule == SCORE else spec.pool.probability
         prior = spec.labels.space.probabilities(LabelColumns.of(batch), named, rule, scores)

@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.measures.build import OrderedScoreError, build_measures, driving_thresholds
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_features, read_partition
+from evalsampling.pool.columns import read_features, read_partition, read_scores
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.slices import check_named
 from evalsampling.preparation.summary import (
@@ -81,6 +81,8 @@ class Stratification:
         labels: number of the labels of which a row may have many; 0 for classes.
         ranks: the prior of scores that are an order, None for all others.
         by_predictions: whether leaves are what the systems predict: then there is one bin.
+        remarks: sentences of `ScoreRemarks`.
+        infinite: whether some scores are infinite, so that `ranges` are of the others.
     """
 
     edges: FloatArray
@@ -101,6 +103,8 @@ class Stratification:
     labels: int = 0
     ranks: RankPrior | None = None
     by_predictions: bool = False
+    remarks: tuple[str, ...] = ()
+    infinite: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -174,6 +178,8 @@ class Stratification:
             partition=grouped if isinstance(grouped, Partition) else None,
             parting=parting,
             ranks=ranks,
+            remarks=summary.remarks.words,
+            infinite=summary.remarks.infinite,
             **_by_spec(spec),
         )
 
@@ -211,7 +217,7 @@ class Stratification:
         low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
         if self.binned_by_score:
             low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
-            if self.ranges[0] is not None:
+            if self.ranges[0] is not None and not self.infinite:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = len(self.edges) + 1 if self._grouped is None else self._grouped.leaves
         return CellGrid(
@@ -364,7 +370,7 @@ class Stratification:
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
         assert spec.pool.score is not None
-        return self._bins.find(batch.numbers(spec.pool.score))
+        return self._bins.find(read_scores(batch, spec, spec.pool.score))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
         """Return how many rows each cell has at least, as far as a first pass tells.
@@ -404,6 +410,10 @@ class Stratification:
         if any(sums.rows for sums in self.scores):
             newer["counted"] = [sums.to_mapping() for sums in self.scores]
             newer["driving"] = list(self.scores[-1].ends or ())
+        if self.remarks:
+            newer["remarks"] = list(self.remarks)
+        if self.infinite:
+            newer["infinite"] = True
         return newer | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
@@ -450,6 +460,8 @@ class Stratification:
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
             partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
+            remarks=tuple(content.get("remarks", ())),
+            infinite=content.get("infinite", False),
             **_by_spec(spec),
         )
 
@@ -563,7 +575,12 @@ def scores_of_classes(
             stated = part.score_is is not None
             read.setdefault(str(part.score), sums.words(str(part.score), kind, stated))
     summary = ScoreSummary.of_class(table, spec.labels.positive)
-    return dataclasses.replace(summary, kind=stratification.kind, read_as=tuple(read.values()))
+    return dataclasses.replace(
+        summary,
+        kind=stratification.kind,
+        read_as=tuple(read.values()),
+        remarks=stratification.remarks,
+    )
 
 
 def what_scores_say(

@@ -20,12 +20,15 @@ from evalsampling.pool.columns import (
     read_named_slices,
     read_partition,
     read_predictions,
+    read_scores,
     with_slices,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
+from evalsampling.pool.numbers import BEYOND
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
+from evalsampling.preparation.score_remarks import ScoreRemarks
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.pool import PoolSpec
@@ -59,13 +62,14 @@ class PoolSummary:
         rows: of the pool.
         histograms: of the score that drives the strata, if there is one: of the rows of each
             signature if these are few, so that rows can be counted by cell; else of all rows.
-        scores: ends and sums of the scores of each system, then of the score that drives the
-            strata; without rows where they are not looked at.
+        scores: ends and sums of the finite scores of each system, then of the score that drives
+            the strata; without rows where they are not looked at.
         signatures: counted if there may be too many of them for the cells, else None.
         features: of the rows of least hash, if the strata are cut from features, else None. Of
             queries these are their expected gains.
         costs: least and greatest cost of a label, (inf, -inf) if all cost the same.
         paths: leaves that columns of the pool name, else None.
+        remarks: what is to be said of scores.
     """
 
     rows: int
@@ -75,6 +79,7 @@ class PoolSummary:
     features: FeatureSample | None
     costs: tuple[float, float] = (math.inf, -math.inf)
     paths: Paths | None = None
+    remarks: ScoreRemarks = ScoreRemarks()
 
     def __add__(self, other: "PoolSummary") -> "PoolSummary":
         """Return the summary of both parts of the pool together."""
@@ -86,6 +91,7 @@ class PoolSummary:
             _add(self.features, other.features),
             _union(self.costs, other.costs),
             _add(self.paths, other.paths),
+            self.remarks + other.remarks,
         )
 
     @functools.cached_property
@@ -115,7 +121,9 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     signatures = features = codes = keys = predictions = None
     scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
     wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
-    scores = {column: batch.numbers(column) for column in wanted if column is not None}
+    if wants.predictions:
+        wanted = [*wanted, *thresholded_columns(spec)]
+    scores = {column: read_scores(batch, spec, column) for column in wanted if column is not None}
     if wants.predictions:
         predictions = read_predictions(batch, spec)
     if predictions is not None and wants.codes:
@@ -140,11 +148,13 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     sums: list[ScoreSums] = []
     for place, column in enumerate(scored):
         values = scores[column] if wants.ranges and column is not None else None
+        known = slice(None) if values is None else np.abs(values) < BEYOND
+        values = None if values is None else values[known]
         of = place % len(spec.pool.systems)  # The first system's predictions stand with the last.
         if place > of and column == scored[of] and wants.counted[place] == wants.counted[of]:
             sums.append(sums[of])
         elif predictions is not None and wants.counted[place]:
-            sums.append(ScoreSums.of(values, predictions[:, of] == spec.labels.positive))
+            sums.append(ScoreSums.of(values, predictions[known, of] == spec.labels.positive))
         else:
             sums.append(ScoreSums.of(values, None))
     costs = _range(read_costs(batch, spec))
@@ -152,7 +162,10 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     if spec.strata.columns:
         paths = Paths.from_rows(read_partition(batch, spec), spec.strata.leaves)
         check_paths(paths, spec)
-    return PoolSummary(len(batch.rows), histograms, tuple(sums), signatures, features, costs, paths)
+    remarks = ScoreRemarks.of(batch, spec, scores)
+    return PoolSummary(
+        len(batch.rows), histograms, tuple(sums), signatures, features, costs, paths, remarks
+    )
 
 
 def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
@@ -182,7 +195,10 @@ def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
     if scores is None or not len(scores):
         return (math.inf, -math.inf)
-    return float(scores.min()) + 0.0, float(scores.max()) + 0.0
+    low, high = float(scores.min()) + 0.0, float(scores.max()) + 0.0
+    if max(-low, high) < BEYOND:
+        return low, high
+    return _range(scores[np.abs(scores) < BEYOND])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -269,6 +285,12 @@ def cut_method(spec: EvaluationSpec) -> CutMethod:
     return CUT_METHODS.find("strata.method", spec.strata.method, spec.pool.directory)
 
 
+def thresholded_columns(spec: EvaluationSpec) -> list[str]:
+    """Return the scores that a threshold makes predictions of."""
+    systems = [system for system in spec.pool.systems if system.threshold is not None]
+    return [str(system.score) for system in systems]
+
+
 def summary_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
     wants, pool = Wanted.from_spec(spec), spec.pool
@@ -281,7 +303,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
     if wants.predictions or not spec.labels.space.has_score:
-        named += [system.score for system in pool.systems if system.threshold is not None]
+        named += thresholded_columns(spec)
         for system in pool.systems:
             named += [system.prediction, *system.by_label.values()]
         named += spec.named_slices if wants.codes else ()

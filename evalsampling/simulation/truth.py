@@ -17,7 +17,7 @@ from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.measures.calibrated import measure_of
-from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_cells
@@ -271,7 +271,10 @@ class _Truth:
         if not isinstance(self.id, str):
             ids = batch.id_texts(self.id)
         if labelled.type != ids.type:
+            whole = any(pa.types.is_integer(kind) for kind in (ids.type, labelled.type))
             ids, labelled = ids.cast(pa.string()), labelled.cast(pa.string())
+            if whole:
+                ids, labelled = whole_number_texts(ids), whole_number_texts(labelled)
         place = pc.index_in(ids, value_set=labelled)
         if place.null_count:
             row = pc.index(place.is_null(), True).as_py()

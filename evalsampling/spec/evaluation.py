@@ -336,6 +336,13 @@ class EvaluationSpec:
         return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
 
     @functools.cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """The numbers that the spec compares scores with, ascending, each once."""
+        of_systems = (system.threshold for system in self.pool.systems)
+        listed = (number for measure in self.measures for number in measure.thresholds)
+        return tuple(sorted({float(t) for t in (*of_systems, *listed) if t is not None}))
+
+    @functools.cached_property
     def named_slices(self) -> Where:
         """Values of columns that measures and strata name: cells tell their rows apart."""
         of_measures = (where for measure in self.measures for where in measure.slices)

@@ -50,6 +50,16 @@ class MeasureSpec:
         for part in self.parts:
             yield from part.slices
 
+    @property
+    def thresholds(self) -> Iterator[float]:
+        """The thresholds that the entry lists."""
+        listed = self.parameters.get("thresholds")
+        for number in listed if isinstance(listed, list | tuple) else ():
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                yield number
+        for part in self.parts:
+            yield from part.thresholds
+
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
         """Return an entry, its form checked; names are checked by `measures.build`.

@@ -2,8 +2,10 @@
 
 import contextlib
 import contextvars
+import decimal
 import difflib
 import math
+import numbers
 import posixpath
 import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -183,7 +185,12 @@ def given(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def number(path: str, value: Any) -> float:
-    """Return a value as a float, checked to be a finite number; errors name its path."""
+    """Return a value as a float, checked to be a finite number; errors name its path.
+
+    In Python it may be a decimal, or a number of NumPy.
+    """
+    if not isinstance(value, int) and isinstance(value, decimal.Decimal | numbers.Real):
+        value = float(value)
     if not is_number(value):
         raise InputError(f"{path}: {wanted_number(value)}")
     return float(value)

@@ -32,6 +32,7 @@ class ScoreSummary:
         read_as: what was made of the score of each system, in sentences.
         strata: rows of each stratum if there are no scores and these are what is predicted; then
             probabilities are only what is expected of verdicts. Else empty.
+        remarks: what else is to be said of them, in sentences without a full stop.
     """
 
     rows: int
@@ -45,6 +46,7 @@ class ScoreSummary:
     kind: str | None = None
     read_as: tuple[str, ...] = ()
     strata: tuple[int, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -84,9 +86,8 @@ class ScoreSummary:
             )
         read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
         if self.kind == ORDER:
-            return (
-                f"{read}{self.rows:,} rows, of which {self.predicted:,.0f} are predicted positive"
-            )
+            text = f"{read}{self.rows:,} rows, of which {self.predicted:,.0f} are predicted positive"
+            return ". ".join([text, *self.remarks])
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
         text = read + (
             f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
@@ -97,4 +98,4 @@ class ScoreSummary:
             text += f". {100 * self.tied:.0f} % of the rows have the same probability"
         elif self.values <= _FEW:
             text += ". Rows with the same probability are drawn alike"
-        return text
+        return ". ".join([text, *self.remarks])

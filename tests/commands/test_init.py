@@ -1,5 +1,7 @@
 """A first spec from a look at the pool."""
 
+import decimal
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +207,27 @@ def test_of_one_verdict_the_other_class_is_asked_for(tmp_path: Path) -> None:
     done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "mine.yaml")
     assert "fill in labels.classes" in done.out
     assert "FILL-IN" in (tmp_path / "mine.yaml").read_text()
+
+
+def test_types_of_everyday_tools(tmp_path: Path) -> None:
+    """A folder of Spark, with UUIDs, decimals, and whole floats where nulls were once."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "_SUCCESS").touch()
+    table = pa.table(
+        {
+            "id": pa.array([uuid.UUID(int=row) for row in range(4)]),
+            "score": pa.array(
+                map(decimal.Decimal, ("0.1", "0.7", "0.4", "1")), pa.decimal128(38, 9)
+            ),
+            "prediction": [0.0, 1.0, 0.0, 1.0],
+            "class_weight": [1.0, 2.0, 2.0, 1.0],
+        }
+    )
+    pq.write_table(table, tmp_path / "out" / "part-0.snappy.parquet")
+    spec = tmp_path / "mine.yaml"
+    assert call("init", tmp_path / "out", "--output", spec).status == 0
+    content = yaml.safe_load(spec.read_text())
+    pool = content["pool"]
+    assert (pool["id"], pool["score"], pool["prediction"]) == ("id", "score", "prediction")
+    assert content["labels"]["classes"] == [0, 1]
+    assert not call("check", spec).status

@@ -189,7 +189,7 @@ BAD_PARTITIONS = [
     (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
     (
         "score",
-        "column 'score', row 0: clusters are whole numbers, booleans or text, got double: ",
+        "column 'score', row 0: clusters are whole numbers, booleans, dates or text, got double: ",
     ),
     ("absent", "column 'absent' is missing"),
 ]

@@ -163,7 +163,7 @@ def test_probabilities_of_many_classes_are_enough() -> None:
         ({"slice": ["city"]}, "unknown key slice; did you mean slices, a key of pool"),
         ({"id": "uid"}, "column 'uid' is missing; there are: key, score, guess, city, year, other"),
         ({"score": "city"}, "column 'city', row 2: null"),
-        ({"score": "key"}, "column 'key', row 0: must be a number, got type"),
+        ({"score": "key"}, "column 'key', row 0: must be a number, got 'k0'"),
         ({"prediction": "score"}, "column 'score', row 0: 0.943.* is none of \\[0, 1\\]"),
         ({"id": "other"}, "other: cannot be read as a column"),
         ({"prediction": None}, "column 'prediction' is missing"),

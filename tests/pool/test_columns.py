@@ -119,9 +119,9 @@ def test_bad_columns_of_systems_and_features(job: Any, name: str) -> None:
     ("pool", "words"),
     [
         ({"slices": ["ctiy"]}, ["part-0.parquet", "'ctiy'", "missing", "city"]),
-        ({"slices": ["x"]}, ["part-", "'x'", "whole numbers, booleans or text", "double"]),
+        ({"slices": ["x"]}, ["part-", "'x'", "whole numbers, booleans, dates or text", "double"]),
         ({"features": ["z"]}, ["part-0.parquet", "'z'", "missing"]),
-        ({"features": ["name"]}, ["'name'", "must be a number", "string"]),
+        ({"features": ["name"]}, ["'name'", "must be a number, got '"]),
         ({"systems": {"a": {"score": "s9.score", "prediction": "s0.prediction"}}},
          ["part-0.parquet", "'s9.score'", "missing"]),
         ({"systems": {"a": {"score": "s0.score", "prediction": "name"}}},
@@ -144,8 +144,8 @@ def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None
         ("prediction", pa.array([0.0, float("nan"), 0.5]), "row 11: nan is none of [0, 1]"),
         ("prediction", pa.array([0.0, 1e19, 0.5]), "row 11: 1e+19 is none of [0, 1]"),
         ("prediction", pa.array(["a", "b", "c"]), "row 10: type string holds none of"),
-        ("slice", pa.array([None, 1.0, 2.5]), "row 12: slices are whole numbers, booleans or "
-         "text, got double: 2.5"),
+        ("slice", pa.array([None, 1.0, 2.5]), "row 12: slices are whole numbers, booleans, "
+         "dates or text, got double: 2.5"),
     ],
 )  # fmt: skip
 def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, message: str) -> None:

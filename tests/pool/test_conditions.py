@@ -54,7 +54,7 @@ def test_errors_name_rows_of_the_file() -> None:
     batch = PoolBatch(pa.record_batch({"a": [1, 2, 3, 4], "b": [0.5, None, 0.5, None]}), "f", 100)
     chosen = kept("a >= 3", batch)
     assert chosen.row_number(1) == 103
-    with pytest.raises(InputError, match=r"^f: column 'b', row 103: null$"):
+    with pytest.raises(InputError, match=r"^f: column 'b', row 103: null; leave such rows out$"):
         chosen.numbers("b")
 
 

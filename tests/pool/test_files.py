@@ -36,7 +36,10 @@ def tree(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_patterns_mean_what_they_mean_to_a_shell(tree: Path, pattern: str) -> None:
     whole = f"{tree}/{pattern}"
-    expected = sorted(path for path in glob.glob(whole, recursive=True) if os.path.isfile(path))
+    expected = sorted(
+        path for path in glob.glob(whole, recursive=True)
+        if os.path.isfile(path) and not os.path.basename(path).startswith("_")
+    )  # fmt: skip
     found = find_files(whole)
     assert [file.path for file in found] == expected
     assert [file.size for file in found] == [os.path.getsize(path) for path in expected]
@@ -72,10 +75,19 @@ def test_folders_of_what_is_not_done_are_left_out(
     assert [os.path.relpath(file.path, tmp_path / "out") for file in files] == found
 
 
-@pytest.mark.parametrize("pattern", ["none.parquet", "no/*.parquet", "day=1", "*/none-*"])
+@pytest.mark.parametrize("pattern", ["none.parquet", "no/*.parquet", "no", "*/none-*"])
 def test_no_file_is_an_error(tree: Path, pattern: str) -> None:
     with pytest.raises(InputError, match="no such file"):
         find_files(f"{tree}/{pattern}")
+
+
+@pytest.mark.parametrize("path", ["out", "out/"])
+def test_a_folder_of_spark_is_the_files_with_rows(tmp_path: Path, path: str) -> None:
+    for name in ("_SUCCESS", "._SUCCESS.crc", "part-0.csv", "part-1.csv", "day=1/part-0.csv"):
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).write_text("" if name in ("_SUCCESS", "part-0.csv") else "a\n1\n")
+    found = [os.path.relpath(file.path, tmp_path) for file in find_files(f"{tmp_path}/{path}")]
+    assert found == ["out/day=1/part-0.csv", "out/part-1.csv"]
 
 
 def test_a_file_that_cannot_be_opened_is_named(tree: Path) -> None:

@@ -1,5 +1,6 @@
 """No part of a pool is left out that has a row which satisfies the condition."""
 
+import dataclasses
 import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.pruning import may_hold
-from evalsampling.pool.ranges import Range, comparable
+from evalsampling.pool.ranges import Range, around, comparable
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import read_where
 from tests.pool.formats.reading import work_items
@@ -50,6 +51,9 @@ def test_no_row_is_lost() -> None:
             for _ in range(rng.integers(1, 4))
         ]
         ranges = {name: range_of([row[name] for row in rows], rng) for name in VALUES}
+        narrow = ranges["narrow"]
+        low, high = around(pa.float32(), narrow.low, narrow.high)
+        ranges["narrow"] = dataclasses.replace(narrow, low=low, high=high)
         ranges.pop(str(rng.choice(list(ranges))))
         condition = Filter.of(some_condition(rng), schema).condition
         kept = any(outcome(condition, row) for row in rows)
@@ -139,7 +143,11 @@ MISLEADING = {
     ),
     "nulls": (pa.array([None, None, None], pa.int64()), "x IS NULL", [0, 1, 2]),
     "zeros": (pa.array([-0.0, 0.0, 1.0]), "x = 0", [0, 1]),
-    "fixed": (pa.array([0.1, 0.25, 0.5], pa.float32()), "x > 0.1", [0, 1, 2]),
+    "fixed": (pa.array([0.1, 0.25, 0.5], pa.float32()), "x > 0.1", [1, 2]),
+    "fixed, reached": (pa.array([0.1, 0.25, 0.5], pa.float32()), "x >= 0.1", [0, 1, 2]),
+    "narrow, alone": (pa.array([0.7] * 3, pa.float32()), "x >= 0.7", [0, 1, 2]),
+    "half, alone": (pa.array([0.1] * 3, pa.float16()), "x = 0.1", [0, 1, 2]),
+    "narrow, below": (pa.array([0.7] * 3, pa.float32()), "NOT x < 0.7", [0, 1, 2]),
 }  # fmt: skip
 
 

@@ -249,10 +249,11 @@ def _problem(block: Block, schema: pa.Schema) -> str | None:
 def _object(block: Block, number: int) -> dict[str, Any]:
     """Return a record."""
     record = block.record(number).strip(_BLANK)
+    way_out = "; write an object a line, as jq -c '.[]' does" * record.startswith(b"[")
     try:
         value = json.loads(record.decode())
     except json.JSONDecodeError as error:
-        problem = f"{error.msg} at character {error.pos}"
+        problem = f"{error.msg} at character {error.pos}{way_out}"
         raise block.error(number, f"is no JSON object: {problem}") from error
     except RecursionError as error:
         raise block.error(number, "is nested too deeply") from error
@@ -260,7 +261,7 @@ def _object(block: Block, number: int) -> dict[str, Any]:
         raise block.error(number, f"is no JSON object: {error}") from error
     if not isinstance(value, dict):
         shown = reprlib.repr(record.decode())
-        raise block.error(number, f"is no JSON object: {shown}")
+        raise block.error(number, f"is no JSON object: {shown}{way_out}")
     for name in value:
         # JSON can spell a half of a pair of surrogates.
         if any("\ud800" <= character <= "\udfff" for character in name):

@@ -9,16 +9,19 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.text import COMPRESSIONS
+from evalsampling.pool.formats.jsonl import JsonLines
+from evalsampling.pool.formats.text import BOM, COMPRESSIONS
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec.sink import is_taken
-from evalsampling.storage.filesystems import read_file
+from evalsampling.storage.filesystems import open_file, read_file, readable
 
 Row = dict[str, Any]
 
 MOST_BYTES = 1 << 29
 """Most bytes of a log, which is read as a whole."""
+
+_FIRST_LINE = 1 << 20
 
 _OWN = ("id", "sample", "epoch", "test", "prompt", "model", "input", "target", "response")
 
@@ -45,6 +48,45 @@ class Logs:
         """Read columns of a log."""
         table, schema = _read(item.path)[0], item.schema_of(columns)
         yield from table.select(schema.names).cast(schema).combine_chunks().to_batches()
+
+
+class LinesOrLog:
+    """What a name that ends with .json may stand for: an object a line, or a log. The text tells.
+
+    A text whose first line is an object of its own, and no log, is rows.
+    """
+
+    columnar = False
+    untyped = False
+    inferred = True
+
+    def inspect(self, file: StoredFile) -> Contents:
+        """Return the columns and splits of a file.
+
+        Raises:
+            InputError: if it cannot be read.
+        """
+        return _format_of(file.path).inspect(file)
+
+    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """Read columns of a split."""
+        return _format_of(item.path).read(item, columns)
+
+
+def _format_of(path: str) -> JsonLines | Logs:
+    """Return the format of a text by its first line, which rows have less than a megabyte of."""
+    codec = next((c for end, c in COMPRESSIONS.items() if path.lower().endswith(end)), None)
+    with open_file(path) as source, readable(path):
+        text = source if codec is None else pa.CompressedInputStream(source, codec)
+        head = text.read(_FIRST_LINE).lstrip(BOM + b" \t\r\n")
+    try:
+        first = json.loads(head.split(b"\n", 1)[0])
+    except ValueError:  # It goes on in the next line, or is cut.
+        return Logs()
+    is_log = isinstance(first, dict) and (
+        {"eval", "samples"} <= first.keys() or isinstance(first.get("results"), dict)
+    )
+    return JsonLines() if isinstance(first, dict) and not is_log else Logs()
 
 
 def _read(path: str) -> tuple[pa.Table, int]:

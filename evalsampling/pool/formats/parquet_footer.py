@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.pool.formats.parquet_process import read_facts
-from evalsampling.pool.ranges import Range, nulls_among
+from evalsampling.pool.ranges import Range, around, nulls_among
 
 _EPOCH, _DAY = datetime.date(1970, 1, 1), datetime.timedelta(days=1)
 
@@ -115,6 +115,7 @@ def _range(kind: pa.DataType, low: Any, high: Any, nulls: int | None, rows: int)
         low = high = None
     if pa.types.is_date(kind):
         low, high = (None if days is None else _EPOCH + days * _DAY for days in (low, high))
+    low, high = around(kind, low, high)
     return Range(low, high, nulls_among(nulls, rows), bool(pa.types.is_floating(kind)))
 
 

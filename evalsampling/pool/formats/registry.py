@@ -10,11 +10,11 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.files import StoredFile, error_of_reading
+from evalsampling.pool.files import TEXT, StoredFile, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
-from evalsampling.pool.formats.logs import Logs
+from evalsampling.pool.formats.logs import LinesOrLog, Logs
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.text import COMPRESSIONS
 from evalsampling.pool.layout import Layout, PlannedFile
@@ -63,7 +63,7 @@ _BY_SUFFIX: Mapping[str, Format] = {
     ".jsonl": _JSON_LINES,
     ".ndjson": _JSON_LINES,
     ".avro": Avro(),
-    ".json": _LOGS,
+    ".json": LinesOrLog(),
     ".eval": _LOGS,
 }
 

@@ -12,7 +12,7 @@ from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of, row_of
 from evalsampling.pool.nested import with_fields
-from evalsampling.pool.ranges import Range, nulls_among
+from evalsampling.pool.ranges import Range, around, nulls_among
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
@@ -178,10 +178,12 @@ def _ranges(action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]) 
                 high = None
             if isinstance(high, datetime.datetime):
                 high += _CUT_OFF
+            kind = schema.field(name).type
+            low, high = around(kind, action.get(f"min.{name}"), high)
             ranges[name] = Range(
-                low=Range.of_value(action.get(f"min.{name}")).low,
+                low=Range.of_value(low).low,
                 high=Range.of_value(high).high,
                 null=nulls_among(action.get(f"null_count.{name}"), action.get("num_records")),
-                nan=bool(pa.types.is_floating(schema.field(name).type)),
+                nan=bool(pa.types.is_floating(kind)),
             )
     return ranges

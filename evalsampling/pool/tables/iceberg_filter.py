@@ -91,7 +91,9 @@ def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:
         return int(value) if whole and abs(value) < 1 << 63 else None
     if pa.types.is_float64(kind):
         return None if negated else value
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_boolean(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return value if isinstance(value, str) else None
+    if pa.types.is_boolean(kind):
         return value
     if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit == "us"):
         return value.isoformat()

@@ -1,0 +1,485 @@
+"""Types that everyday tools write, each in the formats that have it, with the right number by hand.
+
+Twelve rows have scores in tenths. Six of them reach 0.7, and five of the seven positives are among
+these six. Three rows are at 0.7 itself, which a number that was rounded on the way must not lose.
+"""
+
+import datetime
+import decimal
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import Evaluation, InputError
+from evalsampling.commands.check import check
+from evalsampling.commands.options import SpecOptions
+from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.register import Register
+from evalsampling.labels.vote import Vote
+from evalsampling.labels.votes import check_votes
+from evalsampling.pool.catalog import Catalog
+from evalsampling.preparation.local import read_items, read_table, stratify_pool
+from evalsampling.preparation.stratification import scores_of_classes
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import EvaluationSpec
+
+TENTHS = [0, 1, 2, 3, 5, 6, 7, 7, 7, 8, 9, 10]
+POSITIVE = [0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1]
+ROWS, REACH, ABOVE, RECALL = 12, 6, 3, 5 / 7
+PLAIN = [tenth / 10 for tenth in TENTHS]
+EXACT = [decimal.Decimal(tenth) / 10 for tenth in TENTHS]
+SAYS = [int(tenth >= 7) for tenth in TENTHS]
+IDS = list(range(ROWS))
+UUIDS = [uuid.UUID(int=2**120 + 7919 * id) for id in IDS]
+SPELT = [str(id) for id in UUIDS]
+
+Columns = dict[str, Any]
+
+
+def parquet(columns: Columns, path: Path) -> None:
+    """Row groups of two rows, so that statistics may leave some out."""
+    pq.write_table(pa.table(columns), path, row_group_size=2)
+
+
+def csv(columns: Columns, path: Path) -> None:
+    with pa.output_stream(path, compression="detect") as file:
+        pa.csv.write_csv(pa.table(columns), file)
+
+
+def jsonl(columns: Columns, path: Path) -> None:
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+def avro(kind: Any, columns: Columns, path: Path) -> None:
+    fields = [{"name": "id", "type": "long"}, {"name": "score", "type": kind}]
+    schema = fastavro.parse_schema({"type": "record", "name": "row", "fields": fields})
+    rows = [{"id": id, "score": s} for id, s in zip(columns["id"], columns["score"], strict=True)]
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, rows)
+
+
+def avro_float(columns: Columns, path: Path) -> None:
+    avro("float", columns, path)
+
+
+def avro_decimal(columns: Columns, path: Path) -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 9}
+    avro(kind, columns, path)
+
+
+def spec_of(folder: Path, path: str, **pool: Any) -> EvaluationSpec:
+    """A spec of files in a folder, whose threshold is 0.7 unless it names predictions."""
+    pool = {"prediction": {"threshold": 0.7}, **pool, "path": path}
+    content = {"pool": pool, "measure": ["recall"], "budget": ROWS}
+    return EvaluationSpec.from_mapping(content, folder)
+
+
+def predicted(spec: EvaluationSpec) -> tuple[int, int]:
+    """Return the rows of a pool, and how many of them are predicted positive."""
+    stratification = stratify_pool(spec)
+    table = read_table(spec, stratification)
+    summary = scores_of_classes(spec, table, stratification)
+    assert summary is not None
+    return table.rows, round(summary.predicted)
+
+
+def floats(kind: str) -> pa.Array:
+    return pa.array(np.array(PLAIN, dtype=kind))
+
+
+def decimals(kind: pa.DataType) -> pa.Array:
+    return pa.array(EXACT, kind)
+
+
+FILES: dict[str, tuple[Callable[[Columns, Path], None], str, Columns]] = {
+    "Parquet, float16": (parquet, "a.parquet", {"id": IDS, "score": floats("f2")}),
+    "Parquet, float32": (parquet, "a.parquet", {"id": IDS, "score": floats("f4")}),
+    "Parquet, float64": (parquet, "a.parquet", {"id": IDS, "score": floats("f8")}),
+    "Parquet, decimal128 of BigQuery": (
+        parquet, "a.parquet", {"id": IDS, "score": decimals(pa.decimal128(38, 9))}
+    ),
+    "Parquet, decimal256 of BigQuery": (
+        parquet, "a.parquet", {"id": IDS, "score": decimals(pa.decimal256(76, 38))}
+    ),
+    "Parquet, text": (parquet, "a.parquet", {"id": IDS, "score": list(map(str, PLAIN))}),
+    "Parquet, UUIDs": (parquet, "a.parquet", {"id": pa.array(UUIDS), "score": PLAIN}),
+    "Parquet, dictionary": (
+        parquet, "a.parquet", {"id": pa.array(SPELT).dictionary_encode(), "score": PLAIN}
+    ),
+    "Parquet, text view": (
+        parquet, "a.parquet", {"id": pa.array(SPELT).cast(pa.string_view()), "score": PLAIN}
+    ),
+    "Parquet, bytes": (
+        parquet, "a.parquet", {"id": [text.encode() for text in SPELT], "score": PLAIN}
+    ),
+    "Parquet, whole floats": (
+        parquet, "a.parquet", {"id": np.arange(ROWS) * 1.0, "score": floats("f4")}
+    ),
+    "Parquet, whole decimals": (
+        parquet, "a.parquet",
+        {"id": pa.array(map(decimal.Decimal, IDS), pa.decimal128(38, 9)), "score": PLAIN},
+    ),
+    "CSV": (csv, "a.csv", {"id": IDS, "score": PLAIN}),
+    "CSV, float32 as printed": (csv, "a.csv", {"id": IDS, "score": floats("f4")}),
+    "CSV, compressed": (csv, "a.csv.gz", {"id": IDS, "score": PLAIN}),
+    "JSON Lines": (jsonl, "a.jsonl", {"id": IDS, "score": PLAIN}),
+    "JSON Lines, text": (
+        jsonl, "a.jsonl", {"id": list(map(str, IDS)), "score": list(map(str, PLAIN))}
+    ),
+    "JSON Lines, whole floats": (
+        jsonl, "a.jsonl", {"id": [float(id) for id in IDS], "score": PLAIN}
+    ),
+    "JSON Lines of Spark": (jsonl, "part-0.json", {"id": IDS, "score": PLAIN}),
+    "Avro, float": (avro_float, "a.avro", {"id": IDS, "score": PLAIN}),
+    "Avro, decimal": (avro_decimal, "a.avro", {"id": IDS, "score": EXACT}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_rows_at_a_threshold_reach_it(tmp_path: Path, name: str) -> None:
+    write, path, columns = FILES[name]
+    write(columns, tmp_path / path)
+    assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
+
+
+KEPT = {
+    "score >= 0.7": REACH, "score > 0.7": ABOVE, "NOT score < 0.7": REACH,
+    "score IN (0.7, 0.9)": 4, "score BETWEEN 0.1 AND 0.3": 3, "score != 0.7": ROWS - 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_conditions_say_the_same_as_thresholds(tmp_path: Path, name: str) -> None:
+    write, path, columns = FILES[name]
+    write(columns, tmp_path / path)
+    catalogs = {where: Catalog.read(spec_of(tmp_path, path, where=where)) for where in KEPT}
+    kept = {
+        where: sum(len(batch.ids("id")) for batch in read_items(catalog.items, ["id", "score"]))
+        for where, catalog in catalogs.items()
+    }
+    assert kept == KEPT
+
+
+PREDICTIONS: dict[str, tuple[Callable[[Columns, Path], None], str, Any]] = {
+    "whole floats": (parquet, "a.parquet", [float(says) for says in SAYS]),
+    "truth values": (parquet, "a.parquet", [bool(says) for says in SAYS]),
+    "decimals": (parquet, "a.parquet", pa.array(map(decimal.Decimal, SAYS), pa.decimal128(38, 9))),
+    "text": (parquet, "a.parquet", list(map(str, SAYS))),
+    "categories": (parquet, "a.parquet", pa.array(list(map(str, SAYS))).dictionary_encode()),
+    "text in JSON": (jsonl, "a.jsonl", list(map(str, SAYS))),
+    "whole floats in JSON": (jsonl, "a.jsonl", [float(says) for says in SAYS]),
+    "whole floats in CSV": (csv, "a.csv", [str(float(says)) for says in SAYS]),
+    "Excel's words in CSV": (csv, "a.csv", [str(bool(says)).upper() for says in SAYS]),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_predictions_of_any_type(tmp_path: Path, name: str) -> None:
+    write, path, values = PREDICTIONS[name]
+    write({"id": IDS, "score": PLAIN, "says": values}, tmp_path / path)
+    assert predicted(spec_of(tmp_path, path, prediction="says")) == (ROWS, REACH)
+
+
+def halves(first: Columns, second: Columns) -> tuple[pa.Table, pa.Table]:
+    """Two files of a pool, each with the columns of its own half."""
+    return (
+        pa.table({name: values[:6] for name, values in first.items()}),
+        pa.table({name: values[6:] for name, values in second.items()}),
+    )
+
+
+MIXED = {
+    "text, long and short": halves(
+        {"id": pa.array(SPELT), "score": PLAIN, "text": pa.array(SPELT)},
+        {"id": pa.array(SPELT, pa.large_string()), "score": PLAIN,
+         "text": pa.array(SPELT, pa.large_string()).dictionary_encode()},
+    ),
+    "UUIDs beside their text": halves(
+        {"id": pa.array(UUIDS), "score": PLAIN, "text": IDS}, {"id": SPELT, "score": PLAIN,
+         "text": [float(id) for id in IDS]},
+    ),
+    "int32 beside int64": halves(
+        {"id": pa.array(IDS, pa.int32()), "score": PLAIN, "text": SPELT},
+        {"id": pa.array(IDS, pa.int64()), "score": PLAIN, "text": SPELT},
+    ),
+    "whole numbers beside floats": halves(
+        {"id": IDS, "score": PLAIN, "text": pa.nulls(ROWS)},
+        {"id": np.arange(ROWS) * 1.0, "score": PLAIN, "text": SPELT},
+    ),
+    "double beside float": halves(
+        {"id": IDS, "score": PLAIN, "text": SPELT},
+        {"id": IDS, "score": floats("f4"), "text": SPELT},
+    ),
+    "double beside decimal": halves(
+        {"id": IDS, "score": PLAIN, "text": SPELT},
+        {"id": IDS, "score": decimals(pa.decimal128(38, 9)), "text": SPELT},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_types_that_differ_by_file(tmp_path: Path, name: str) -> None:
+    for number, table in enumerate(MIXED[name]):
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=2)
+    shown = {"payload": ["text"], "slices": ["text"]}
+    assert predicted(spec_of(tmp_path, "*.parquet", **shown)) == (ROWS, REACH)
+    assert predicted(spec_of(tmp_path, "*.parquet", **shown, where="score >= 0.7")) == (6, REACH)
+
+
+def test_types_that_do_not_go_together_are_named(tmp_path: Path) -> None:
+    for number, ids in enumerate((pa.array(IDS, pa.int32()), pa.array(SPELT))):
+        pq.write_table(pa.table({"id": ids, "score": PLAIN}), tmp_path / f"{number}.parquet")
+    with pytest.raises(InputError, match=r"'id' has type string, but int32 in .*; write it with"):
+        predicted(spec_of(tmp_path, "*.parquet"))
+
+
+@pytest.mark.parametrize("ending", ["snappy.parquet", "csv", "json", "csv.gz"])
+@pytest.mark.parametrize("path", ["out", "out/", "out/*", "out/**"])
+def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
+    writers = {"snappy.parquet": parquet, "csv": csv, "json": jsonl, "csv.gz": csv}
+    (tmp_path / "out").mkdir()
+    for name in ("_SUCCESS", "._SUCCESS.crc", *(["part-2.csv"] if ending == "csv" else [])):
+        (tmp_path / "out" / name).touch()
+    for number, part in enumerate((slice(0, 6), slice(6, 12))):
+        columns = {"id": IDS[part], "score": PLAIN[part]}
+        writers[ending](columns, tmp_path / "out" / f"part-0000{number}-c000.{ending}")
+    assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
+
+
+FRAMES: dict[str, Any] = {
+    "Arrow, float32": pa.table({"id": IDS, "score": floats("f4")}),
+    "Arrow, float16": pa.table({"id": IDS, "score": floats("f2")}),
+    "Arrow, UUIDs": pa.table({"id": pa.array(UUIDS), "score": PLAIN}),
+    "pandas, float32": pd.DataFrame({"id": IDS, "score": np.array(PLAIN, "f4")}),
+    "pandas, Float32": pd.DataFrame({"id": IDS, "score": pd.array(PLAIN, dtype="Float32")}),
+    "pandas, Decimal": pd.DataFrame({"id": IDS, "score": EXACT}),
+    "pandas, UUIDs": pd.DataFrame({"id": UUIDS, "score": PLAIN}),
+    "pandas, float ids": pd.DataFrame({"id": np.arange(ROWS) * 1.0, "score": PLAIN}),
+    "pandas, categories": pd.DataFrame({"id": pd.Categorical(SPELT), "score": PLAIN}),
+    "polars, Float32": pl.DataFrame({"id": IDS, "score": pl.Series(PLAIN, dtype=pl.Float32)}),
+    "polars, Decimal": pl.DataFrame({"id": IDS, "score": EXACT}),
+    "float32 in a mapping": {"id": IDS, "score": np.array(PLAIN, "f4")},
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
+    evaluation = Evaluation.from_frame(
+        FRAMES[name], prediction={"threshold": 0.7}, measure=["recall"], seed=1
+    )
+    ids = evaluation.sample(ROWS)
+    names = SPELT if isinstance(ids[0], str) else IDS
+    evaluation.label(ids, [POSITIVE[names.index(id)] for id in ids])
+    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
+
+
+@pytest.mark.parametrize(
+    ("answer", "spelt"),
+    [
+        (float, int), (bool, float), (np.bool_, str), (decimal.Decimal, lambda id: f"{id}.0"),
+        (lambda y: f"{y}.0", np.int32), (lambda y: str(bool(y)), np.float64),
+        (lambda y: str(bool(y)).upper(), int), (str, int), (lambda y: "yes" if y else "no", int),
+    ],
+)  # fmt: skip
+def test_answers_and_ids_that_come_back(
+    answer: Callable[[int], Any], spelt: Callable[[int], Any]
+) -> None:
+    frame = {"id": IDS, "score": PLAIN}
+    evaluation = Evaluation.from_frame(
+        frame, prediction={"threshold": 0.7}, measure=["recall"], seed=1
+    )
+    ids = [int(id) for id in evaluation.sample(ROWS)]
+    evaluation.label([spelt(id) for id in ids], [answer(POSITIVE[id]) for id in ids])
+    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
+
+
+def test_uuids_come_back_as_such() -> None:
+    frame = {"id": UUIDS, "score": PLAIN}
+    evaluation = Evaluation.from_frame(
+        frame, prediction={"threshold": 0.7}, measure=["recall"], seed=1
+    )
+    ids = [uuid.UUID(id) for id in evaluation.sample(ROWS)]
+    evaluation.label(ids, [POSITIVE[UUIDS.index(id)] for id in ids])
+    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
+
+
+NOON = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)
+
+
+@pytest.mark.parametrize(
+    ("values", "slices"),
+    [
+        (pa.array([NOON] * ROWS, pa.timestamp("us", "UTC")), {"2024-05-01 12:00:00+00:00"}),
+        (pa.array([NOON.date()] * ROWS), {"2024-05-01"}),
+        (pa.array([UUIDS[0]] * ROWS), {SPELT[0]}),
+        (pa.array([decimal.Decimal(3)] * ROWS, pa.decimal128(38, 9)), {"3"}),
+        (pa.array([b"a", b"b"] * 6), {"a", "b"}),
+        (pa.array([True, False] * 6), {"true", "false"}),
+        (pa.nulls(ROWS), {"null"}),
+    ],
+)
+def test_slices_of_any_type(values: pa.Array, slices: set[str]) -> None:
+    frame = pa.table({"id": IDS, "score": PLAIN, "part": values})
+    evaluation = Evaluation.from_frame(
+        frame, prediction={"threshold": 0.7}, measure=["recall"], slices=["part"]
+    )
+    evaluation.label(evaluation.sample(ROWS), POSITIVE)
+    named = {estimate.target.slice for estimate in evaluation.estimate()}
+    assert {slice.partition("=")[2] for slice in map(str, named) if "=" in slice} == slices
+
+
+def test_curves_take_float32_as_it_is() -> None:
+    """At a listed threshold, and at one that follows from the range of the scores."""
+    frame = {"id": IDS, "score": np.array(PLAIN, "f4"), "says": SAYS}
+    for thresholds in ([0.7], 11):
+        evaluation = Evaluation.from_frame(
+            frame, prediction="says", measure={"name": "pr_curve", "thresholds": thresholds}
+        )
+        ids = evaluation.sample(ROWS)
+        evaluation.label(ids, [POSITIVE[id] for id in ids])
+        found = {
+            round(estimate.target.threshold, 6): estimate.value
+            for estimate in evaluation.estimate()
+            if estimate.target.threshold is not None and "recall" in str(estimate.target)
+        }
+        assert found[0.7] == pytest.approx(RECALL)
+
+
+LOG_ODDS = [-np.inf, -4, -3, -2.5, -2, -1, 1, 1, 1.5, 2, 3, np.inf]
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("method", ["csf", "equal_width", "equal_count", "divisive"])
+def test_infinite_scores_are_the_lowest_and_the_highest(kind: str, method: str) -> None:
+    frame = {"id": IDS, "score": np.array(LOG_ODDS, kind)}
+    evaluation = Evaluation.from_frame(
+        frame, prediction={"threshold": 1}, measure=["recall"], strata={"method": method}
+    )
+    ids = evaluation.sample(ROWS)
+    evaluation.label(ids, [POSITIVE[id] for id in ids])
+    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
+    assert evaluation.scores is not None
+    assert evaluation.scores.words.endswith(
+        "score: 1 row with -inf, taken as the lowest score of all. "
+        "score: 1 row with inf, taken as the highest score of all"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ("NaN", "column 'score', row 0: a score is a number, got nan; such rows are left out by "
+         "pool.where: score > -1e+300"),
+        ("null", "column 'score', row 0: null; such rows are left out by pool.where: score IS NOT "
+         "NULL"),
+        ("true", "column 'score', row 0: must be a number, got type bool; truth values are "
+         "predictions"),
+    ],
+)  # fmt: skip
+def test_what_is_no_score_is_refused_with_the_way_out(
+    tmp_path: Path, values: str, said: str
+) -> None:
+    first: Any = {"NaN": np.nan, "null": None, "true": True}[values]
+    rest = [True] * (ROWS - 1) if first is True else PLAIN[1:]
+    parquet(
+        {"id": IDS, "score": pa.array([first, *rest], from_pandas=False)}, tmp_path / "a.parquet"
+    )
+    with pytest.raises(InputError) as caught:
+        predicted(spec_of(tmp_path, "a.parquet"))
+    assert str(caught.value) == f"{tmp_path}/a.parquet: {said}"
+    where = said.partition("pool.where: ")[2]
+    if where:
+        assert predicted(spec_of(tmp_path, "a.parquet", where=where)) == (ROWS - 1, REACH)
+
+
+def test_bytes_that_are_no_text_are_no_ids() -> None:
+    with pytest.raises(InputError, match=r"'id', row 0: ids must .*binary; write them as text"):
+        Evaluation.from_frame({"id": [b"\xff", b"\xfe"], "score": [0.1, 0.2], "prediction": [0, 1]})
+
+
+def test_json_that_is_one_list_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{"id": 1, "score": 0.5}]))
+    with pytest.raises(InputError, match=r"row 0: is no JSON object: .*; write an object a line"):
+        predicted(spec_of(tmp_path, "a.json"))
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (floats("f4"), "3 rows within one rounding of 0.7: 3 counted as reaching it, 0 as below"),
+        (np.array(PLAIN, "f4").astype("f8"),
+         "3 rows within one rounding of 0.7: 0 counted as reaching it, 3 as below"),
+        ([0.7000000000000001, 0.6999999999999999, *PLAIN[2:]],
+         "2 rows within one rounding of 0.7: 1 counted as reaching it, 1 as below"),
+        (PLAIN, None),
+        (decimals(pa.decimal128(38, 9)), None),
+    ],
+)  # fmt: skip
+def test_rows_within_one_rounding_are_told(tmp_path: Path, scores: Any, said: str | None) -> None:
+    parquet({"id": IDS, "score": scores}, tmp_path / "a.parquet")
+    spec = {"path": "a.parquet", "prediction": {"threshold": 0.7}}
+    (tmp_path / "a.yaml").write_text(json.dumps({"pool": spec, "budget": 5, "workspace": "ws"}))
+    words = check(SpecOptions(str(tmp_path / "a.yaml"))).scores
+    assert words is not None
+    assert words.endswith(f"score: {said}") if said else "rounding" not in words
+
+
+@pytest.mark.parametrize("threshold", [np.float32(0.7), decimal.Decimal("0.7"), np.float64(0.7)])
+def test_thresholds_of_any_type(threshold: Any) -> None:
+    frame = {"id": IDS, "score": np.array(PLAIN, "f4")}
+    evaluation = Evaluation.from_frame(frame, prediction={"threshold": threshold})
+    assert evaluation.scores is not None
+    assert evaluation.scores.predicted == pytest.approx(REACH)
+
+
+@pytest.mark.parametrize(
+    ("ids", "delivered", "meant"),
+    [
+        ([1, 12, -3], "12.0", "12"),
+        (["1.0", "12.0"], "12", "12.0"),
+        (SPELT, SPELT[3].upper(), SPELT[3]),
+        (["1", "a"], "1.0", "1.0"),  # Text, of which 1.0 may be another row.
+        (["01", "2"], "1.0", "1.0"),
+        ([1, 2], "2.5", "2.5"),
+    ],
+)
+def test_ids_of_deliveries_are_spelt_as_their_column(
+    ids: list[Any], delivered: str, meant: str
+) -> None:
+    content = {"pool": {"path": "x"}, "budget": 5}
+    spec = EvaluationSpec.from_mapping(content, Path())
+    register = Register.of_questions([f"t{id}" for id in ids], ids, spec, folds_names=False)
+    assert register.unescaped(delivered) == meant
+    votes = [Vote(1, id=delivered, label="1")]
+    taken, rejects = check_votes(votes, register)
+    assert len(taken) == (meant in map(str, ids))
+    assert len(rejects) == 1 - len(taken)
+
+
+def test_uuids_in_a_delivery_of_parquet(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"id": pa.array(UUIDS), "label": POSITIVE}), tmp_path / "labels.parquet"
+    )
+    votes = LabelFile.read(str(tmp_path / "labels.parquet")).votes
+    assert [vote.id for vote in votes] == SPELT
+
+
+def test_true_labels_whose_ids_became_floats(tmp_path: Path) -> None:
+    parquet({"id": IDS, "score": PLAIN}, tmp_path / "pool.parquet")
+    truth = {"id": [f"{id}.0" for id in IDS], "label": POSITIVE}
+    csv(truth, tmp_path / "truth.csv")
+    spec = spec_of(tmp_path, "pool.parquet")
+    known = KnownPool.read(spec, stratify_pool(spec), tmp_path / "truth.csv")
+    assert np.bincount(known.label, known.count).tolist() == [ROWS - 7, 7]
