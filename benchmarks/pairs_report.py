@@ -53,7 +53,8 @@ def tables(results: Path) -> Iterator[str]:
     for made in sorted({key[0] for key in found}):
         for name in dict.fromkeys(name for name, *_ in _present(found)):
             keys = [key for key in found if key[0] == made and _name(key) == name]
-            yield f"| {made} | {name} | {_cells(keys, found, before)}"
+            if keys:
+                yield f"| {made} | {name} | {_cells(keys, found, before)}"
     yield ""
     yield from _worst(found, WORST)
     yield ""
@@ -79,8 +80,9 @@ def _by_number(found: Found, before: Found) -> Iterator[str]:
     yield f"| numbers | drawn for | labels {_HEAD}"
     yield "| --- | --- | ---: |" + " ---: |" * 7
     for asked, differ in itertools.product((True, False), (False, True)):
-        keys = [key for key in found if _asked(key) == asked and (key[7] != "None") == differ]
-        title = f"{'comparisons' if differ else 'systems'}, {'listed' if asked else 'not listed'}"
+        ours = [key for key in found if "(" not in key[5]]  # ratios have no scale of their own
+        keys = [key for key in ours if _asked(key) == asked and (key[7] != "None") == differ]
+        title = f"{'differences' if differ else 'systems'}, {'listed' if asked else 'not listed'}"
         yield f"| {title} | any | any | {_cells(keys, found, before)}"
     for name, first, budget in _present(found):
         keys = [key for key in found if (_name(key), *key[3:5]) == (name, first, budget)]
