@@ -320,7 +320,7 @@ class Evaluation:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
         estimates, analysis = self.estimate(), self.analysis
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
-        return judge(gates, estimates, len(analysis.history.labelled), analysis.table.rows)
+        return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
 
     def _targets(self, at_least: Any, at_most: Any, interval: str | None) -> GatesSpec:
         given = self.spec.gates
