@@ -15,6 +15,7 @@ from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
@@ -168,7 +169,9 @@ def plan(options: PlanOptions) -> PlanResult:
             report=progress.advance,
         )
     likelihood = expected_likelihood(table) if spec.has_classes else None
-    doubted = doubts(likelihood, "to expect of the scores")
+    planned = (build_sampler(spec, stratification.ranges, name) for name in names)
+    trusts = any(sampler.trusts_prior for sampler in planned)
+    doubted = doubts(likelihood, "to expect of the scores") if trusts else []
     of_scores = stratification.about_scores(spec, table)
     warnings = (*of_scores, *stratification.about_features(spec), *doubted)
     for warning in warnings:

@@ -99,9 +99,7 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
             )
 
 
-def judge(
-    gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int | None
-) -> Gates:
+def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int | None) -> Gates:
     """Return what estimates say of gates.
 
     Args:
@@ -134,9 +132,7 @@ def _place_of(gate: Gate, targets: Sequence[Target]) -> int:
         raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
 
 
-def _judged(
-    gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int | None
-) -> GateResult:
+def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int | None) -> GateResult:
     interval = estimate.interval(None if kind == INTERVALS[0] else kind)
     problem = _problem(estimate, interval, kind)
     reached = None if problem or interval is None else _is_reached(gate, interval)
@@ -195,7 +191,9 @@ def _labels_to_decide(
     if estimate.value is None or not 0 < labels < (math.inf if rows is None else rows):
         return None
     distance = abs(estimate.value - target)
-    now = estimate.value - estimate.low if estimate.value > target else estimate.high - estimate.value
+    now = (
+        estimate.value - estimate.low if estimate.value > target else estimate.high - estimate.value
+    )
     if not distance:  # Only an exact number decides.
         now = estimate.half_width
     own = estimate.target
@@ -221,7 +219,9 @@ def _next_step(value: float, labels: int | None, rows: int | None) -> str:
         return f"Expect to label all {rows:,} rows to decide it."
     if labels is None:
         return f"No affordable number of labels decides it if the value stays {_four(value)}."
-    return f"If the value stays {_four(value)}, expect about {rounded(labels):,} labels to decide it."
+    return (
+        f"If the value stays {_four(value)}, expect about {rounded(labels):,} labels to decide it."
+    )
 
 
 def _four(value: float) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from evalsampling.inference import assumption_light, model_based
+from evalsampling.inference.intervals import Interval
+from evalsampling.inference.results import ReportedInterval
 
 ASSUMES: Mapping[str, str] = {
     model_based.KIND: "holds if the rate of positives rises with the score and no more "
@@ -12,6 +14,11 @@ ASSUMES: Mapping[str, str] = {
     assumption_light.KIND: assumption_light.ASSUMES,
 }
 """Kinds of intervals, in the order of reports, each with its assumptions in words."""
+
+
+def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
+    return assumed(each.kind for each in intervals if each.method != "census")
 
 
 def assumed(kinds: Iterable[str]) -> dict[str, str]:

@@ -39,9 +39,7 @@ class Outlook:
     labels: int | None
 
 
-def outlook(
-    now: float, labels: int, rows: int | None, goal: float | None, power: float
-) -> Outlook:
+def outlook(now: float, labels: int, rows: int | None, goal: float | None, power: float) -> Outlook:
     """Return how many labels a narrower interval is likely to take.
 
     Args:

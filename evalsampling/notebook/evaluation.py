@@ -35,6 +35,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.stats.score_summary import ScoreSummary
+from evalsampling.telemetry.counts import counted
 from evalsampling.workspace.snapshot import Snapshot
 
 State = MemoryState | StoredState
@@ -182,10 +183,10 @@ class Evaluation:
         """Return a line that tells where it stands."""
         history, names = self.history, dict.fromkeys(part.name for part in self.measures)
         return (
-            f"<Evaluation of {', '.join(names)}: {self.table.rows:,} rows in "
-            f"{len(self.table):,} cells, sampler {self.sampler.name}; "
+            f"<Evaluation of {', '.join(names)}: {counted(self.table.rows, 'row')} in "
+            f"{counted(len(self.table), 'cell')}, sampler {self.sampler.name}; "
             f"rounds {len(history.rounds)}, "
-            f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
+            f"labels {len(history.labelled):,} of {counted(len(history), 'row')} drawn>"
         )
 
     # --- rounds and labels

@@ -36,8 +36,8 @@ def effort(facts: Facts) -> Section | None:
     words = (
         "Rows were drawn at random, all with the same chance."
         if facts.sampler == "passive"
-        else "Rows were drawn where a label says most, with known chances, and are weighted so "
-        "that the estimates hold for the whole pool."
+        else "Rows were drawn with known chances, and are weighted so that the estimates hold for "
+        "the whole pool."
     )
     caption = "Bands are narrower where more labels are."
     body = paragraph(words) + figure(effort_chart(bands), caption)

@@ -111,20 +111,31 @@ class ScoreSummary:
     @property
     def words(self) -> str:
         """The summary in sentences."""
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
         steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
         text = (
-            f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
+            f"{rows}, probability of a positive {self.least:.3g} to "
             f"{self.greatest:.3g} in {steps}. If it is right, {self.expected:,.4g} rows are "
             f"positive; {self.predicted:,.0f} are predicted so"
         )
-        if self.tied > _MOSTLY:
-            text += f". {100 * self.tied:.0f} % of the rows have the same probability"
+        if self.values == self.rows:
+            pass  # No row has the probability of another.
+        elif self.tied > _MOSTLY:
+            text += f". {_percent(self.tied)} of the rows have the same probability"
         elif self.values <= _FEW:
             text += ". Rows with the same probability are drawn alike"
-        if self.nearly_never:
+        if self.nearly_never * self.rows > 1.5:  # One alone is like no other.
             text += (
-                f". {100 * self.nearly_never:.0f} % have one below "
+                f". {_percent(self.nearly_never)} have one below "
                 f"{LEAST_OF_POOL / self.rows:.1g}: too little to matter here, so they are treated "
                 "alike"
             )
         return text
+
+
+def _percent(share: float) -> str:
+    """Return a share in whole percent: none is said to be 0 %, and less than all not 100 %."""
+    percent = 100 * share
+    if percent < 0.5:
+        return "Less than 1 %"
+    return f"{percent:.0f} %" if percent < 99.5 or share == 1 else "More than 99 %"

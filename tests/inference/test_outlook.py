@@ -2,7 +2,14 @@
 
 import pytest
 
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, next_half_width, outlook, rounded
+from evalsampling.inference.outlook import (
+    OF_DESIGN,
+    OF_MODEL,
+    Outlook,
+    next_half_width,
+    outlook,
+    rounded,
+)
 
 
 def test_half_the_width_of_a_random_sample_takes_four_times_the_labels() -> None:
