@@ -271,13 +271,11 @@ def _with_model(
         return estimate
     estimate = _with_chance(estimate, drawn, weight) if drawn.is_informative else estimate
     share = share_held(estimate.confidence, evidence)
-    low, high = drawn.interval(share)
-    interval = _up_to_bound(
-        _interval(estimate, low, high, weight), estimate.target.bounds, observed
-    )
+    interval = _interval(estimate, *drawn.interval(share), weight)
+    interval = _up_to_bound(interval, estimate.target.bounds, observed)
     if (interval.low, interval.high) == estimate.target.bounds and drawn.gap > 0:
         return estimate
-    combined = with_model_based(estimate, interval, (low, high), drawn, evidence)
+    combined = with_model_based(estimate, interval, drawn, evidence)
     if combined.intervals[0].kind != KIND:
         return combined
     without_unmet = None

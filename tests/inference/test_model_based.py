@@ -327,19 +327,6 @@ def test_assisted_interval_stands_before_the_others() -> None:
     assert one.reliable
 
 
-def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
-    model = model_of()
-    (one,) = combine_with_model([found(0.001, 0.0005, 0.002)], FBeta(), model, model.everywhere)
-    (alone,) = combine_with_model([found(None, 0.0, 1.0)], FBeta(), model, model.everywhere)
-    assert one.intervals[0].low == 0.0005, "both are held: either may mislead"
-    assert one.intervals[0].high == alone.intervals[0].high
-    (warning,) = one.warnings
-    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
-    (silent,) = combine_with_model([found(0.001, 0.0, 1.0)], FBeta(), model, model.everywhere)
-    assert silent.intervals[0].low <= 0.001
-    assert not any("misleads" in words for words in silent.warnings)
-
-
 def test_band_holds_under_half_and_twice_the_share_too() -> None:
     model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
     one = [found(0.5, 0.4, 0.6)] * len(curve.components)
@@ -373,18 +360,3 @@ def test_words_about_the_value_stay() -> None:
     assert combined.intervals[0].kind == "model-based"
     assert combined.notes[0] == words
     assert "f1: few rows" not in combined.warnings
-
-
-def test_intervals_that_three_times_the_width_brings_together_are_no_reason_for_words() -> None:
-    model = model_of()
-    nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
-    (alone,) = combine_with_model([nothing], FBeta(), model, model.everywhere)
-    end = alone.intervals[0].low
-    (near,) = combine_with_model(
-        [found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model, model.everywhere
-    )
-    assert not near.warnings
-    (far,) = combine_with_model(
-        [found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model, model.everywhere
-    )
-    assert "one misleads" in far.warnings[0]
