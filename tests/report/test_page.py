@@ -69,7 +69,7 @@ def test_the_headline_is_what_the_number_says() -> None:
     one = number("f1", 0.77, low=0.71, high=0.83, statement=said)
     assert said in section("summary", one)
     text = section("summary", one)
-    assert "40 labels out of a pool of 1,000 rows, drawn in 2 rounds." in text
+    assert "40 labels out of a pool of 1,000 rows, after 2 rounds." in text
     assert "Recall, and whatever depends on it, is within this pool" in text
 
 
@@ -261,7 +261,7 @@ def test_annotators_are_shown_if_they_have_names() -> None:
 
 
 def test_how_rows_were_drawn_is_told() -> None:
-    assert "where a label says most" in section("effort")
+    assert "with known chances" in section("effort")
     assert "all with the same chance" in section("effort", evaluation={"sampler": "passive"})
 
 
