@@ -16,6 +16,7 @@ from evalsampling.report.markup import (
     table,
 )
 from evalsampling.report.numbers import percent, title
+from evalsampling.telemetry.counts import counted
 
 MOST_ANNOTATORS = 60
 """Most annotators that the page lists."""
@@ -103,6 +104,9 @@ def _share(share: Mapping[str, Any]) -> str:
 
 
 def _agreement(agreement: Mapping[str, Any]) -> str:
+    if agreement["alpha"] is None and agreement["rows"]:
+        several = counted(agreement["rows"], "row")
+        return f"All answers about {several} that more than one answered are alike."
     if agreement["alpha"] is None:
         return "How far annotators agree is not known: no two of them answered the same row."
     return (
