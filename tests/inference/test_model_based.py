@@ -17,6 +17,7 @@ from evalsampling.inference.model_based import (
     _interval,
     _with_chance,
     _with_model,
+    _within,
     between,
     combine_with_model,
     share_held,
@@ -360,3 +361,22 @@ def test_words_about_the_value_stay() -> None:
     assert combined.intervals[0].kind == "model-based"
     assert combined.notes[0] == words
     assert "f1: few rows" not in combined.warnings
+
+
+def test_what_is_left_without_unmet_positives_is_part_of_the_interval() -> None:
+    """Without them a measure is higher in each draw, so its draws alone would reach beyond."""
+    model = model_of()
+    for value, low, high in ((0.5, 0.4, 0.6), (0.1, 0.05, 0.2), (1.0, 0.9, 1.0)):
+        (one,) = combine_with_model([found(value, low, high)], FBeta(), model, model.everywhere)
+        assert one.without_unmet is not None
+        assert one.low <= one.without_unmet.low <= one.without_unmet.high <= one.high
+
+
+def test_intervals_that_do_not_meet_leave_nothing() -> None:
+    here, there = (
+        Interval(*ends, "model-based", "calibration-curve") for ends in ((0.1, 0.2), (0.3, 0.4))
+    )
+    assert _within(here, there) is None
+    assert _within(here, dataclasses.replace(there, low=0.15)) == dataclasses.replace(
+        here, low=0.15
+    )

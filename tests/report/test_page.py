@@ -255,6 +255,12 @@ def test_annotators_are_shown_if_they_have_names() -> None:
     text = section("annotators", **told)
     assert "<ann> 12 1 0 3 of 4 (0.10 to 0.90) - 5 of 9 (0.10 to 0.90)" in text
     assert "alpha is 0.70, 0.50 to 0.80, over 9 rows" in text
+    told["annotators"]["agreement"] |= {"alpha": None, "low": None, "high": None}
+    assert "All answers about 9 rows that more than one answered are alike." in section(
+        "annotators", **told
+    )
+    told["annotators"]["agreement"]["rows"] = 0
+    assert "no two of them answered the same row" in section("annotators", **told)
     nobody = {**person, "annotator": None, "gold": share(0, 0)}
     told["annotators"]["annotators"] = [nobody]
     assert section("annotators", **told) == ""
