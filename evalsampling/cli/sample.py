@@ -12,7 +12,7 @@ _REASONS = {
     "budget": "the budget is spent",
     "exhausted": "every row that can add to the measure has been drawn",
     "nothing-adds": "no row of the pool can add to the measure, whatever its label. "
-    "`evalsampling estimate` tells its value, or why it has none.",
+    "`evalsampling estimate` gives its value, or why it has none.",
     "no-disputes": "no row that has all its answers is disputed. "
     "`evalsampling status` tells how many rows still wait for answers.",
     "half-width": "the intervals are as narrow as the spec's `stop` wants them",

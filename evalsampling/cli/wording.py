@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from evalsampling.telemetry.counts import counted as counted
+from evalsampling.stats.counted import counted as counted
 
 NARROWEST, WIDEST = 60, 120
 """Least and most columns of a line, however wide the terminal is."""

@@ -7,7 +7,7 @@ from evalsampling.evaluation.missing_labels import missing_beside_labels
 from evalsampling.evaluation.stopping import caution_about_looks
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief
-from evalsampling.telemetry.counts import counted
+from evalsampling.stats.counted import counted
 
 
 def cautions(

@@ -32,10 +32,10 @@ from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.stats.score_summary import ScoreSummary
-from evalsampling.telemetry.counts import counted
 from evalsampling.workspace.snapshot import Snapshot
 
 State = MemoryState | StoredState

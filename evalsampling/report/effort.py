@@ -16,7 +16,7 @@ from evalsampling.report.markup import (
     table,
 )
 from evalsampling.report.numbers import percent, title
-from evalsampling.telemetry.counts import counted
+from evalsampling.stats.counted import counted
 
 MOST_ANNOTATORS = 60
 """Most annotators that the page lists."""

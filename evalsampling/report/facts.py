@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands
 from evalsampling.report.numbers import Number
-from evalsampling.telemetry.counts import counted
+from evalsampling.stats.counted import counted
 
 VERSION = 1
 """Version of the format of the JSON file beside the page."""

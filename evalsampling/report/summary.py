@@ -24,7 +24,7 @@ from evalsampling.report.numbers import (
     shown_range,
     two_digits,
 )
-from evalsampling.telemetry.counts import counted
+from evalsampling.stats.counted import counted
 
 MOST_SENTENCES = 4
 """Most numbers that get a sentence each; the picture has them all."""

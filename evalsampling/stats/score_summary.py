@@ -6,6 +6,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.counted import counted
 from evalsampling.stats.log_odds import expit, logit
 
 LEAST_OF_POOL = 0.1
@@ -111,12 +112,10 @@ class ScoreSummary:
     @property
     def words(self) -> str:
         """The summary in sentences."""
-        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
-        steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
         text = (
-            f"{rows}, probability of a positive {self.least:.3g} to "
-            f"{self.greatest:.3g} in {steps}. If it is right, {self.expected:,.4g} rows are "
-            f"positive; {self.predicted:,.0f} are predicted so"
+            f"{counted(self.rows, 'row')}, probability of a positive {self.least:.3g} to "
+            f"{self.greatest:.3g} in {counted(self.values, 'step')}. If it is right, "
+            f"{self.expected:,.4g} rows are positive; {self.predicted:,.0f} are predicted so"
         )
         if self.values == self.rows:
             pass  # No row has the probability of another.

@@ -1,6 +1,6 @@
 """Counts with their nouns."""
 
-from evalsampling.telemetry.counts import counted
+from evalsampling.stats.counted import counted
 
 
 def test_only_one_has_no_plural() -> None:
