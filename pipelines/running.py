@@ -33,6 +33,9 @@ IN_PROCESS = "FnApiRunner"
 
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
 
+_ERRORS = logging.getLogger("apache_beam.runners.common")
+"""Where a worker logs why it failed, and nothing else: the runner raises the first of these."""
+
 
 @contextlib.contextmanager
 def job(
@@ -211,9 +214,11 @@ def _quiet(workers_here: bool) -> Iterator[None]:
     interrupted = False
     try:
         yield
-    except KeyboardInterrupt:
-        # Workers go on until the process ends, in a workspace that is cleared away meanwhile.
-        interrupted = workers_here
+    except BaseException as error:
+        # Other workers go on, in a folder or a workspace that is cleared away meanwhile, and fail.
+        if workers_here:
+            _ERRORS.setLevel(logging.CRITICAL)
+        interrupted = workers_here and isinstance(error, KeyboardInterrupt)
         raise
     finally:
         if not interrupted:

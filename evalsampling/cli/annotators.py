@@ -17,7 +17,9 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
     rows = ", ".join(f"{count:,} {state}" for state, count in result.rows.items() if count)
     lines = [f"rows: {rows or 'none'}; {counted(result.votes, 'vote')} wanted for each"]
     agreement = result.agreement
-    if agreement.alpha is None:
+    if agreement.alpha is None and agreement.rows:
+        lines.append(f"agreement: all answers alike, {counted(agreement.rows, 'row')}")
+    elif agreement.alpha is None:
         lines.append("agreement: not known")
     else:
         lines.append(
@@ -53,8 +55,7 @@ def _text(_: argparse.Namespace, result: AnnotatorsResult) -> str:
             )
     if result.annotators and not shares:
         lines += wrapped(
-            "who errs is not known: no row has two answers, and there are no gold rows and no "
-            "repeats"
+            "who errs is not known: no gold row, no repeat and no other answer about a row tells it"
         )
     return "\n".join(line.rstrip() for line in lines)
 

@@ -14,9 +14,9 @@ def _text(arguments: argparse.Namespace, result: CheckResult) -> str:
         return "\n".join([*result.problems, f"{arguments.spec}: {problems}"])
     files = counted(result.files or 0, "file")
     rows = "rows that satisfy pool.where" if result.rows is None else counted(result.rows, "row")
+    looked_at = f"the first {result.looked_at:,} were" if result.looked_at != 1 else "the first was"
     text = (
-        f"{arguments.spec}: nothing wrong found; {rows} in {files}, "
-        f"of which the first {result.looked_at:,} were looked at"
+        f"{arguments.spec}: nothing wrong found; {rows} in {files}, of which {looked_at} looked at"
     )
     return text if result.scores is None else f"{text}\nscores of these: {result.scores}"
 

@@ -12,7 +12,7 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.evaluation.statement import LEAST_P_VALUE
-from evalsampling.inference.assumptions import assumed
+from evalsampling.inference.assumptions import rested_on
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
@@ -91,10 +91,16 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines += [line for contest in result.contests for line in contest_table(contest)]
     lines += _of_sampler(result)
     lines += _gates(result)
-    if result.measures:
+    if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
     return "\n".join(lines)
+
+
+def _has_brackets(number: Number) -> bool:
+    """Return whether a number's sentence has an interval in brackets."""
+    is_bounded = number.low is not None and number.high is not None
+    return number.value is not None and number.claims and is_bounded and not number.is_exact
 
 
 def _short_table(numbers: Sequence[Number]) -> list[str]:
@@ -121,9 +127,10 @@ def _detail(result: EstimateResult) -> list[str]:
         lines += hanging([MOSTLY_PRIOR])
     lines += _tests_table(shown)
     lines += [line for contest in result.contests for line in contest_table(contest)]
-    for kind in kinds if len(kinds) > 1 else ():
+    rests_on = rested_on(each for number in shown for each in number.intervals)
+    for kind, words in rests_on.items() if len(kinds) > 1 else ():
         short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
-        lines += hanging([f"{kind}{short}: {words[kind]}"])
+        lines += hanging([f"{kind}{short}: {words}"])
     lines += _notes_on_hidden(result)
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")

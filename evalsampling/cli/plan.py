@@ -8,6 +8,9 @@ from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, pl
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.report.numbers import compared
 
+_MOST_DECIMALS = 9
+"""Decimals of a half-width beyond which it is rounding error."""
+
 
 def _text(_: argparse.Namespace, result: PlanResult) -> str:
     compares = any(row.power is not None for row in result.errors)
@@ -57,11 +60,11 @@ def _what_to_expect(result: PlanResult) -> list[str]:
                 by_sampler[row.sampler] = row
     sentences = []
     for measure, by_sampler in largest.items():
-        widths = [f"± {row.half_width:.2g} by {name}" for name, row in by_sampler.items()]
+        widths = [f"± {_half(row.half_width)} by {name}" for name, row in by_sampler.items()]
         budget = _whole_or_rounded(max(row.budget or 0 for row in by_sampler.values()))
         sentence = f"{compared(measure)} with {budget}{unit}: {', '.join(widths)}."
         off = [
-            f"± {row.half_width_low:.2g} to {row.half_width_high:.2g} by {name}"
+            f"± {_between(row.half_width_low, row.half_width_high)} by {name}"
             for name, row in by_sampler.items()
             if row.half_width_low is not None and row.half_width_high is not None
         ]
@@ -72,6 +75,15 @@ def _what_to_expect(result: PlanResult) -> list[str]:
             sentence += f" {if_off} {', '.join(off)}."
         sentences.append(sentence)
     return hanging(sentences)
+
+
+def _half(width: float | None) -> str:
+    """Return a half-width as text; what rounding has left of an exact number is 0."""
+    return f"{round(width or 0.0, _MOST_DECIMALS):.2g}"
+
+
+def _between(low: float, high: float) -> str:
+    return _half(low) if _half(low) == _half(high) else f"{_half(low)} to {_half(high)}"
 
 
 def _whole_or_rounded(budget: float) -> str:

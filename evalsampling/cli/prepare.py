@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 
 from evalsampling.cli.command import Beam, Command
+from evalsampling.cli.wording import counted
 from evalsampling.commands.prepare import PrepareCommandOptions, PrepareResult
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.errors import UsageError
@@ -33,8 +34,9 @@ def _run(options: PrepareCommandOptions, beam: Sequence[str]) -> PrepareResult:
 
 def _text(_: argparse.Namespace, result: PrepareResult) -> str:
     return (
-        f"{result.rows:,} rows in {result.cells:,} cells of {result.leaves} leaves, "
-        f"{result.reserve_rows:,} rows in reserve, {result.seconds:.1f} s on "
+        f"{counted(result.rows, 'row')} in {counted(result.cells, 'cell')} of "
+        f"{result.leaves} {'leaf' if result.leaves == 1 else 'leaves'}, "
+        f"{counted(result.reserve_rows, 'row')} in reserve, {result.seconds:.1f} s on "
         f"{result.runner}\nworkspace: {result.workspace}"
         + ("" if result.scores is None else f"\nscores: {result.scores}")
         + "".join(f"\nwarning: {warning}" for warning in result.warnings)

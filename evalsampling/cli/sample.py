@@ -11,6 +11,8 @@ from evalsampling.commands.sample import SampleOptions, SampleResult, sample
 _REASONS = {
     "budget": "the budget is spent",
     "exhausted": "every row that can add to the measure has been drawn",
+    "nothing-adds": "no row of the pool can add to the measure, whatever its label. "
+    "`evalsampling estimate` gives its value, or why it has none.",
     "no-disputes": "no row that has all its answers is disputed. "
     "`evalsampling status` tells how many rows still wait for answers.",
     "half-width": "the intervals are as narrow as the spec's `stop` wants them",
@@ -34,7 +36,8 @@ def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
         return "\n".join(wrapped(f"nothing to label: {_REASONS[result.reason]}"))
     called = "adjudication" if arguments.adjudicate else "round"
     mixed = f" and {result.controls} to check annotators by" if result.controls else ""
-    lines = [f"{called} {result.round}: {counted(result.rows, 'row')} to label{mixed} in",
+    left = "" if result.again else " to label"  # Some of an open round may have labels.
+    lines = [f"{called} {result.round}: {counted(result.rows, 'row')}{left}{mixed} in",
              str(result.batch)]  # fmt: skip
     if result.again:
         size = "" if arguments.size is None else f", so --size {arguments.size} is not heeded"

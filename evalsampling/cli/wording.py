@@ -7,13 +7,10 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from evalsampling.stats.counted import counted as counted
+
 NARROWEST, WIDEST = 60, 120
 """Least and most columns of a line, however wide the terminal is."""
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 round``, ``1,200 rows``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def columns() -> int:

@@ -21,7 +21,7 @@ from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.stopping import reason_to_stop
-from evalsampling.inference.assumptions import assumed
+from evalsampling.inference.assumptions import rested_on
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
@@ -216,7 +216,7 @@ def result_of(
         regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
-        assumes=assumed(each for estimate in estimates for each in estimate.intervals),
+        assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
         hidden=_hidden(spec, analysis),
         missing=missing_labels(snapshot, analysis),
         label_error=wrong,
@@ -244,7 +244,7 @@ def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates
     if not titles.issuperset(gate.number for gate in gates):
         others = [each for each in analysis.estimate() if each.target not in reported]
         estimates = Estimates([*estimates, *others])
-    return judge(gates, estimates, len(analysis.history.labelled), analysis.table.rows)
+    return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
 
 
 def _is_done(

@@ -17,6 +17,7 @@ from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.simulation.imagined import is_believed
+from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
@@ -181,7 +182,9 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     has_scores = spec.has_classes and not table.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
-    doubted = doubts(likelihood, "to expect of the scores")
+    planned = (build_sampler(spec, stratification.ranges, name) for name in names)
+    trusts = any(sampler.trusts_prior for sampler in planned)
+    doubted = doubts(likelihood, "to expect of the scores") if trusts else []
     of_scores = stratification.about_scores(spec, table)
     warnings = (*of_scores, *stratification.about_features(spec), *doubted)
     for warning in warnings:

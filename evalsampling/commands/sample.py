@@ -52,10 +52,10 @@ class SampleResult(Result):
         round: its number, from 1; 0 if there is none.
         rows: to be labelled in it.
         batch: where the file for the annotators is, None if there are no rows.
-        reason: why there are none: ``budget``, ``exhausted``, ``no-new-rows``, ``no-disputes``,
-            ``withdrawn``, ``significance`` where the systems' difference is significant, or
-            ``half-width`` where the intervals are as narrow as the spec's
-            ``stop`` wants them.
+        reason: why there are none: ``budget``, ``exhausted``, ``nothing-adds``, ``no-new-rows``,
+            ``no-disputes``, ``withdrawn``, ``significance`` where the systems' difference is
+            significant, or ``half-width`` where the intervals are as narrow as the spec's ``stop``
+            wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
         again: whether the round was drawn before, and is given again because it is open still.
     """
@@ -168,7 +168,8 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     if left <= 0 or (money is not None and money <= 0):
         return SampleResult(last, 0, None, "budget")
     if analysis.exhausted:
-        return SampleResult(last, 0, None, "exhausted")
+        why = "exhausted" if len(analysis.history) else "nothing-adds"
+        return SampleResult(last, 0, None, why)
     may_stop = spec.stop_half_width is not None or spec.stop_significance is not None
     if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
         reason = reason_to_stop(spec, analysis.estimate())

@@ -181,6 +181,11 @@ class Analysis:
         return self.sampler.exhausted(self.table, self.history)
 
     @property
+    def rows_to_label(self) -> int | None:
+        """Rows whose labels make every number exact; None of a stochastic oracle."""
+        return None if self.sampler.stochastic else self.table.rows
+
+    @property
     def sample_size(self) -> PoissonSize | None:
         """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
         return self.sampler.sample_size(self.table, self.history)
@@ -212,7 +217,7 @@ class Analysis:
             scope,
             self.label_model,
         )
-        labels, rows = len(self.history.labelled), self.table.rows
+        labels, rows = len(self.history.labelled), self.rows_to_label
         goal = None if self.spec is None else self.spec.stop_half_width
         return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 

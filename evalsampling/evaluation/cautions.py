@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.missing_labels import missing_beside_labels
 from evalsampling.evaluation.stopping import caution_about_looks
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief
+from evalsampling.stats.counted import counted
 
 
 def cautions(
@@ -26,9 +28,11 @@ def cautions(
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
         awaited = "" if still_open is None else f" ({still_open} still open)"
+        have = "has" if drawn - labels == 1 else "have"
         warnings.append(
-            f"{drawn - labels} of {drawn} rows drawn have no label{awaited}"
-            + ("; others of their round stand for them, as if missing at random" * bool(labels))
+            f"{drawn - labels} of {counted(drawn, 'row')} drawn {have} no label{awaited}"
+            + "; others of their round stand for them, as if missing at random"
+            * bool(len(missing_beside_labels(analysis.history)))
         )
     warnings += about_labels
     if analysis.spec is not None and not still_open:

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex, overload
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.inference.assumptions import assumed
+from evalsampling.inference.assumptions import rested_on
 from evalsampling.inference.results import Estimate, as_json, brief, place_of
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
@@ -115,7 +115,7 @@ class Estimates(list[Estimate]):
         if len(self) > _MOST_LINES:
             yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
         claimed = (estimate.intervals[0] for estimate in self if estimate.claims)
-        yield from (f"{kind}: {words}" for kind, words in assumed(claimed).items())
+        yield from (f"{kind}: {words}" for kind, words in rested_on(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)
         yield from (f"note: {words}" for words in brief(self, attrgetter("notes")))
 

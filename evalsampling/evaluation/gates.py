@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.statement import display_name, rounded
+from evalsampling.evaluation.statement import display_name
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, rounded
 from evalsampling.inference.results import TIE, Estimate, Target, place_of
 from evalsampling.report.numbers import MOST_DIGITS, shown, shown_range
 from evalsampling.spec.gates import INTERVALS, Gate, GatesSpec
@@ -99,14 +99,14 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
             )
 
 
-def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int) -> Gates:
+def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int | None) -> Gates:
     """Return what estimates say of gates.
 
     Args:
         gates: at least one.
         estimates: with those of all gates among them.
         labels: labels so far.
-        rows: rows of the pool.
+        rows: rows of the pool; None if labels of all of them leave its numbers open.
 
     Raises:
         InputError: if a gate is about a number that is not estimated.
@@ -132,7 +132,7 @@ def _place_of(gate: Gate, targets: Sequence[Target]) -> int:
         raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
 
 
-def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int) -> GateResult:
+def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int | None) -> GateResult:
     interval = estimate.interval(None if kind == INTERVALS[0] else kind)
     problem = _problem(estimate, interval, kind)
     reached = None if problem or interval is None else _is_reached(gate, interval)
@@ -144,7 +144,7 @@ def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int) -
     if reached is None and estimate.value is not None:
         if not problem and kind == INTERVALS[0]:
             needed = _labels_to_decide(gate.target, estimate, labels, rows)
-            sentences.append(_next_step(estimate.value, needed))
+            sentences.append(_next_step(estimate.value, needed, rows))
         elif interval is not None:
             sentences.append("More labels may decide it.")
     return GateResult(
@@ -180,20 +180,25 @@ def _is_reached(gate: Gate, interval: Interval) -> bool | None:
     return False if high < target - TIE else None
 
 
-def _labels_to_decide(target: float, estimate: Estimate, labels: int, rows: int) -> int | None:
+def _labels_to_decide(
+    target: float, estimate: Estimate, labels: int, rows: int | None
+) -> int | None:
     """Return how many labels move the nearer end of the interval to a target, if the value stays.
 
     Intervals of comparisons, of slices and of points of curves are expected to become narrower as
     those of a simple random sample do.
     """
-    if estimate.value is None or not labels or estimate.value == target:
+    if estimate.value is None or not 0 < labels < (math.inf if rows is None else rows):
         return None
-    is_above = estimate.value > target
-    now = estimate.value - estimate.low if is_above else estimate.high - estimate.value
+    distance = abs(estimate.value - target)
+    now = (
+        estimate.value - estimate.low if estimate.value > target else estimate.high - estimate.value
+    )
+    if not distance:  # Only an exact number decides.
+        now = estimate.half_width
     own = estimate.target
     is_plain = own.threshold is None and own.against is None and own.slice is None
     by_model = is_plain and estimate.intervals[0].kind == MODEL_BASED
-    distance = abs(estimate.value - target)
     return outlook(now, labels, rows, distance, OF_MODEL if by_model else OF_DESIGN).labels
 
 
@@ -208,11 +213,15 @@ def _because(problem: str | None, interval: Interval | None) -> str:
     return f"The interval is {shown_range(interval.low, interval.high, MOST_DIGITS)}."
 
 
-def _next_step(value: float, labels: int | None) -> str:
+def _next_step(value: float, labels: int | None, rows: int | None) -> str:
     """Return how many labels are likely to decide while the value stays."""
+    if labels == rows and rows is not None:
+        return f"Expect to label all {rows:,} rows to decide it."
     if labels is None:
         return f"No affordable number of labels decides it if the value stays {_four(value)}."
-    return f"If the value stays {_four(value)}, expect about {rounded(labels)} labels to decide it."
+    return (
+        f"If the value stays {_four(value)}, expect about {rounded(labels):,} labels to decide it."
+    )
 
 
 def _four(value: float) -> str:

@@ -7,7 +7,8 @@ import numpy as np
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.nonresponse import share_answered
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.stats.arrays import IntArray
+from evalsampling.stats.history import NO_LABEL, History
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,12 @@ class MissingBounds:
     against: str | None = None
 
 
+def missing_beside_labels(history: History) -> IntArray:
+    """Return the questions without a label of rounds in which others have one."""
+    answered = share_answered(history)[history.met] > 0
+    return np.flatnonzero((history.label == NO_LABEL) & answered)
+
+
 def missing_bounds(analysis: Analysis) -> list[MissingBounds]:
     """Return bounds for each number on the whole pool; an empty list if no label is missing.
 
@@ -45,8 +52,7 @@ def missing_bounds(analysis: Analysis) -> list[MissingBounds]:
         analysis: analysis of the labels so far.
     """
     history = analysis.history
-    answered = share_answered(history)[history.met] > 0
-    missing = np.flatnonzero((history.label == NO_LABEL) & answered)
+    missing = missing_beside_labels(history)
     if not len(missing) or not analysis.has_classes:
         return []
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)

@@ -6,9 +6,17 @@ import math
 from evalsampling.inference.breakdown import Breakdown
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
 from evalsampling.inference.results import Estimate
-from evalsampling.report.numbers import compared, decimals, percent, shown, shown_range, title
+from evalsampling.report.numbers import (
+    MOST_DIGITS,
+    compared,
+    decimals,
+    percent,
+    shown,
+    shown_range,
+    title,
+)
 
 LEAST_P_VALUE = 0.0001
 """Least p-value that is named: p-values are integrated numerically."""
@@ -16,8 +24,11 @@ LEAST_P_VALUE = 0.0001
 UNMET = 1 / 3
 """Share of an interval's width above which it is said to be due to positives that were not met."""
 
+_NARROWEST = 10.0**-MOST_DIGITS
+"""Half-width below which an interval looks like a point, and nothing is said of a narrower one."""
 
-def stated(estimate: Estimate, labels: int, rows: int, goal: float | None) -> Estimate:
+
+def stated(estimate: Estimate, labels: int, rows: int | None, goal: float | None) -> Estimate:
     """Return an estimate with its outlook and its statement.
 
     Only reliable intervals of measures of the whole pool have an outlook; points of curves and
@@ -26,23 +37,28 @@ def stated(estimate: Estimate, labels: int, rows: int, goal: float | None) -> Es
     Args:
         estimate: the estimate.
         labels: labels so far.
-        rows: rows of the pool.
+        rows: rows of the pool; None if labels of all of them leave its numbers open.
         goal: half-width wanted, None if the spec names none.
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
-    if is_plain and labels and estimate.reliable and estimate.claims and 0 < now < math.inf:
+    is_open = labels > 0 and (rows is None or labels < rows) and _NARROWEST <= now < math.inf
+    if is_plain and is_open and estimate.reliable and estimate.claims:
         power = OF_MODEL if estimate.intervals[0].kind == MODEL_BASED else OF_DESIGN
         expected = outlook(now, labels, rows, goal, power)
         estimate = dataclasses.replace(estimate, outlook=expected)
-    return dataclasses.replace(estimate, statement=statement(estimate))
+    return dataclasses.replace(estimate, statement=statement(estimate, rows))
 
 
-def statement(estimate: Estimate) -> str:
+def statement(estimate: Estimate, rows: int | None = None) -> str:
     """Return an estimate in plain words, in one to four sentences.
 
     All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
     interval's width.
+
+    Args:
+        estimate: the estimate.
+        rows: rows of the pool, whose labels make it exact; None if they do not, or nobody knows.
     """
     target, name = estimate.target, display_name(estimate)
     digits = decimals(estimate.low, estimate.high)
@@ -59,7 +75,7 @@ def statement(estimate: Estimate) -> str:
     if target.against is not None:
         sentences.append(_comparison(estimate))
     elif target.slice is None and target.threshold is None:
-        sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate)]
+        sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate, rows)]
         sentences.append(_breakdown(estimate))
     return " ".join(filter(None, sentences))
 
@@ -89,16 +105,19 @@ def _reason(estimate: Estimate, digits: int) -> str:
 
 def _is_due_to_unmet(estimate: Estimate, aside: Interval) -> bool:
     """Return whether much of an interval is due to positives that score below all that were met."""
-    below, above = aside.low - estimate.low, estimate.high - aside.high
-    return max(below, 0) + max(above, 0) >= UNMET * (estimate.high - estimate.low)
+    width = estimate.high - estimate.low
+    return width > 0 and width - (aside.high - aside.low) >= UNMET * width
 
 
-def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
+def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) -> str:
     """Return what makes the interval narrower, empty without an outlook."""
     if outlook is None:
         return ""
     if outlook.labels is not None:
-        return f"For ± {outlook.half_width:g} expect about {rounded(outlook.labels)} labels."
+        aim = f"For ± {outlook.half_width:g} expect"
+        if outlook.labels == rows:
+            return f"{aim} to label all {rows:,} rows, which makes it exact."
+        return f"{aim} about {rounded(outlook.labels):,} labels."
     helps = "No affordable number of labels makes it "
     advice = ": a second score or a machine's labels would"
     if estimate.without_unmet is not None:
@@ -113,19 +132,27 @@ def _breakdown(estimate: Estimate) -> str:
     """
     light, aside = estimate.light, estimate.without_unmet
     part = None if light is None else light.breakdown
-    if part is None or aside is None or part.least <= estimate.low:
+    if part is None or aside is None or _floored(part.least) <= estimate.low:
         return ""
     return _unless(part) if _is_due_to_unmet(estimate, aside) else ""
 
 
+def _floored(least: float) -> float:
+    """Return a lower bound with two decimals, which is no higher."""
+    return math.floor(100 * least) / 100
+
+
 def _unless(part: Breakdown) -> str:
     """Return the least value of a measure, and the hidden positives that it excludes, in words."""
-    least = math.floor(100 * part.least) / 100
+    least = shown(_floored(part.least), 2)
+    have = "has" if part.labelled == 1 else "have"
+    needed = f"about {rounded(part.labels):,} label{'s' * (part.labels > 1)} there"
+    if rounded(part.labels) >= part.rows - part.labelled:
+        needed = "labels of all of these"
     return (
-        f"With {percent(part.confidence)} confidence it is at least {shown(least, 2)}, unless more "
+        f"With {percent(part.confidence)} confidence it is at least {least}, unless more "
         f"than {percent(part.share)} of all positives are among the {part.rows:,} rows that score "
-        f"lower ({part.labelled:,} have a label). To rule that out takes about "
-        f"{rounded(part.labels)} labels there."
+        f"lower ({part.labelled:,} {have} a label). To rule that out takes {needed}."
     )
 
 
@@ -149,8 +176,3 @@ def _within(number: float, least: float, most: float) -> str:
     if number < least:
         return f"below {least:g}"
     return f"above {most:g}" if number > most else f"{number:.2g}"
-
-
-def rounded(count: int) -> str:
-    """Return a number with two significant digits: ``24,000``."""
-    return f"{int(float(f'{count:.2g}')):,}"

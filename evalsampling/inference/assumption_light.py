@@ -57,9 +57,13 @@ class CountBounds:
     @property
     def words(self) -> str:
         """The largest possible number of undetected rows, in words."""
+        shown = f"the {self.labelled:,} of these that have a label show {self.met:,}"
+        if self.labelled < 2:
+            shown = f"{'one' if self.labelled else 'none'} of these has a label" + (
+                f" and shows {self.met:,}" * self.labelled
+            )
         return (
-            f"up to {self.high:,.0f} {self.name} could be among {self.rows:,} {self.among}; "
-            f"the {self.labelled:,} of these that have a label show {self.met:,}"
+            f"up to {self.high:,.0f} {self.name} could be among {self.rows:,} {self.among}; {shown}"
         )
 
 

@@ -1,10 +1,11 @@
 """The assumptions of each kind of interval, in words."""
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 from evalsampling.inference import assumption_light, model_based
 from evalsampling.inference.class_rates import ClassRates
+from evalsampling.inference.intervals import Interval
+from evalsampling.inference.results import ReportedInterval
 
 ASSUMES: Mapping[str, str] = {
     model_based.KIND: "holds if the rate of positives rises with the score and no more "
@@ -23,24 +24,12 @@ _OF_STRATA = (
 """What the model of `ClassRates` assumes."""
 
 
-class _Interval(Protocol):
-    """What is looked at of an interval."""
-
-    @property
-    def kind(self) -> str:
-        """Its assumptions, in a word."""
-
-    @property
-    def method(self) -> str:
-        """Name of the method."""
-
-
-def assumed(intervals: Iterable[_Interval]) -> dict[str, str]:
-    """Return the assumptions of some intervals, in words, by kind.
+def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return what intervals assume, in words, by kind; exact numbers assume nothing.
 
     Kinds that are not in `ASSUMES` are left out: they assume nothing but how rows were drawn.
     """
-    methods = {interval.kind: interval.method for interval in intervals}
+    methods = {interval.kind: interval.method for interval in intervals if interval.method != "census"}
     words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
     if methods.get(model_based.KIND, "").startswith(ClassRates.method):
         words[model_based.KIND] = _OF_STRATA

@@ -1,6 +1,7 @@
 """Estimates of numbers from weighted rows: values and standard errors by the delta method."""
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from evalsampling.inference import policy
 from evalsampling.inference.evidence import Gap
 from evalsampling.inference.interval_methods import SampledNumber
 from evalsampling.inference.ratio_bias import Bias
-from evalsampling.inference.results import Estimate, Target, undefined
+from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.inference.weights import design_effect, effective_size, largest_share
@@ -29,12 +30,14 @@ class Evidence:
         gap: why the labels allow no claim; None if they do.
         expected_error: standard error predicted from scores and labels; None if it is unknown.
         bias: bias of the value; None if it is unknown, or zero by design.
+        is_hopeless: whether the number is undefined whatever the labels of the pool.
     """
 
     name: str
     gap: Gap | None = None
     expected_error: float | None = None
     bias: Bias | None = None
+    is_hopeless: bool = False
 
 
 def estimate(
@@ -61,7 +64,12 @@ def estimate(
     """
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"
-        return [undefined(t, confidence, "no labels", reason) for t in targets]
+        return [
+            census(target, math.nan, confidence, support.name)
+            if support.is_hopeless
+            else undefined(target, confidence, "no labels", reason)
+            for target, support in zip(targets, evidence, strict=True)
+        ]
     weight = sample.by_question(sample.weight)
     size, heaviest = effective_size(weight), largest_share(weight)
     rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
@@ -73,6 +81,9 @@ def estimate(
     unit = _without_rounding(unit, rounding**2)
     estimates = []
     for i, (target, support) in enumerate(zip(targets, evidence, strict=True)):
+        if support.is_hopeless:
+            estimates.append(census(target, math.nan, confidence, support.name))
+            continue
         if not np.isfinite(value[i]):
             reason = f"{target.title} is undefined (0/0): no {support.name} among the labelled rows"
             missing = undefined(target, confidence, "undefined", reason, warn=True)

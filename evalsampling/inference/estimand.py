@@ -16,7 +16,12 @@ from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.on_cells import cells_adding_to, numbers_of_rows, rows_of_cells
+from evalsampling.measures.on_cells import (
+    cells_adding_to,
+    model_risk,
+    numbers_of_rows,
+    rows_of_cells,
+)
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 
@@ -93,10 +98,24 @@ class Estimand:
         expected: Sequence[float | None] = [None] * len(gaps)
         if self._can_anticipate:
             expected = self._anticipated_error(inputs.prior(measure.system)).tolist()
+        hopeless = self._hopeless.tolist()
         return [
             Evidence(measure.undefined_without, *of_component)
-            for of_component in zip(gaps, expected, self.biases, strict=True)
+            for of_component in zip(gaps, expected, self.biases, hopeless, strict=True)
         ]
+
+    @property
+    def _hopeless(self) -> BoolArray:
+        """Whether each component is undefined whatever the labels of the domain, shape (m,)."""
+        measure, table = self.measure, self.inputs.table
+        missing = ~np.isfinite(self.linearised[0])
+        has_classes = "classes" in measure.label_kinds and table.covers(self.inputs.label)
+        if not (missing.any() and has_classes and table.expected is None):
+            return np.zeros(len(missing), dtype=np.bool_)
+        # Some rows of each class in every cell, of no numbers that might cancel.
+        mass = np.outer(self.domain.rows(table), np.sqrt(np.arange(1, table.classes + 1)))
+        rows = max(float(mass.sum()), 1.0)
+        return missing & np.isnan(measure.value(model_risk(measure, table, mass / rows)))
 
     def expected_error(self, rate: FloatArray) -> FloatArray:
         """Return the standard error that rates of the classes predict, shape (m,).

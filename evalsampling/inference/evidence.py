@@ -134,7 +134,8 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
 def _gap(share: Share, count: int, hits: int, misses: int) -> Gap:
     """Return the gap of a share, given its numbers of labelled rows, hits and misses."""
     if count < FEWEST_EVIDENCE:
-        words = f"only {count} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
+        seen = {0: "no", 1: "only one of the"}.get(count, f"only {count}")
+        words = f"{seen} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
         return Gap(f"few {share.rows_name}", words)
     missing = share.hit_name if hits < misses else share.miss_name
     number = min(hits, misses) or "no"

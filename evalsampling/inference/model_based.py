@@ -271,18 +271,18 @@ def _with_model(
         return estimate
     estimate = _with_chance(estimate, drawn, weight) if drawn.is_informative else estimate
     share = share_held(estimate.confidence, evidence)
-    low, high = drawn.interval(share)
-    interval = _up_to_bound(
-        _interval(estimate, low, high, weight, method), estimate.target.bounds, observed
-    )
+    interval = _interval(estimate, *drawn.interval(share), weight, method)
+    interval = _up_to_bound(interval, estimate.target.bounds, observed)
     if (interval.low, interval.high) == estimate.target.bounds and drawn.gap > 0:
         return estimate
-    combined = with_model_based(estimate, interval, (low, high), drawn, evidence)
+    combined = with_model_based(estimate, interval, drawn, evidence)
     if combined.intervals[0].kind != KIND:
         return combined
     without_unmet = None
     if aside is not None and aside.defined.any():
-        without_unmet = _interval(estimate, *aside.interval(share), weight, method)
+        left = _interval(estimate, *aside.interval(share), weight, method)
+        left = _up_to_bound(left, estimate.target.bounds, observed)
+        without_unmet = _within(left, combined.intervals[0])
     others = [
         (hidden, _interval(estimate, *other.interval(share), weight, method))
         for hidden, other in other_shares.items()
@@ -362,6 +362,16 @@ def _up_to_bound(interval: Interval, bounds: tuple[float, float], observed: floa
         low=low if observed == low else interval.low,
         high=high if observed == high else interval.high,
     )
+
+
+def _within(interval: Interval, outer: Interval) -> Interval | None:
+    """Return the part of an interval that another holds, None if that holds nothing of it.
+
+    Draws without positives in a part of the pool have more of a measure than the draws that they
+    were: they say which part of an interval is left, not how far it would reach elsewhere.
+    """
+    low, high = max(interval.low, outer.low), min(interval.high, outer.high)
+    return dataclasses.replace(interval, low=low, high=high) if low <= high else None
 
 
 @dataclasses.dataclass(frozen=True)

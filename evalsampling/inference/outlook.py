@@ -31,28 +31,39 @@ class Outlook:
 
     Attributes:
         half_width: above 0.
-        labels: number of labels in all, about; None if that is beyond `AFFORDABLE` times the
-            labels so far, or beyond the rows of the pool.
+        labels: number of labels in all, about; that of the rows of the pool, which make the number
+            exact, if it takes no fewer. None if it is beyond `AFFORDABLE` times the labels so far.
     """
 
     half_width: float
     labels: int | None
 
 
-def outlook(now: float, labels: int, rows: int, goal: float | None, power: float) -> Outlook:
+def outlook(now: float, labels: int, rows: int | None, goal: float | None, power: float) -> Outlook:
     """Return how many labels a narrower interval is likely to take.
 
     Args:
         now: half-width of the interval, above 0 and finite.
         labels: labels so far, at least 1.
-        rows: rows of the pool.
-        goal: half-width wanted; a round number not far below the present one if not given, or if
-            the interval is as narrow already.
+        rows: rows of the pool, more than have labels; None if labels of all leave the number open.
+        goal: half-width wanted, at least 0; a round number not far below the present one if not
+            given, or if the interval is as narrow already.
         power: `OF_MODEL` or `OF_DESIGN`.
     """
     aim = goal if goal is not None and goal < now else next_half_width(now)
-    needed = labels * (now / aim) ** power
-    return Outlook(aim, math.ceil(needed) if needed <= min(AFFORDABLE * labels, rows) else None)
+    needed = labels * (now / aim) ** power if aim else math.inf
+    if rows is not None and (needed > rows or rounded(math.ceil(needed)) >= rows):
+        needed = rows
+    if needed > AFFORDABLE * labels:
+        return Outlook(aim, None)
+    if rounded(math.ceil(needed)) <= labels and needed != rows:  # said with two digits
+        needed = labels + 10 ** max(len(str(labels)) - 2, 0)
+    return Outlook(aim, math.ceil(needed))
+
+
+def rounded(count: int) -> int:
+    """Return a number with two significant digits: 24,000."""
+    return int(float(f"{count:.2g}"))
 
 
 def next_half_width(now: float) -> float:

@@ -47,13 +47,6 @@ NARROW_AND_SYMMETRIC = 0.5
 DOMINANT = 0.2
 """Share of the variance above which a single row decides how wide an interval is."""
 
-DISAGREEMENT = 3.0
-"""Intervals disagree if the design's, widened by this factor, does not overlap the model's.
-
-By chance alone it misses the truth in one of twenty estimates, at some point of most curves. With
-2, a quarter of the log losses of a prior that falls where the rate rises had a warning, though the
-default interval held .99 of them (docs/studies/coverage.md)."""
-
 FAR_OFF = 0.2
 """Distance of a value from the median of draws, as a share of its range, that brings a note."""
 
@@ -152,34 +145,19 @@ def doubt_about(interval: Interval, number: SampledNumber) -> str | None:
 
 
 def with_model_based(
-    estimate: Estimate,
-    interval: Interval,
-    of_draws: tuple[float, float],
-    drawn: DrawnRange,
-    evidence: int,
+    estimate: Estimate, interval: Interval, drawn: DrawnRange, evidence: int
 ) -> Estimate:
     """Return an estimate with its model-based interval, first if there are enough labels.
 
     Args:
         estimate: the design-based estimate.
         interval: the model-based interval.
-        of_draws: ends of the interval of the draws alone.
         drawn: the number in each draw.
         evidence: labelled rows of the scarcest share.
     """
     if not (evidence >= FEWEST_EVIDENCE and drawn.is_informative):
         return estimate.with_interval(interval)
-    (low, high), design, title = of_draws, estimate.intervals[0], estimate.target.title
-    warnings, notes = [], list(estimate.notes)
-    margin = (DISAGREEMENT - 1) * (design.high - design.low) / 2
-    if estimate.claims and (design.high + margin < low or high < design.low - margin):
-        warnings.append(
-            f"{title}: the draws say {design.low:.4g} to {design.high:.4g}, scores "
-            f"and labels {low:.4g} to {high:.4g}: one misleads, so the interval holds both"
-        )
-        interval = dataclasses.replace(
-            interval, low=min(low, design.low), high=max(high, design.high)
-        )
+    title, notes = estimate.target.title, list(estimate.notes)
     least, greatest = estimate.target.bounds
     is_far = (
         estimate.value is not None
@@ -195,7 +173,7 @@ def with_model_based(
     return dataclasses.replace(
         estimate,
         intervals=(interval, *estimate.intervals),
-        warnings=tuple(warnings),
+        warnings=(),
         notes=tuple(notes),
         reliable=(interval.low, interval.high) != estimate.target.bounds,
     )

@@ -213,14 +213,16 @@ class Estimate:
             f"{self.target.title}: the estimate was {self.value:.4g}, which the labels exclude "
             f"whatever the scores say; the nearest that they allow is {value:.4g}"
         )
-        default = self.intervals[0]
-        held = dataclasses.replace(
-            default, low=min(default.low, value), high=max(default.high, value)
-        )
+
+        def holding(one: Interval) -> Interval:
+            return dataclasses.replace(one, low=min(one.low, value), high=max(one.high, value))
+
+        aside = self.without_unmet
         return dataclasses.replace(
             self,
             value=value,
-            intervals=(held, *self.intervals[1:]),
+            intervals=(holding(self.intervals[0]), *self.intervals[1:]),
+            without_unmet=None if aside is None else holding(aside),
             warnings=(*self.warnings, warning),
         )
 

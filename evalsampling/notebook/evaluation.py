@@ -32,6 +32,7 @@ from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.stats.score_summary import ScoreSummary
@@ -184,10 +185,10 @@ class Evaluation:
         """Return a line that tells where it stands."""
         history, names = self.history, dict.fromkeys(part.name for part in self.measures)
         return (
-            f"<Evaluation of {', '.join(names)}: {self.table.rows:,} rows in "
-            f"{len(self.table):,} cells, sampler {self.sampler.name}; "
+            f"<Evaluation of {', '.join(names)}: {counted(self.table.rows, 'row')} in "
+            f"{counted(len(self.table), 'cell')}, sampler {self.sampler.name}; "
             f"rounds {len(history.rounds)}, "
-            f"labels {len(history.labelled):,} of {len(history):,} rows drawn>"
+            f"labels {len(history.labelled):,} of {counted(len(history), 'row')} drawn>"
         )
 
     # --- rounds and labels
@@ -322,7 +323,7 @@ class Evaluation:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
         estimates, analysis = self.estimate(), self.analysis
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
-        return judge(gates, estimates, len(analysis.history.labelled), analysis.table.rows)
+        return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
 
     def _targets(self, at_least: Any, at_most: Any, interval: str | None) -> GatesSpec:
         given = self.spec.gates

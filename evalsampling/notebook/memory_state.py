@@ -126,7 +126,7 @@ class MemoryState:
         rows, judged = analysis.table.rows, None
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
-            judged = judge(gates, estimates, labels, rows)
+            judged = judge(gates, estimates, labels, analysis.rows_to_label)
         return Run(
             name="evaluation",
             workspace=None,

@@ -17,6 +17,7 @@ from evalsampling.report.markup import (
     table,
 )
 from evalsampling.report.numbers import percent, title
+from evalsampling.stats.counted import counted
 
 MOST_ANNOTATORS = 60
 """Most annotators that the page lists."""
@@ -37,8 +38,8 @@ def effort(facts: Facts) -> Section | None:
     words = (
         "Rows were drawn at random, all with the same chance."
         if facts.sampler == "passive"
-        else "Rows were drawn where a label says most, with known chances, and are weighted so "
-        "that the estimates hold for the whole pool."
+        else "Rows were drawn with known chances, and are weighted so that the estimates hold for "
+        "the whole pool."
     )
     caption = "Bands are narrower where more labels are."
     body = paragraph(words) + figure(effort_chart(bands), caption)
@@ -118,6 +119,9 @@ def _share(share: Mapping[str, Any]) -> str:
 
 
 def _agreement(agreement: Mapping[str, Any]) -> str:
+    if agreement["alpha"] is None and agreement["rows"]:
+        several = counted(agreement["rows"], "row")
+        return f"All answers about {several} that more than one answered are alike."
     if agreement["alpha"] is None:
         return "How far annotators agree is not known: no two of them answered the same row."
     return (

@@ -7,6 +7,7 @@ from typing import Any
 from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands
 from evalsampling.report.numbers import Number
+from evalsampling.stats.counted import counted
 
 VERSION = 1
 """Version of the format of the JSON file beside the page."""
@@ -109,8 +110,8 @@ class Facts:
         """The part of the budget that is spent, in words."""
         cost = self.estimate.get("cost")
         if self.money is None or cost is None:
-            return f"{self.labels:,} of {self.budget:,} labels"
-        return f"{self.labels:,} labels for {cost:,.2f} of {self.money:,.2f}"
+            return f"{self.labels:,} of {counted(self.budget, 'label')}"
+        return f"{counted(self.labels, 'label')} for {cost:,.2f} of {self.money:,.2f}"
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":

@@ -1,6 +1,6 @@
 """Sections of the headline numbers: in short, warnings, hidden positives, all intervals."""
 
-from evalsampling.inference.assumptions import assumed
+from evalsampling.inference.assumptions import rested_on
 from evalsampling.report.facts import Facts
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.markup import (
@@ -24,6 +24,7 @@ from evalsampling.report.numbers import (
     shown_range,
     two_digits,
 )
+from evalsampling.stats.counted import counted
 
 MOST_SENTENCES = 4
 """Most numbers that get a sentence each; the picture has them all."""
@@ -63,13 +64,14 @@ _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_pre
 
 def summary(facts: Facts) -> Section:
     """Return the section of the headline numbers, in words and as a picture."""
-    if not facts.labels:
-        words = (
-            f"Nothing is known yet: none of the {facts.rows:,} rows of the pool has a label. "
-            "The next step is to label a first batch."
-        )
-        return Section("summary", "In short", paragraph(escape(words), kind="lead"))
     numbers = facts.headline
+    if not facts.labels:
+        unlabelled = f"none of the {counted(facts.rows, 'row')} of the pool has a label"
+        words = f"Nothing is known yet: {unlabelled}. The next step is to label a first batch."
+        if facts.estimate["done"]:
+            words = f"There is nothing to label, and {unlabelled}. "
+            words += " ".join(number.statement for number in numbers[:MOST_SENTENCES])
+        return Section("summary", "In short", paragraph(escape(words), kind="lead"))
     # Defined numbers only, or one undefined: the warnings say why numbers are undefined.
     defined = [number for number in numbers if number.value is not None]
     body = [
@@ -97,11 +99,12 @@ def _sentence(number: Number) -> str:
 def _rests_on(facts: Facts) -> list[str]:
     """Return sentences on what the headline numbers are based on, as markup."""
     estimate = facts.estimate
-    answers = "answers" if facts.oracle == "stochastic" else "labels"
+    answers = counted(facts.labels, "answer" if facts.oracle == "stochastic" else "label")
+    still_open = counted(estimate["open"], "task") + (" is" if estimate["open"] == 1 else " are")
     items = [
-        f"This rests on {facts.labels:,} {answers} out of a pool of {facts.rows:,} rows, drawn in "
-        f"{estimate['round']:,} round{'s' * (estimate['round'] != 1)}"
-        + (f"; {estimate['open']:,} tasks are still open." if estimate["open"] else ".")
+        f"This rests on {answers} out of a pool of {counted(facts.rows, 'row')}, after "
+        f"{counted(estimate['round'], 'round')}"
+        + (f"; {still_open} still open." if estimate["open"] else ".")
     ]
     if any(number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers):
         items.append(
@@ -114,7 +117,10 @@ def _rests_on(facts: Facts) -> list[str]:
             "about so many intervals hold the truth."
         )
     if estimate["done"]:
-        items.append("The evaluation is done: its budget is spent, or its goal is met.")
+        items.append(
+            "The evaluation is done: its budget is spent, its goal is met, or no row is left whose "
+            "label could add to it."
+        )
     return items
 
 
@@ -139,8 +145,8 @@ def what_if(facts: Facts) -> Section | None:
             cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
         rows.append([escape(pretty(number)), *cells])
     hidden = (
-        "Positives with low scores are rarely drawn, so some may hide where hardly any row was "
-        f"looked at.{_before_and_with_labels(facts)}"
+        "Positives may hide among the rows that have no label, most of all where hardly any row "
+        f"was looked at.{_before_and_with_labels(facts)}"
     )
     listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number)]
     undetected = dict.fromkeys(
@@ -223,9 +229,9 @@ def all_intervals(facts: Facts) -> Section | None:
             rows.append([*map(escape, names), low, high])
     if not rows or not facts.labels:
         return None
-    kinds = (reported for number in facts.headline for reported in number.intervals)
+    intervals = (reported for number in facts.headline for reported in number.intervals)
     words = " ".join(
-        f"{kind.capitalize()}: {escape(text)}." for kind, text in assumed(kinds).items()
+        f"{kind.capitalize()}: {escape(text)}." for kind, text in rested_on(intervals).items()
     )
     listed = table("All intervals of the headline numbers",
                    ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip

@@ -264,9 +264,10 @@ def _most(table: CellTable, plan: Plan) -> float:
 
 
 def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
-    """Return budgets that double up to the spec's budget."""
+    """Return budgets that double up to the spec's budget, and the rows of the pool."""
     if spec.money is None:
-        budgets: list[float] = [spec.budget]
+        is_capped = spec.pool.lists is None and spec.labels.oracle != "stochastic"
+        budgets: list[float] = [min(spec.budget, table.rows) if is_capped else spec.budget]
         while budgets[0] >= 2 * FEWEST_LABELS:
             budgets.insert(0, budgets[0] // 2)
         return tuple(budgets)

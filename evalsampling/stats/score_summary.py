@@ -6,6 +6,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.counted import counted
 from evalsampling.stats.score_kinds import ORDER
 
 _FEW = 20
@@ -77,25 +78,35 @@ class ScoreSummary:
         """The summary in sentences."""
         if self.strata:
             least, most = min(self.strata), max(self.strata)
-            sizes = f"{least:,} rows" if least == most else f"{least:,} to {most:,} rows"
+            sizes = f"{counted(least, 'row')}" if least == most else f"{least:,} to {most:,} rows"
             strata = "1 stratum" if len(self.strata) == 1 else f"{len(self.strata)} strata"
             return (
-                f"{self.rows:,} rows and no scores: what is predicted makes {strata} of {sizes}; "
-                f"{self.predicted:,.0f} rows are predicted positive. Rows of a stratum are drawn "
-                "alike"
+                f"{counted(self.rows, 'row')} and no scores: what is predicted makes {strata} of "
+                f"{sizes}; {self.predicted:,.0f} rows are predicted positive. Rows of a stratum "
+                "are drawn alike"
             )
         read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
         if self.kind == ORDER:
-            text = f"{read}{self.rows:,} rows, of which {self.predicted:,.0f} are predicted positive"
+            rows = counted(self.rows, "row")
+            text = f"{read}{rows}, of which {self.predicted:,.0f} are predicted positive"
             return ". ".join([text, *self.remarks])
-        steps = "1 step" if self.values == 1 else f"{self.values:,} steps"
         text = read + (
-            f"{self.rows:,} rows, probability of a positive {self.least:.3g} to "
-            f"{self.greatest:.3g} in {steps}. If it is right, {self.expected:,.4g} rows are "
-            f"positive; {self.predicted:,.0f} are predicted so"
+            f"{counted(self.rows, 'row')}, probability of a positive {self.least:.3g} to "
+            f"{self.greatest:.3g} in {counted(self.values, 'step')}. If it is right, "
+            f"{self.expected:,.4g} rows are positive; {self.predicted:,.0f} are predicted so"
         )
-        if self.tied > _MOSTLY:
-            text += f". {100 * self.tied:.0f} % of the rows have the same probability"
+        if self.values == self.rows:
+            pass  # No row has the probability of another.
+        elif self.tied > _MOSTLY:
+            text += f". {_percent(self.tied)} of the rows have the same probability"
         elif self.values <= _FEW:
             text += ". Rows with the same probability are drawn alike"
         return ". ".join([text, *self.remarks])
+
+
+def _percent(share: float) -> str:
+    """Return a share in whole percent: none is said to be 0 %, and less than all not 100 %."""
+    percent = 100 * share
+    if percent < 0.5:
+        return "Less than 1 %"
+    return f"{percent:.0f} %" if percent < 99.5 or share == 1 else "More than 99 %"

@@ -1,6 +1,7 @@
 """`plan` in words."""
 
 import argparse
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -50,12 +51,14 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
     table = pool.table.append_column("chance", pa.array(even))
     one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 4})
-    told = call("plan", one.spec, "--budgets", "50", "--repeats", "2")
+    few = ("--budgets", "50", "--repeats", "2")
+    told = call("plan", one.spec, *few, "--sampler", "importance")
     assert told.status == 0, told.err
     assert "warning: the label likelihood to expect of the scores is 0.5" in told.err
     assert "warning" not in told.out
-    quiet = call("plan", one.spec, "--budgets", "50", "--repeats", "2", "--quiet")
+    quiet = call("plan", one.spec, *few, "--sampler", "importance", "--quiet")
     assert "warning" not in quiet.err
+    assert "warning" not in call("plan", one.spec, *few).err, "labels correct the default"
 
 
 @pytest.mark.slow
@@ -95,3 +98,11 @@ def test_the_first_line_is_of_the_largest_budget() -> None:
         PlannedError("ais", "f1", 228, 0.08, 0.15),
     )
     assert first == "F1 with 500 labels: ± 0.1 by ais."
+
+
+def test_half_widths_are_told_as_far_as_they_are_more_than_rounding() -> None:
+    exact = PlannedError("passive", "f1", 20, 0.0, 4.9e-17, half_width_low=0.0, half_width_high=0.0)
+    assert text(exact)[0].startswith("F1 with 20 labels: ± 0 by passive.")
+    assert "real models ± 0 by passive" in " ".join(text(exact))
+    wide = dataclasses.replace(exact, half_width_low=0.083, half_width_high=0.095)
+    assert "real models ± 0.083 to 0.095 by passive" in " ".join(" ".join(text(wide)).split())

@@ -140,7 +140,8 @@ def test_few_rows(positives: int) -> None:
     for measure in (Recall(), FBeta(), Prevalence()):
         (gap,) = gaps_of(measure, seen)
         assert gap is not None
-        assert gap.words == f"only {positives} positives seen, fewer than 10"
+        seen_words = {0: "no", 1: "only one of the"}.get(positives, f"only {positives}")
+        assert gap.words == f"{seen_words} positives seen, fewer than 10"
         assert gap.method == "few positives"
 
 

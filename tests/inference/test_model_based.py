@@ -17,6 +17,7 @@ from evalsampling.inference.model_based import (
     _interval,
     _with_chance,
     _with_model,
+    _within,
     between,
     combine_with_model,
     share_held,
@@ -327,19 +328,6 @@ def test_assisted_interval_stands_before_the_others() -> None:
     assert one.reliable
 
 
-def test_intervals_of_design_and_model_that_do_not_meet_are_told() -> None:
-    model = model_of()
-    (one,) = combine_with_model([found(0.001, 0.0005, 0.002)], FBeta(), model, model.everywhere)
-    (alone,) = combine_with_model([found(None, 0.0, 1.0)], FBeta(), model, model.everywhere)
-    assert one.intervals[0].low == 0.0005, "both are held: either may mislead"
-    assert one.intervals[0].high == alone.intervals[0].high
-    (warning,) = one.warnings
-    assert warning.startswith("f1: the draws say 0.0005 to 0.002, scores and labels")
-    (silent,) = combine_with_model([found(0.001, 0.0, 1.0)], FBeta(), model, model.everywhere)
-    assert silent.intervals[0].low <= 0.001
-    assert not any("misleads" in words for words in silent.warnings)
-
-
 def test_band_holds_under_half_and_twice_the_share_too() -> None:
     model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
     one = [found(0.5, 0.4, 0.6)] * len(curve.components)
@@ -375,16 +363,20 @@ def test_words_about_the_value_stay() -> None:
     assert "f1: few rows" not in combined.warnings
 
 
-def test_intervals_that_three_times_the_width_brings_together_are_no_reason_for_words() -> None:
+def test_what_is_left_without_unmet_positives_is_part_of_the_interval() -> None:
+    """Without them a measure is higher in each draw, so its draws alone would reach beyond."""
     model = model_of()
-    nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
-    (alone,) = combine_with_model([nothing], FBeta(), model, model.everywhere)
-    end = alone.intervals[0].low
-    (near,) = combine_with_model(
-        [found(end - 0.05, end - 0.07, end - 0.03)], FBeta(), model, model.everywhere
+    for value, low, high in ((0.5, 0.4, 0.6), (0.1, 0.05, 0.2), (1.0, 0.9, 1.0)):
+        (one,) = combine_with_model([found(value, low, high)], FBeta(), model, model.everywhere)
+        assert one.without_unmet is not None
+        assert one.low <= one.without_unmet.low <= one.without_unmet.high <= one.high
+
+
+def test_intervals_that_do_not_meet_leave_nothing() -> None:
+    here, there = (
+        Interval(*ends, "model-based", "calibration-curve") for ends in ((0.1, 0.2), (0.3, 0.4))
     )
-    assert not near.warnings
-    (far,) = combine_with_model(
-        [found(end - 0.07, end - 0.09, end - 0.05)], FBeta(), model, model.everywhere
+    assert _within(here, there) is None
+    assert _within(here, dataclasses.replace(there, low=0.15)) == dataclasses.replace(
+        here, low=0.15
     )
-    assert "one misleads" in far.warnings[0]

@@ -2,7 +2,14 @@
 
 import pytest
 
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, next_half_width, outlook
+from evalsampling.inference.outlook import (
+    OF_DESIGN,
+    OF_MODEL,
+    Outlook,
+    next_half_width,
+    outlook,
+    rounded,
+)
 
 
 def test_half_the_width_of_a_random_sample_takes_four_times_the_labels() -> None:
@@ -26,7 +33,33 @@ def test_a_goal_that_is_reached_gives_way_to_the_next_round_number() -> None:
     assert outlook(0.06, 500, 10**6, 0.05, OF_MODEL).half_width == 0.05
 
 
-def test_no_number_beyond_the_pool_or_twenty_times_the_labels() -> None:
-    assert outlook(0.1, 500, 1999, 0.05, OF_DESIGN).labels is None
+def test_no_number_beyond_twenty_times_the_labels() -> None:
     assert outlook(0.1, 500, 10**6, 0.02, OF_DESIGN).labels is None
+    assert outlook(0.1, 500, None, 0.02, OF_DESIGN).labels is None
     assert outlook(0.1, 500, 10**6, 0.023, OF_DESIGN).labels == 9452
+
+
+@pytest.mark.parametrize(
+    ("rows", "goal", "labels"),
+    [
+        (1999, 0.05, 1999),  # 2,000 are more than there are
+        (2100, 0.05, 2000),
+        (9000, 0.001, 9000),
+        (9000, 0.0, 9000),
+        (10_001, 0.0, None),  # more than 20 times 500
+        (None, 0.05, 2000),
+        (None, 0.0, None),
+    ],
+)
+def test_where_the_need_exceeds_the_pool_it_is_the_pool(
+    rows: int | None, goal: float, labels: int | None
+) -> None:
+    assert outlook(0.1, 500, rows, goal, OF_DESIGN).labels == labels
+
+
+@pytest.mark.parametrize(("now", "said"), [(150, 160), (155, 160), (99, 100), (7, 8), (1510, 1600)])
+def test_a_forecast_is_above_the_labels_so_far_as_it_is_said(now: int, said: int) -> None:
+    forecast = outlook(0.1, now, 10**6, 0.0999, OF_DESIGN).labels
+    assert forecast is not None
+    assert forecast > now
+    assert rounded(forecast) == said

@@ -69,7 +69,7 @@ def test_the_headline_is_what_the_number_says() -> None:
     one = number("f1", 0.77, low=0.71, high=0.83, statement=said)
     assert said in section("summary", one)
     text = section("summary", one)
-    assert "40 labels out of a pool of 1,000 rows, drawn in 2 rounds." in text
+    assert "40 labels out of a pool of 1,000 rows, after 2 rounds." in text
     assert "Recall, and whatever depends on it, is within this pool" in text
 
 
@@ -255,13 +255,19 @@ def test_annotators_are_shown_if_they_have_names() -> None:
     text = section("annotators", **told)
     assert "<ann> 12 1 0 3 of 4 (0.10 to 0.90) - 5 of 9 (0.10 to 0.90)" in text
     assert "alpha is 0.70, 0.50 to 0.80, over 9 rows" in text
+    told["annotators"]["agreement"] |= {"alpha": None, "low": None, "high": None}
+    assert "All answers about 9 rows that more than one answered are alike." in section(
+        "annotators", **told
+    )
+    told["annotators"]["agreement"]["rows"] = 0
+    assert "no two of them answered the same row" in section("annotators", **told)
     nobody = {**person, "annotator": None, "gold": share(0, 0)}
     told["annotators"]["annotators"] = [nobody]
     assert section("annotators", **told) == ""
 
 
 def test_how_rows_were_drawn_is_told() -> None:
-    assert "where a label says most" in section("effort")
+    assert "with known chances" in section("effort")
     assert "all with the same chance" in section("effort", evaluation={"sampler": "passive"})
 
 

@@ -310,6 +310,12 @@ def test_stochastic_oracle_is_never_exhausted(kind: type[Sampler], measure: Meas
     assert "census" not in [i.method for i in found.intervals]
 
 
+def _endings(words: str) -> tuple[str, str]:
+    """Of a number that other labels would define, and of one that none would."""
+    lacking = f"is undefined (0/0): {words} among the labelled rows"
+    return lacking, f"is undefined (0/0): the pool has {words}"
+
+
 @pytest.mark.parametrize(
     ("measure", "words"),
     [
@@ -333,7 +339,7 @@ def test_reason_names_what_the_measure_lacks(measure: Measure, words: str) -> No
     reasons = [one.reason for one in found if one.value is None]
     assert reasons
     for reason in reasons:
-        assert str(reason).endswith(f"is undefined (0/0): {words} among the labelled rows")
+        assert str(reason).endswith(_endings(words))
 
 
 @pytest.mark.parametrize(
@@ -361,4 +367,4 @@ def test_reason_of_a_comparison_names_what_either_measure_lacks(
     sampler = samplers.Passive(Accuracy())
     (found,) = sampler.estimate(pool.table, history, [measure], 0.95, scope)
     assert found.value is None
-    assert str(found.reason).endswith(f"is undefined (0/0): {words} among the labelled rows")
+    assert str(found.reason).endswith(_endings(words))
