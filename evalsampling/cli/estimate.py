@@ -56,8 +56,9 @@ def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
 def _remarks(result: EstimateResult) -> Iterator[str]:
     """Yield what became of the deliveries, warnings but for those at the top of the text, notes."""
     yield from result.messages
-    at_the_top = {rejection.words for rejection in result.mostly_rejected}
-    yield from (line for line in told(result) if line.removeprefix("warning: ") not in at_the_top)
+    yield from (
+        line for line in told(result) if line.removeprefix("warning: ") not in result.doubts
+    )
     yield from (receipt.words for receipt in result.reports)
 
 
@@ -79,7 +80,7 @@ def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
-    lines = hanging(rejection.words for rejection in result.mostly_rejected)
+    lines = hanging(result.doubts)
     labels = counted(result.labels, "label")
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:

@@ -2,19 +2,30 @@
 
 import collections
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
+from evalsampling.evaluation.missing_labels import (
+    MissingBounds,
+    missing_bounds,
+    more_than_a_few,
+    seldom_at_random,
+)
+from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
-from evalsampling.labels.tally import State
+from evalsampling.labels.tally import Answer, State
+from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
+from evalsampling.workspace.deliveries import Delivery
+from evalsampling.workspace.rejects import commonest_reason
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -25,11 +36,12 @@ class MissingLabels:
     Attributes:
         open: no answer yet, in a round that is open.
         closed: no answer, in a round that is closed.
+        rejected: an answer that was rejected, and none that counts.
         disputed: annotators do not agree, or contradict themselves.
         skipped: declined.
         unsure: the annotators could not tell.
         late: rows whose first answer came after a later round had been drawn; they have one.
-        bounds: of each number on the whole pool, were all missing labels of one class.
+        bounds: of each number on the whole pool, whatever the labels are of rows that are not open.
     """
 
     open: int
@@ -39,6 +51,18 @@ class MissingLabels:
     unsure: int
     late: int
     bounds: tuple[MissingBounds, ...]
+    rejected: int = 0
+
+    @property
+    def silent(self) -> dict[str, int]:
+        """The rows whose label is not awaited, by why they have none, in words."""
+        return {
+            "rejected": self.rejected,
+            "skipped": self.skipped,
+            "unsure": self.unsure,
+            "disputed": self.disputed,
+            "never answered": self.closed,
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +107,30 @@ class LabelError:
     reason: str | None
 
 
+@dataclasses.dataclass(frozen=True)
+class MostlyRejected:
+    """A delivery of which more answers are rejected than were taken.
+
+    Attributes:
+        file: name of its file.
+        rejected: answers that do not count, and that no later one made up for.
+        taken: answers that count.
+    """
+
+    file: str
+    rejected: int
+    taken: int
+
+
+def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
+    """Return the deliveries of which most answers are rejected, in the order they came in."""
+    return [
+        MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
+        for delivery, count in snapshot.rejections
+        if count > len(delivery.votes)
+    ]
+
+
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
     """Return which rows drawn have no label and what that may do, None if there are none.
 
@@ -93,16 +141,101 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
     counts = collections.Counter(snapshot.states)
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
-    closed = snapshot.never_answered
+    refused, closed = snapshot.refused, {*snapshot.never_answered} - snapshot.refused
+    answered = {
+        question
+        for question, state in enumerate(snapshot.states)
+        if state not in (State.OPEN, State.DECIDED)
+    }
+    silent = sorted(answered | refused | closed) if analysis.has_classes else []
     return MissingLabels(
-        open=counts[State.OPEN] - closed,
-        closed=closed,
+        open=counts[State.OPEN] - len(refused | closed),
+        closed=len(closed),
         disputed=counts[State.DISPUTED],
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
         late=snapshot.late,
-        bounds=tuple(missing_bounds(analysis)),
+        bounds=tuple(missing_bounds(analysis, np.array(silent, dtype=np.int64))),
+        rejected=len(refused),
     )
+
+
+def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
+    """Return that answers of a delivery were rejected, and why; empty if they are few.
+
+    Args:
+        snapshot: of the workspace.
+        delivery: of which answers were rejected.
+        rejected: how many of them no later one made up for.
+    """
+    file, given = delivery.file or delivery.name, rejected + len(delivery.votes)
+    reason, alike = "", 0
+    if delivery.file is not None:
+        reason, alike = commonest_reason(snapshot.pool.workspace, delivery.name, delivery.file)
+    alike = min(alike, rejected)
+    why = f"{reason}." if alike == rejected else f"{alike} as: {reason}."
+    why = why[:1].upper() + why[1:] if alike else ""
+    if rejected > len(delivery.votes):
+        mend = (
+            "Mend them before you trust any number: their reasons are in the folder labels of the "
+            "workspace"
+        )
+        told = f"most answers of {file} were rejected: {rejected} of {given}."
+        return " ".join(filter(None, [told, why, mend]))
+    if not more_than_a_few(alike or rejected, given):
+        return ""
+    return f"{rejected} of {given} answers of {file} were rejected. {why}".rstrip()
+
+
+def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
+    """Return what is to be said of the answers before any number, the worst first.
+
+    Args:
+        snapshot: of the workspace.
+        analysis: of its labels.
+        missing: its rows without a label.
+    """
+    told = [rejection(snapshot, *each) for each in snapshot.rejections]
+    told = [text for text in told if text]
+    if missing is not None:
+        text = seldom_at_random(missing.silent, len(snapshot.states), missing.bounds)
+        # One line says what was rejected and what that may do.
+        if text and told:
+            told[-1] = f"{told[-1].removesuffix('.')}. {text}"
+        elif text:
+            told = [text]
+    return [*told, *odd_answers(analysis, _groups(snapshot))]
+
+
+def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
+    """Return the answers of each delivery, then of each annotator, but for those replaced since."""
+    tally, codes = snapshot.tally, snapshot.pool.spec.labels.codes
+
+    def group(whose: str, answers: Iterable[Answer]) -> AnswerGroup:
+        stands = [
+            (subject, code)
+            for subject, annotator, code in answers
+            if subject < len(snapshot.tasks)
+            and code >= 0
+            and tally.answers.get(subject, {}).get(annotator) == code
+            and not (tally.is_settled(subject) and tally.code(subject) != code)
+        ]
+        return AnswerGroup(whose, *np.array(stands, dtype=np.int64).reshape(-1, 2).T)
+
+    groups = [
+        group(
+            f"of {each.file or each.name}", answers_of(each.votes, snapshot.subject_of_task, codes)
+        )
+        for each in snapshot.deliveries
+        if each.withdraws is None
+    ]
+    by_name: dict[str, list[Answer]] = {}
+    for subject, answers in tally.answers.items():
+        for name, code in answers.items():
+            if name is not None:
+                by_name.setdefault(name, []).append(Answer(subject, name, code))
+    named = by_name if len(by_name) > 1 else {}
+    return groups + [group(f"of annotator {name}", answers) for name, answers in named.items()]
 
 
 def label_error(

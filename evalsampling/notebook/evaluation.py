@@ -292,10 +292,14 @@ class Evaluation:
         Raises:
             InputError: if there is no measure, or no interval method, of a name.
         """
-        analysis, pool = self.analysis, self.state.pool
-        estimates = analysis.estimate(measures, intervals)
-        of_scores = pool.stratification.about_scores(pool.spec, analysis.table)
-        return Estimates(estimates, [*of_scores, *cautions(analysis, estimates)])
+        state, analysis = self.state, self.analysis
+        if measures is not None:
+            analysis = dataclasses.replace(analysis, measures=analysis.chosen(measures))
+        estimates, pool = analysis.estimate(intervals=intervals), state.pool
+        warnings = [*state.doubts(analysis),
+                    *pool.stratification.about_scores(pool.spec, analysis.table),
+                    *cautions(analysis, estimates)]  # fmt: skip
+        return Estimates(estimates, warnings)
 
     def gates(
         self,
