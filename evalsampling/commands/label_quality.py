@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -209,33 +209,30 @@ def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
     """Return the answers of each delivery, then of each annotator, but for those replaced since."""
-    tally, codes = snapshot.tally, snapshot.pool.spec.labels.codes
-
-    def group(whose: str, answers: Iterable[Answer]) -> AnswerGroup:
-        stands = [
-            (subject, code)
-            for subject, annotator, code in answers
-            if subject < len(snapshot.tasks)
-            and code >= 0
-            and tally.answers.get(subject, {}).get(annotator) == code
-            and not (tally.is_settled(subject) and tally.code(subject) != code)
-        ]
-        return AnswerGroup(whose, *np.array(stands, dtype=np.int64).reshape(-1, 2).T)
-
-    groups = [
-        group(
-            f"of {each.file or each.name}", answers_of(each.votes, snapshot.subject_of_task, codes)
-        )
-        for each in snapshot.deliveries
-        if each.withdraws is None
-    ]
+    codes = snapshot.pool.spec.labels.codes
+    groups: list[AnswerGroup] = []
     by_name: dict[str, list[Answer]] = {}
-    for subject, answers in tally.answers.items():
-        for name, code in answers.items():
-            if name is not None:
-                by_name.setdefault(name, []).append(Answer(subject, name, code))
+    replaced: set[int] = set()
+    for delivery in reversed(snapshot.deliveries):
+        answers = [
+            answer
+            for answer in answers_of(delivery.votes, snapshot.subject_of_task, codes)
+            if answer.subject < len(snapshot.tasks) and answer.code >= 0
+        ]
+        stands = [answer for answer in answers if answer.subject not in replaced]
+        groups.insert(0, _group(f"of {delivery.file or delivery.name}", stands))
+        for answer in stands:
+            if answer.annotator is not None:
+                by_name.setdefault(answer.annotator, []).append(answer)
+        # What a correction confirms is of the correction too: the rest would be a choice.
+        replaced |= {answer.subject for answer in answers if delivery.replace}
     named = by_name if len(by_name) > 1 else {}
-    return groups + [group(f"of annotator {name}", answers) for name, answers in named.items()]
+    return groups + [_group(f"of annotator {name}", answers) for name, answers in named.items()]
+
+
+def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
+    pairs = [(answer.subject, answer.code) for answer in answers]
+    return AnswerGroup(whose, *np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
 
 
 def label_error(

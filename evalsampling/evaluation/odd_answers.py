@@ -80,13 +80,16 @@ def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
 
 
 def groups_of_calls(analysis: Analysis) -> list[AnswerGroup]:
-    """Return the answers that came in by each call, but for those that were replaced since."""
-    history, groups = analysis.history, []
-    for taken in history.taken:
-        pairs = [(q, code) for q, code in taken.codes.items() if code == history.label[q]]
-        question, code = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        groups.append(AnswerGroup("", question, code))
-    return groups
+    """Return the answers that came in by each call.
+
+    None where a call replaced some: those that it left are a choice of the call before.
+    """
+    if any(taken.replace for taken in analysis.history.taken):
+        return []
+    return [
+        AnswerGroup("", *np.array(list(taken.codes.items()), dtype=np.int64).reshape(-1, 2).T)
+        for taken in analysis.history.taken
+    ]
 
 
 def _judged(analysis: Analysis, group: AnswerGroup) -> str:
@@ -96,7 +99,7 @@ def _judged(analysis: Analysis, group: AnswerGroup) -> str:
     finders = [_Compared.one_class, _Compared.copied]
     # Where one system is right, a bad one says nothing of the answers.
     if max(part.agreement()[2] for part in parts) < _NO_BETTER:
-        finders += [_Compared.moved, _Compared.contrary, _Compared.unrelated]
+        finders += [_Compared.moved, _Compared.unrelated, _Compared.contrary]
     elif all(part.means_right for part in parts):
         finders += [_Compared.contrary]
     return next((text for find in finders for part in parts if (text := find(part))), "")
@@ -294,8 +297,10 @@ class _Compared:
         There are as many of each class as the scores expect, so it is not these that are off.
         """
         agree, chance, distance = self.agreement()
-        if not self.has_both_sides or distance >= _NO_BETTER or self.expected is None:
-            return ""  # Another system may be what the answers have to do with.
+        if not (self.has_both_sides and _CONTRARY <= distance < _NO_BETTER):
+            return ""
+        if self.expected is None:
+            return ""
         assert self.prior is not None
         n = len(self.predicted)
         spread = np.sqrt((self.prior * (1 - self.prior)).sum(axis=0))
@@ -304,7 +309,7 @@ class _Compared:
             return ""
         return (
             f"The {self.answers} have nothing to do with the predictions: {agree:.0f} of {n} "
-            f"agree, {chance:.0f} would by chance, and {self.expected[0]:.0f} by the scores. Look "
+            f"agree, {chance:.0f} would by chance, and {self.expected[0]:.0f} by the scores. Check "
             "whether they belong to these rows."
         )
 
