@@ -1,6 +1,6 @@
 """Answers that are not what they seem: all alike, contrary, copied, or those of other rows.
 
-Each is found in fewer than one delivery of honest answers in 200; docs/studies has the count.
+Each is found in fewer than one delivery of honest answers in 200; docs/labels.md has the count.
 """
 
 import dataclasses
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST = 20
 """Fewest answers that are judged together."""
@@ -207,16 +207,18 @@ class _Compared:
             return ""
         others = self._counts(self.predicted)
         n, others[code] = len(self.predicted), 0
-        chance = "."
+        chance, are_many = ".", others.sum() >= self._least_others(code)
         if self.prior is not None:
-            if self._chance(self.group.code, 1 if code == 1 else -1) >= _RARE:
+            # Few that are predicted otherwise may all be false, so the rest must be odd by itself.
+            looked_at = np.ones(n, dtype=bool) if are_many else self.predicted == code
+            if self._chance(self.group.code, 1 if code == 1 else -1, looked_at) >= _RARE:
                 return ""
             expected = n - self.prior[:, code].sum()
             chance = (
                 f". By the scores {expected:.0f} would be of another class; the chance of none is "
                 "below 1 in 10,000."
             )
-        elif others.sum() < self._least_others(code):
+        elif not are_many:
             return ""
         other = int(others.argmax())
         named = self.text(other) if others[other] == others.sum() else "otherwise"
@@ -327,19 +329,21 @@ class _Compared:
             "to differ. Check whether the column of answers holds predictions."
         )
 
-    def _chance(self, code: IntArray, sign: int | IntArray) -> float:
+    def _chance(self, code: IntArray, sign: int | IntArray, rows: BoolArray | None = None) -> float:
         """Return the greatest chance that all rows are of some classes, for scores that are off.
 
         Args:
             code: shape (n,): the classes.
             sign: by which a shift of the log-odds of class 1 moves those of the classes; 0 where a
                 shift favours none.
+            rows: shape (n,): which of the rows count; all by default.
         """
         assert self.prior is not None
         own = self.prior[np.arange(len(code)), code]
         odds = np.log(own / (1 - own))
+        counts = np.ones(len(code)) if rows is None else rows
         chances = [
-            -float(np.logaddexp(0, -slope * (odds + sign * shift)).sum())
+            -float(counts @ np.logaddexp(0, -slope * (odds + sign * shift)))
             for slope in _SLOPES for shift in _SHIFTS
         ]  # fmt: skip
         return float(np.exp(max(chances)))
