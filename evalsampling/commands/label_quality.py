@@ -226,8 +226,15 @@ def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
                 by_name.setdefault(answer.annotator, []).append(answer)
         # What a correction confirms is of the correction too: the rest would be a choice.
         replaced |= {answer.subject for answer in answers if delivery.replace}
-    named = by_name if len(by_name) > 1 else {}
-    return groups + [_group(f"of annotator {name}", answers) for name, answers in named.items()]
+    # Warnings go where names are not to go; reports call annotators by the same numbers.
+    names = {name for answers in snapshot.tally.answers.values() for name in answers}
+    place = {name: number for number, name in enumerate(sorted(names - {None}, key=str), start=1)}
+    order = "as `evalsampling annotators` orders them"
+    return groups + [
+        _group(f"of annotator {place[name]}, {order},", answers)
+        for name, answers in by_name.items()
+        if len(place) > 1
+    ]
 
 
 def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:

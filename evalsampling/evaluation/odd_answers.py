@@ -207,10 +207,12 @@ class _Compared:
             return ""
         others = self._counts(self.predicted)
         n, others[code] = len(self.predicted), 0
-        chance, are_many = ".", others.sum() >= self._least_others(code)
+        is_common = self._is_common(code)
+        are_many = others.sum() >= (max(FEWEST, n / 5) if is_common else max(_EACH_SIDE, n / 10))
+        chance = "."
         if self.prior is not None:
-            # Few that are predicted otherwise may all be false, so the rest must be odd by itself.
-            looked_at = np.ones(n, dtype=bool) if are_many else self.predicted == code
+            # Few that are predicted rare may all be false, so the rest must be odd by itself.
+            looked_at = (self.predicted == code) | are_many | (not is_common)
             if self._chance(self.group.code, 1 if code == 1 else -1, looked_at) >= _RARE:
                 return ""
             expected = n - self.prior[:, code].sum()
@@ -225,12 +227,11 @@ class _Compared:
         predicted = f"; {others.sum():.0f} of these rows are predicted {named}" * bool(others.any())
         return f"All {n} {self.answers} are {self.text(code)}{predicted}{chance}"
 
-    def _least_others(self, code: int) -> float:
-        """Return how many rows must be predicted otherwise for a single class to be odd."""
-        table, n = self.analysis.table, len(self.predicted)
+    def _is_common(self, code: int) -> bool:
+        """Tell whether most rows of the pool are predicted to be of a class."""
+        table = self.analysis.table
         is_predicted = (table.outputs.prediction[:, self.system] == code).astype(np.float64)
-        is_common = 2 * float(table.count @ table.mean_by_cell(is_predicted)) > table.rows
-        return max(FEWEST, n / 5) if is_common else max(_EACH_SIDE, n / 10)
+        return 2 * float(table.count @ table.mean_by_cell(is_predicted)) > table.rows
 
     def moved(self) -> str:
         """Return that answers fit once they are moved by a row, or turned round."""

@@ -292,13 +292,12 @@ class Evaluation:
         Raises:
             InputError: if there is no measure, or no interval method, of a name.
         """
-        state, analysis = self.state, self.analysis
+        state, analysis, asked = self.state, self.analysis, self.analysis
+        estimates, pool = analysis.estimate(measures, intervals), state.pool
         if measures is not None:
-            analysis = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        estimates, pool = analysis.estimate(intervals=intervals), state.pool
-        warnings = [*state.doubts(analysis),
-                    *pool.stratification.about_scores(pool.spec, analysis.table),
-                    *cautions(analysis, estimates)]  # fmt: skip
+            asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
+        warnings = [*pool.stratification.about_scores(pool.spec, analysis.table),
+                    *state.doubts(asked), *cautions(analysis, estimates)]  # fmt: skip
         return Estimates(estimates, warnings)
 
     def gates(

@@ -152,7 +152,11 @@ def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
                for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
     path = mail.deliver(answers, header="task,label,annotator")
     (doubt,) = mail.estimate("--labels", path).json["doubts"]
-    assert doubt.startswith("All 100 answers of annotator bob are 'spam'; ")
+    assert doubt.startswith(
+        "All 100 answers of annotator 2, as `evalsampling annotators` orders them, are 'spam'; "
+    )
+    listed = call("annotators", mail.workspace, "--json").json["annotators"]
+    assert listed[1]["annotator"] == "bob"
 
 
 @pytest.mark.parametrize("spelled", [str.upper, lambda name: f" {name.title()} "])
