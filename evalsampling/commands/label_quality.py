@@ -53,17 +53,6 @@ class MissingLabels:
     bounds: tuple[MissingBounds, ...]
     rejected: int = 0
 
-    @property
-    def silent(self) -> dict[str, int]:
-        """The rows whose label is not awaited, by why they have none, in words."""
-        return {
-            "rejected": self.rejected,
-            "skipped": self.skipped,
-            "unsure": self.unsure,
-            "disputed": self.disputed,
-            "never answered": self.closed,
-        }
-
 
 @dataclasses.dataclass(frozen=True)
 class CorrectedEstimate:
@@ -142,12 +131,8 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
     refused, closed = snapshot.refused, {*snapshot.never_answered} - snapshot.refused
-    answered = {
-        question
-        for question, state in enumerate(snapshot.states)
-        if state not in (State.OPEN, State.DECIDED)
-    }
-    silent = sorted(answered | refused | closed) if analysis.has_classes else []
+    silent = [each for questions in _silent(snapshot).values() for each in questions]
+    silent = silent if analysis.has_classes else []
     return MissingLabels(
         open=counts[State.OPEN] - len(refused | closed),
         closed=len(closed),
@@ -158,6 +143,27 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         bounds=tuple(missing_bounds(analysis, np.array(silent, dtype=np.int64))),
         rejected=len(refused),
     )
+
+
+def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
+    """Return the rows without a label that is awaited, by why they have none, in words.
+
+    Rounds without any label are left out, as they are from the estimates.
+    """
+    closed = {*snapshot.never_answered}
+    rounds = [files.number for files in snapshot.standing for _ in files.subjects]
+    told = {number for number, code in zip(rounds, snapshot.labels, strict=True) if code >= 0}
+    silent: dict[str, list[int]] = {
+        why: [] for why in ("rejected", "skipped", "unsure", "disputed", "never answered")
+    }
+    for question, (state, number) in enumerate(zip(snapshot.states, rounds, strict=True)):
+        why = state.value
+        if state is State.OPEN:
+            why = "never answered" if question in closed else why
+            why = "rejected" if question in snapshot.refused else why
+        if number in told and why in silent:
+            silent[why].append(question)
+    return silent
 
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
@@ -198,7 +204,8 @@ def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None
     told = [rejection(snapshot, *each) for each in snapshot.rejections]
     told = [text for text in told if text]
     if missing is not None:
-        text = seldom_at_random(missing.silent, len(snapshot.states), missing.bounds)
+        counts = {why: len(questions) for why, questions in _silent(snapshot).items()}
+        text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
         # One line says what was rejected and what that may do.
         if text and told:
             told[-1] = f"{told[-1].removesuffix('.')}. {text}"
