@@ -57,7 +57,7 @@ SAID = {
     "moved back by a row": (lambda truth, _: np.roll(truth, -1), "moved down by one row"),
     "turned round": (lambda truth, _: truth[::-1], "in the reverse order"),
     "in any order": (lambda truth, _: np.random.default_rng(3).permutation(truth),
-                     r"The answers have nothing to do with the predictions: \d+ of 150 agree, \d+ "
+                     r"The answers have nothing to do with the predictions: \d+ of 300 agree, \d+ "
                      r"would by chance, and \d+ by the scores"),
     "copied": (lambda _, told: told, r"All 150 answers are what is predicted, where the scores "
                r"expect \d+ to differ"),
@@ -67,7 +67,7 @@ SAID = {
 @pytest.mark.parametrize("name", SAID)
 def test_what_is_odd_is_said_first(name: str) -> None:
     answer, words = SAID[name]
-    first = POOL.warnings(answer)[0]
+    first = POOL.warnings(answer, 300 if name == "in any order" else LABELS)[0]
     assert re.search(words, first), first
 
 
