@@ -294,8 +294,11 @@ def test_missing_labels_are_told_and_bounded(voted: Job) -> None:
     predicted = dict(zip(voted.batch(1)["task"], predictions(voted), strict=True))
     tasks, met = [rows[3 * i][0] for i in range(4)], []
     for name, says in {
-        "all 0": lambda _: 0, "all 1": lambda _: 1, "as predicted": int, "other": lambda code: 1 - code,
-    }.items():  # fmt: skip
+        "all 0": lambda _: 0,
+        "all 1": lambda _: 1,
+        "as predicted": int,
+        "other": lambda code: 1 - code,
+    }.items():
         fill = [(task, one, str(says(predicted[task])), "", "") for task in tasks for one in "xyz"]
         copy = voted.estimate("--replace", deliver(voted, fill, f"fill {name}.csv")).json
         met.append([one["value"] for one in copy["measures"]])
