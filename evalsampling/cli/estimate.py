@@ -12,7 +12,7 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.evaluation.statement import LEAST_P_VALUE
-from evalsampling.inference.assumptions import rested_on
+from evalsampling.inference.assumptions import assumed, rested_on
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
@@ -56,8 +56,9 @@ def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
 def _remarks(result: EstimateResult) -> Iterator[str]:
     """Yield what became of the deliveries, warnings but for those at the top of the text, notes."""
     yield from result.messages
-    at_the_top = {rejection.words for rejection in result.mostly_rejected}
-    yield from (line for line in told(result) if line.removeprefix("warning: ") not in at_the_top)
+    yield from (
+        line for line in told(result) if line.removeprefix("warning: ") not in result.doubts
+    )
     yield from (receipt.words for receipt in result.reports)
 
 
@@ -79,7 +80,7 @@ def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
-    lines = hanging(rejection.words for rejection in result.mostly_rejected)
+    lines = hanging(result.doubts)
     labels = counted(result.labels, "label")
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:
@@ -120,8 +121,7 @@ def _value(number: Number) -> str:
 def _detail(result: EstimateResult) -> list[str]:
     """Return all numbers with all their intervals, and what they rest on."""
     shown = _thinned(result.measures)
-    words = assumed(each for number in shown for each in number.intervals)
-    kinds = [*words]
+    kinds = [*assumed(each for number in shown for each in number.intervals)]
     lines = estimate_table(shown, kinds, _methods_asked_for(shown))
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += hanging([MOSTLY_PRIOR])

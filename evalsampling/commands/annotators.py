@@ -62,8 +62,8 @@ def annotators_of(snapshot: Snapshot) -> AnnotatorsResult:
     classes = tuple(spec.labels.codes)  # of numbers none
     states = [state.value for state in snapshot.states]
     rows = {state.value: states.count(state.value) for state in State}
-    rows[UNANSWERED] = snapshot.never_answered
-    rows[State.OPEN.value] -= snapshot.never_answered
+    rows[UNANSWERED] = len(snapshot.never_answered)
+    rows[State.OPEN.value] -= rows[UNANSWERED]
     table: list[list[int]] = np.asarray(snapshot.gold).tolist()
     return AnnotatorsResult(
         votes=spec.labels.votes,

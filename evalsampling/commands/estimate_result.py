@@ -10,9 +10,12 @@ import numpy as np
 from evalsampling.commands.label_quality import (
     LabelError,
     MissingLabels,
+    MostlyRejected,
+    doubts,
     label_error,
     label_warnings,
     missing_labels,
+    mostly_rejected,
 )
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
@@ -89,28 +92,8 @@ class ReportedHidden:
     posterior: Mapping[str, float]
 
 
-@dataclasses.dataclass(frozen=True)
-class MostlyRejected:
-    """A delivery of which more answers are rejected than were taken.
-
-    Attributes:
-        file: name of its file.
-        rejected: answers that do not count, and that no later one made up for.
-        taken: answers that count.
-    """
-
-    file: str
-    rejected: int
-    taken: int
-
-    @property
-    def words(self) -> str:
-        """The same in a sentence."""
-        return (
-            f"most answers of {self.file} were rejected: {self.rejected} of "
-            f"{self.rejected + self.taken}. Mend them before you trust any number: their reasons "
-            "are in the folder labels of the workspace"
-        )
+_ONLY_IF_ANY = ("gates", "reports", "doubts")
+"""Keys of `estimate --json` that are there only if they hold something."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,6 +125,9 @@ class EstimateResult(Result):
         label_likelihood: how good the scores' probabilities are by the labels, None of too few
             (`inference.label_likelihood`).
         mostly_rejected: deliveries of which most answers are rejected.
+        doubts: what is said before any number, first of the warnings: answers that were rejected,
+            that are seldom missing at random, or are not what they seem; not part of the JSON
+            without any.
         messages: a line for each delivery; not part of the JSON.
         gates: what the intervals say of targets; not part of the JSON without any.
         reports: what became of the result at each receiver; not part of the JSON without any.
@@ -168,6 +154,7 @@ class EstimateResult(Result):
     label_likelihood: float | None = None
     notes: tuple[str, ...] = ()
     mostly_rejected: tuple[MostlyRejected, ...] = ()
+    doubts: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
     gates: Gates | None = None
     reports: tuple[Receipt, ...] = ()
@@ -176,9 +163,7 @@ class EstimateResult(Result):
         """Return the object that `estimate --json` prints."""
         content = super().to_json()
         del content["messages"]
-        return {
-            key: value for key, value in content.items() if value or key not in ("gates", "reports")
-        }
+        return {key: value for key, value in content.items() if value or key not in _ONLY_IF_ANY}
 
 
 def result_of(
@@ -200,7 +185,8 @@ def result_of(
         analysis = dataclasses.replace(analysis, measures=measures)
     estimates = analysis.estimate(intervals=intervals)
     still_open = sum(snapshot.open_questions.values())
-    rejected = tuple(MostlyRejected(*counts) for counts in snapshot.mostly_rejected)
+    missing = missing_labels(snapshot, analysis)
+    doubted = tuple(doubts(snapshot, analysis, missing))
     wrong = label_error(snapshot, analysis, estimates)
     warnings = cautions(analysis, estimates, still_open, label_warnings(wrong))
     curve = analysis.curve
@@ -210,7 +196,7 @@ def result_of(
         labels=len(history.labelled),
         open=still_open,
         rejects=snapshot.rejects,
-        warnings=(*(rejection.words for rejection in rejected), *warnings),
+        warnings=(*doubted, *warnings),
         done=_is_done(analysis, spec, estimates, still_open),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
@@ -218,7 +204,7 @@ def result_of(
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
         hidden=_hidden(spec, analysis),
-        missing=missing_labels(snapshot, analysis),
+        missing=missing,
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
@@ -226,7 +212,8 @@ def result_of(
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=analysis.label_likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
-        mostly_rejected=rejected,
+        mostly_rejected=tuple(mostly_rejected(snapshot)),
+        doubts=doubted,
         gates=_judged(gates, estimates, snapshot.analysis) if gates else None,
     )
 

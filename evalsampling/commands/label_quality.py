@@ -4,17 +4,28 @@ import collections
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
+
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.missing_labels import MissingBounds, missing_bounds
+from evalsampling.evaluation.missing_labels import (
+    MissingBounds,
+    missing_bounds,
+    more_than_a_few,
+    seldom_at_random,
+)
+from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
-from evalsampling.labels.tally import State
+from evalsampling.labels.tally import Answer, State
+from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
 from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
+from evalsampling.workspace.deliveries import Delivery
+from evalsampling.workspace.rejects import commonest_reason
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -25,11 +36,12 @@ class MissingLabels:
     Attributes:
         open: no answer yet, in a round that is open.
         closed: no answer, in a round that is closed.
+        rejected: an answer that was rejected, and none that counts.
         disputed: annotators do not agree, or contradict themselves.
         skipped: declined.
         unsure: the annotators could not tell.
         late: rows whose first answer came after a later round had been drawn; they have one.
-        bounds: of each number on the whole pool, were all missing labels of one class.
+        bounds: of each number on the whole pool, whatever the labels are of rows that are not open.
     """
 
     open: int
@@ -39,6 +51,7 @@ class MissingLabels:
     unsure: int
     late: int
     bounds: tuple[MissingBounds, ...]
+    rejected: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +96,30 @@ class LabelError:
     reason: str | None
 
 
+@dataclasses.dataclass(frozen=True)
+class MostlyRejected:
+    """A delivery of which more answers are rejected than were taken.
+
+    Attributes:
+        file: name of its file.
+        rejected: answers that do not count, and that no later one made up for.
+        taken: answers that count.
+    """
+
+    file: str
+    rejected: int
+    taken: int
+
+
+def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
+    """Return the deliveries of which most answers are rejected, in the order they came in."""
+    return [
+        MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
+        for delivery, count in snapshot.rejections
+        if count > len(delivery.votes)
+    ]
+
+
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
     """Return which rows drawn have no label and what that may do, None if there are none.
 
@@ -93,16 +130,123 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
     counts = collections.Counter(snapshot.states)
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
-    closed = snapshot.never_answered
+    refused, closed = snapshot.refused, {*snapshot.never_answered} - snapshot.refused
+    silent = [each for questions in _silent(snapshot).values() for each in questions]
+    silent = silent if analysis.has_classes else []
     return MissingLabels(
-        open=counts[State.OPEN] - closed,
-        closed=closed,
+        open=counts[State.OPEN] - len(refused | closed),
+        closed=len(closed),
         disputed=counts[State.DISPUTED],
         skipped=counts[State.SKIPPED],
         unsure=counts[State.UNSURE],
         late=snapshot.late,
-        bounds=tuple(missing_bounds(analysis)),
+        bounds=tuple(missing_bounds(analysis, np.array(silent, dtype=np.int64))),
+        rejected=len(refused),
     )
+
+
+def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
+    """Return the rows without a label that is awaited, by why they have none, in words.
+
+    Rounds without any label are left out, as they are from the estimates.
+    """
+    closed = {*snapshot.never_answered}
+    rounds = [files.number for files in snapshot.standing for _ in files.subjects]
+    told = {number for number, code in zip(rounds, snapshot.labels, strict=True) if code >= 0}
+    silent: dict[str, list[int]] = {
+        why: [] for why in ("rejected", "skipped", "unsure", "disputed", "never answered")
+    }
+    for question, (state, number) in enumerate(zip(snapshot.states, rounds, strict=True)):
+        why = state.value
+        if state is State.OPEN:
+            why = "never answered" if question in closed else why
+            why = "rejected" if question in snapshot.refused else why
+        if number in told and why in silent:
+            silent[why].append(question)
+    return silent
+
+
+def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
+    """Return that answers of a delivery were rejected, and why; empty if they are few.
+
+    Args:
+        snapshot: of the workspace.
+        delivery: of which answers were rejected.
+        rejected: how many of them no later one made up for.
+    """
+    file, given = delivery.file or delivery.name, rejected + len(delivery.votes)
+    reason, alike = "", 0
+    if delivery.file is not None:
+        reason, alike = commonest_reason(snapshot.pool.workspace, delivery.name, delivery.file)
+    alike = min(alike, rejected)
+    why = f"{reason}." if alike == rejected else f"{alike} as: {reason}."
+    why = why[:1].upper() + why[1:] if alike else ""
+    if rejected > len(delivery.votes):
+        mend = (
+            "Mend them before you trust any number: their reasons are in the folder labels of the "
+            "workspace"
+        )
+        told = f"most answers of {file} were rejected: {rejected} of {given}."
+        return " ".join(filter(None, [told, why, mend]))
+    if not more_than_a_few(alike or rejected, given):
+        return ""
+    return f"{rejected} of {given} answers of {file} were rejected. {why}".rstrip()
+
+
+def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
+    """Return what is to be said of the answers before any number, the worst first.
+
+    Args:
+        snapshot: of the workspace.
+        analysis: of its labels.
+        missing: its rows without a label.
+    """
+    told = [rejection(snapshot, *each) for each in snapshot.rejections]
+    told = [text for text in told if text]
+    if missing is not None:
+        counts = {why: len(questions) for why, questions in _silent(snapshot).items()}
+        text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
+        # One line says what was rejected and what that may do.
+        if text and told:
+            told[-1] = f"{told[-1].removesuffix('.')}. {text}"
+        elif text:
+            told = [text]
+    return [*told, *odd_answers(analysis, _groups(snapshot))]
+
+
+def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
+    """Return the answers of each delivery, then of each annotator, but for those replaced since."""
+    codes = snapshot.pool.spec.labels.codes
+    groups: list[AnswerGroup] = []
+    by_name: dict[str, list[Answer]] = {}
+    replaced: set[int] = set()
+    for delivery in reversed(snapshot.deliveries):
+        answers = [
+            answer
+            for answer in answers_of(delivery.votes, snapshot.subject_of_task, codes)
+            if answer.subject < len(snapshot.tasks) and answer.code >= 0
+        ]
+        stands = [answer for answer in answers if answer.subject not in replaced]
+        groups.insert(0, _group(f"of {delivery.file or delivery.name}", stands))
+        for answer in stands:
+            if answer.annotator is not None:
+                by_name.setdefault(answer.annotator, []).append(answer)
+        # What a correction confirms is of the correction too: the rest would be a choice.
+        replaced |= {answer.subject for answer in answers if delivery.replace}
+    # Warnings go where names are not to go; reports call annotators by the same numbers.
+    names = {name for answers in snapshot.tally.answers.values() for name in answers}
+    place = {name: number for number, name in enumerate(sorted(names - {None}, key=str), start=1)}
+    order = "as `evalsampling annotators` orders them"
+    return groups + [
+        _group(f"of annotator {place[name]}, {order},", answers)
+        for name, answers in by_name.items()
+        if len(place) > 1
+    ]
+
+
+def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
+    pairs = [(answer.subject, answer.code) for answer in answers]
+    return AnswerGroup(whose, *np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
 
 
 def label_error(

@@ -81,12 +81,17 @@ class Answers:
                 open_questions.append(question)
         answers: dict[int, int] = {}
         codes = space.codes
-        for value, text in zip(_as_asked(self.ids, asked), self.texts, strict=True):
-            if text not in codes:
-                raise InputError(
-                    f"label {text!r} of id {value!r} is not one of {space.words}, the "
-                    "labels.classes"
-                )
+        asked_for = _as_asked(self.ids, asked)
+        unknown = [text not in codes for text in self.texts]
+        if any(unknown):
+            first = unknown.index(True)
+            raise InputError(
+                f"label {self.texts[first]!r} of id {asked_for[first]!r} is not one of "
+                f"{space.words}, the labels.classes; {sum(unknown)} of {len(unknown)} labels are "
+                "none of these. Give each a class: rows that are left out are seldom missing at "
+                "random"
+            )
+        for value, text in zip(asked_for, self.texts, strict=True):
             if value not in waiting:
                 raise InputError(f"id {value!r} was not drawn")
             if not waiting[value]:

@@ -25,11 +25,16 @@ _OF_STRATA = (
 
 
 def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
-    """Return what intervals assume, in words, by kind; exact numbers assume nothing.
+    """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
+    return assumed(each for each in intervals if each.method != "census")
+
+
+def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return the assumptions of the kinds of some intervals, in words, by kind.
 
     Kinds that are not in `ASSUMES` are left out: they assume nothing but how rows were drawn.
     """
-    methods = {interval.kind: interval.method for interval in intervals if interval.method != "census"}
+    methods = {interval.kind: interval.method for interval in intervals}
     words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
     if methods.get(model_based.KIND, "").startswith(ClassRates.method):
         words[model_based.KIND] = _OF_STRATA

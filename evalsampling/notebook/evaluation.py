@@ -295,10 +295,13 @@ class Evaluation:
         Raises:
             InputError: if there is no measure, or no interval method, of a name.
         """
-        analysis, pool = self.analysis, self.state.pool
-        estimates = analysis.estimate(measures, intervals)
-        of_scores = pool.stratification.about_scores(pool.spec, analysis.table)
-        return Estimates(estimates, [*of_scores, *cautions(analysis, estimates)])
+        state, analysis, asked = self.state, self.analysis, self.analysis
+        estimates, pool = analysis.estimate(measures, intervals), state.pool
+        if measures is not None:
+            asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
+        warnings = [*pool.stratification.about_scores(pool.spec, analysis.table),
+                    *state.doubts(asked), *cautions(analysis, estimates)]  # fmt: skip
+        return Estimates(estimates, warnings)
 
     def gates(
         self,

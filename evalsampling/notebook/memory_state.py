@@ -16,6 +16,13 @@ from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.evaluation.missing_labels import (
+    missing_bounds,
+    more_than_a_few,
+    seldom_at_random,
+    silent_rows,
+)
+from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
 from evalsampling.notebook.saving import save
 from evalsampling.notebook.turns import Turns
 from evalsampling.pool.frames import Ids
@@ -119,6 +126,14 @@ class MemoryState:
         items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
         return items
 
+    def doubts(self, analysis: Analysis) -> list[str]:
+        """Return what is to be said of the labels of an analysis before any number."""
+        silent = silent_rows(analysis)
+        few = not more_than_a_few(len(silent), len(analysis.history))
+        bounds = [] if few else missing_bounds(analysis, silent)
+        text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
+        return [*([text] if text else []), *odd_answers(analysis, groups_of_calls(analysis))]
+
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them."""
         started, analysis = datetime.datetime.now(datetime.UTC), self.analysis
@@ -138,7 +153,7 @@ class MemoryState:
             round=len(analysis.history.rounds),
             labels=labels,
             open=len(analysis.history) - labels,
-            warnings=tuple(cautions(analysis, estimates)),
+            warnings=(*self.doubts(analysis), *cautions(analysis, estimates)),
             numbers=tuple(map(Number.of, estimates)),
             gates=judged,
         )

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import result_of
+from evalsampling.commands.label_quality import doubts, missing_labels
 from evalsampling.commands.reporting import run_of
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
@@ -101,6 +102,10 @@ class StoredState:
     def items(self, id: Any) -> list[list[Any]]:
         """Refuse: items are the tasks of a batch."""
         self._refuse()
+
+    def doubts(self, analysis: Analysis) -> list[str]:
+        """Return what is to be said of the labels of an analysis before any number."""
+        return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them, those of `estimate` on the workspace."""

@@ -146,8 +146,8 @@ def quality(facts: Facts) -> Section:
              interval(bound["interval_low"], bound["interval_high"])]
             for bound in bounds
         ]  # fmt: skip
-        words = "What the numbers would be, were all rows without a label of one class:"
-        body.append(paragraph(words) + table("If missing labels were all alike", head, rows,
+        words = "What the numbers may be, whatever the labels are that are not awaited any more:"
+        body.append(paragraph(words) + table("Whatever the missing labels are", head, rows,
                                              (1, 2, 3)))  # fmt: skip
     body.append(_wrong_labels(facts.estimate["label_error"]))
     return Section("quality", "Quality of the labels", "".join(body))

@@ -14,9 +14,10 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def sections(facts: Facts) -> list[Section]:
     """Return the sections of the page, in order, without those that would be empty."""
+    first = [summary.summary(facts), summary.warnings(facts)]
     parts = (
-        summary.summary(facts),
-        summary.warnings(facts),
+        # What is doubtful about the answers stands before any number.
+        *(reversed(first) if facts.estimate.get("doubts") else first),
         summary.what_if(facts),
         accuracy.systems(facts),
         accuracy.differences(facts),

@@ -230,13 +230,14 @@ class Snapshot:
         return gold_table(self.tally, self.control_subjects, classes)
 
     @property
-    def never_answered(self) -> int:
-        """Number of questions of closed rounds that lack an answer."""
+    def never_answered(self) -> list[int]:
+        """The questions of closed rounds that lack an answer."""
         rounds = [files.number for files in self.standing for _ in files.subjects]
-        return sum(
-            state is State.OPEN and number in self.closed
-            for state, number in zip(self.states, rounds, strict=True)
-        )
+        return [
+            question
+            for question, (state, number) in enumerate(zip(self.states, rounds, strict=True))
+            if state is State.OPEN and number in self.closed
+        ]
 
     @functools.cached_property
     def late(self) -> int:
@@ -301,16 +302,19 @@ class Snapshot:
         return sum(count for _, count in self._unresolved)
 
     @property
-    def mostly_rejected(self) -> list[tuple[str, int, int]]:
-        """Deliveries of which more votes are rejected, and not made up for, than were taken.
+    def rejections(self) -> list[tuple[Delivery, int]]:
+        """Deliveries with rejects that no later valid vote made up for, and how many.
 
-        The name of the file, its rejected and its valid votes, in the order they came in.
+        In the order they came in.
         """
-        return [
-            (delivery.file or delivery.name, count, len(delivery.votes))
-            for delivery, count in reversed(self._unresolved)
-            if count > len(delivery.votes)
-        ]
+        return [(delivery, count) for delivery, count in reversed(self._unresolved) if count]
+
+    @functools.cached_property
+    def refused(self) -> frozenset[int]:
+        """Questions without an answer that counts, of which one was rejected."""
+        tasks = {task for delivery in self.deliveries for task in delivery.rejected}
+        rejected = {self.question_of_task[task] for task in tasks & self.question_of_task.keys()}
+        return frozenset(each for each in rejected if self.states[each] is State.OPEN)
 
     @functools.cached_property
     def _unresolved(self) -> Sequence[tuple[Delivery, int]]:

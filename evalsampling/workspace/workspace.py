@@ -342,7 +342,7 @@ class Workspace:
                 stored = new.votes.replace_schema_metadata(metadata)
                 write_parquet(stored, draft.path(name))
                 if len(new.rejects):
-                    path = draft.path(_rejects(new.name, new.details["file"]))
+                    path = draft.path(self.rejects_name(new.name, new.details["file"]))
                     with naming(path):
                         write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
             try:
@@ -359,7 +359,20 @@ class Workspace:
             name: of the delivery.
             file: name of the file that was delivered.
         """
-        return self.store.url(_rejects(name, file))
+        return self.store.url(self.rejects_name(name, file))
+
+    @staticmethod
+    def rejects_name(name: str, file: str) -> str:
+        """Return the name of a list of rejects: of the file delivered, and the start of its hash.
+
+        Args:
+            name: of the delivery.
+            file: name of the file that was delivered.
+        """
+        stem = re.sub(r"[^\w.-]", "_", file.rpartition(".")[0] or file, flags=re.ASCII)
+        stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
+        digest, dash, number = name.partition("-")
+        return f"labels/{stem}-{digest[:_OF_A_HASH]}{dash}{number}.rejects.csv"
 
     def has_estimate(self, name: str) -> bool:
         """Return whether an estimate is stored."""
@@ -389,14 +402,6 @@ def adjudication_folder(number: int) -> str:
 
 def _meanwhile(where: str, done: str) -> InputError:
     return InputError(f"{where}: another command {done} meanwhile; run this one again")
-
-
-def _rejects(name: str, file: str) -> str:
-    """Return the name of a list of rejects: of the file delivered, and the start of its hash."""
-    stem = re.sub(r"[^\w.-]", "_", file.rpartition(".")[0] or file, flags=re.ASCII)
-    stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
-    digest, dash, number = name.partition("-")
-    return f"labels/{stem}-{digest[:_OF_A_HASH]}{dash}{number}.rejects.csv"
 
 
 def _manifest(job: str) -> str:

@@ -1,0 +1,356 @@
+"""Answers that are not what they seem: all alike, contrary, copied, or those of other rows.
+
+Each is found in fewer than one delivery of honest answers in 200; docs/labels.md has the count.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+
+FEWEST = 20
+"""Fewest answers that are judged together."""
+
+_EACH_SIDE = 10
+"""Fewest rows of a prediction that others are compared with."""
+
+_CONTRARY = -5.0
+"""Standard deviations below chance from which agreement is no accident."""
+
+_MEANS_RIGHT = 0.7
+"""Share of the rows predicted negative that are answered positive, where that is no miss."""
+
+_AGREES = 6.0
+"""Standard deviations above chance that scores expect of agreement, before its lack is odd."""
+
+_NO_BETTER = 2.0
+"""Standard deviations above chance below which agreement is none."""
+
+_UNRELATED = 1.0
+"""Standard deviations above chance below which answers have nothing to do with predictions."""
+
+_MOST = 200
+"""Fewest answers of which that is said."""
+
+_MANY = 100
+"""Fewest answers that may be a copy of predictions."""
+
+_RARE = 1e-4
+"""Chance below which that is taken to be one."""
+
+_SLOPES = (0.7, 1.0, 1.5, 2.0)
+_SHIFTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+"""How the log-odds of scores may be off, where they are believed."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AnswerGroup:
+    """Answers that came together, in the order they came.
+
+    Attributes:
+        whose: of whom or what, in words, as "of labels.csv"; empty for all.
+        question: shape (n,): number of the question of each.
+        code: shape (n,): class code of each.
+    """
+
+    whose: str
+    question: IntArray
+    code: IntArray
+
+
+def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
+    """Return what is odd about answers that came together, a text for each such group.
+
+    Args:
+        analysis: with all rounds and labels.
+        groups: of answers to its questions; all answers together are judged where no part is odd.
+    """
+    history = analysis.history
+    if not analysis.has_classes or analysis.table.classes < 2:
+        return []
+    judged = [group for group in groups if len(group.code) >= FEWEST]
+    texts = [text for group in judged if (text := _judged(analysis, group))]
+    answered = history.labelled
+    if (
+        not texts
+        and len(answered) >= FEWEST
+        and not any(len(group.code) == len(answered) for group in judged)
+    ):
+        whole = AnswerGroup("", answered, history.label[answered])
+        texts = [text for text in [_judged(analysis, whole)] if text]
+    return list(dict.fromkeys(texts))
+
+
+def groups_of_calls(analysis: Analysis) -> list[AnswerGroup]:
+    """Return the answers that came in by each call.
+
+    None where a call replaced some: those that it left are a choice of the call before.
+    """
+    if any(taken.replace for taken in analysis.history.taken):
+        return []
+    return [
+        AnswerGroup("", *np.array(list(taken.codes.items()), dtype=np.int64).reshape(-1, 2).T)
+        for taken in analysis.history.taken
+    ]
+
+
+def _judged(analysis: Analysis, group: AnswerGroup) -> str:
+    """Return what is odd about a group in one or two sentences; empty if nothing is."""
+    systems = analysis.history.outputs.prediction.shape[1]
+    parts = [_Compared(analysis, group, system) for system in range(systems)]
+    finders = [_Compared.one_class, _Compared.copied]
+    # Where one system is right, a bad one says nothing of the answers.
+    if max(part.agreement()[2] for part in parts) < _NO_BETTER:
+        finders += [_Compared.moved, _Compared.unrelated, _Compared.contrary]
+    elif all(part.means_right for part in parts):
+        finders += [_Compared.contrary]
+    return next((text for find in finders for part in parts if (text := find(part))), "")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Compared:
+    """A group of answers beside what a system predicts."""
+
+    analysis: Analysis
+    group: AnswerGroup
+    system: int
+
+    # --- the numbers
+
+    @property
+    def answers(self) -> str:
+        """The answers, in words."""
+        return f"answers {self.group.whose}".rstrip()
+
+    def text(self, code: int) -> str:
+        """Return a class in quotes."""
+        spec = self.analysis.spec
+        return repr(spec.labels.space.text(code) if spec is not None else str(code))
+
+    @functools.cached_property
+    def predicted(self) -> IntArray:
+        """Codes predicted, shape (n,)."""
+        history = self.analysis.history
+        return history.outputs.prediction[self.group.question, self.system].astype(np.int64)
+
+    @functools.cached_property
+    def prior(self) -> FloatArray | None:
+        """Probability of each class, shape (n, classes); None if it is not to be believed.
+
+        It is to be if the system has probabilities and they expect as many rows of each class in
+        the pool as are predicted, within a factor of two.
+        """
+        table, history = self.analysis.table, self.analysis.history
+        own = history.outputs.probability[self.group.question, self.system]
+        if not np.isfinite(own).all():
+            return None
+        expected = table.count @ table.prior
+        shares = np.stack([
+            table.mean_by_cell((table.outputs.prediction[:, self.system] == code) * 1.0)
+            for code in range(table.classes)
+        ])  # fmt: skip
+        predicted = shares @ table.count
+        fits = (expected <= 2 * predicted + 1) & (predicted <= 2 * expected + 1)
+        if not fits.all():
+            return None
+        return np.clip(table.prior[history.cell[self.group.question]], 1e-6, 1 - 1e-6)
+
+    def agreement(self, code: IntArray | None = None) -> tuple[float, float, float]:
+        """Return how many answers agree, how many by chance, and the distance in deviations.
+
+        Args:
+            code: answers in another order; as they came by default.
+        """
+        code = self.group.code if code is None else code
+        counts = [self._counts(values) for values in (code, self.predicted)]
+        return self._beyond_chance(float(np.sum(code == self.predicted)), *counts)
+
+    def _counts(self, codes: IntArray) -> FloatArray:
+        return np.bincount(codes, minlength=self.analysis.table.classes).astype(np.float64)
+
+    def _beyond_chance(
+        self, agree: float, given: FloatArray, predicted: FloatArray
+    ) -> tuple[float, float, float]:
+        """Return an agreement with its mean and distance, were answers in any order."""
+        n = len(self.predicted)
+        chance = float(given @ predicted / n)
+        centred = np.eye(len(given)) - given[:, None] / n - predicted[None, :] / n + chance / n
+        # The variance of a sum over a random permutation.
+        variance = float(predicted @ centred**2 @ given) / (n - 1)
+        distance = (agree - chance) / np.sqrt(variance) if variance > 1e-9 else 0.0
+        return agree, chance, float(distance)
+
+    @functools.cached_property
+    def expected(self) -> tuple[float, float, float] | None:
+        """`agreement` as the scores expect it; None if they are not believed."""
+        if self.prior is None:
+            return None
+        agree = self.prior[np.arange(len(self.predicted)), self.predicted].sum()
+        given = self.prior.sum(axis=0)
+        return self._beyond_chance(float(agree), given, self._counts(self.predicted))
+
+    @property
+    def has_both_sides(self) -> bool:
+        """Whether several classes are predicted, of enough rows each to compare them."""
+        counts = self._counts(self.predicted)
+        return bool(np.sort(counts)[-2] >= _EACH_SIDE)
+
+    # --- what is odd
+
+    def one_class(self) -> str:
+        """Return that all answers are one class, though scores or predictions expect others.
+
+        Where the scores are not believed it takes many rows that are predicted otherwise. Of the
+        class that most rows of the pool are predicted to be it takes more: where others are rare,
+        all that a poor system finds may be false.
+        """
+        code = int(self.group.code[0])
+        if np.any(self.group.code != code):
+            return ""
+        others = self._counts(self.predicted)
+        n, others[code] = len(self.predicted), 0
+        is_common = self._is_common(code)
+        are_many = others.sum() >= (max(FEWEST, n / 5) if is_common else max(_EACH_SIDE, n / 10))
+        chance = "."
+        if self.prior is not None:
+            # Few that are predicted rare may all be false, so the rest must be odd by itself.
+            looked_at = (self.predicted == code) | are_many | (not is_common)
+            if self._chance(self.group.code, 1 if code == 1 else -1, looked_at) >= _RARE:
+                return ""
+            expected = n - self.prior[:, code].sum()
+            chance = (
+                f". By the scores {expected:.0f} would be of another class; the chance of none is "
+                "below 1 in 10,000."
+            )
+        elif not are_many:
+            return ""
+        other = int(others.argmax())
+        named = self.text(other) if others[other] == others.sum() else "otherwise"
+        predicted = f"; {others.sum():.0f} of these rows are predicted {named}" * bool(others.any())
+        return f"All {n} {self.answers} are {self.text(code)}{predicted}{chance}"
+
+    def _is_common(self, code: int) -> bool:
+        """Tell whether most rows of the pool are predicted to be of a class."""
+        table = self.analysis.table
+        is_predicted = (table.outputs.prediction[:, self.system] == code).astype(np.float64)
+        return 2 * float(table.count @ table.mean_by_cell(is_predicted)) > table.rows
+
+    def moved(self) -> str:
+        """Return that answers fit once they are moved by a row, or turned round."""
+        agree, code = self.agreement()[0], self.group.code
+        orders = {
+            "moved down by one row": np.roll(code, 1),
+            "moved up by one row": np.roll(code, -1),
+            "in the reverse order": code[::-1],
+        }
+        for words, moved in orders.items():
+            better, _, beyond = self.agreement(moved)
+            if beyond > _AGREES:
+                return (
+                    f"The {self.answers} are those of other rows: {agree:.0f} of {len(code)} agree "
+                    f"with the predictions, and {words} {better:.0f} would."
+                )
+        return ""
+
+    def contrary(self) -> str:
+        """Return that answers contradict the predictions more than chance would."""
+        agree, chance, distance = self.agreement()
+        is_beyond_chance = self.has_both_sides and distance < _CONTRARY
+        if not (is_beyond_chance or self.means_right):
+            return ""
+        n = len(self.predicted)
+        if self.analysis.table.classes > 2:
+            return (
+                f"The {self.answers} contradict the predictions: {agree:.0f} of {n} agree, where "
+                f"{chance:.0f} would by chance. Check whether classes were mixed up."
+            )
+        one = self.text(self.positive)
+        parts = []
+        for code in (self.positive, 1 - self.positive):
+            side = self.group.code[self.predicted == code]
+            count = int(np.sum(side == self.positive))
+            parts.append(f"{count} of {len(side)} rows predicted {self.text(code)}")
+        return (
+            f"The {self.answers} contradict the predictions: {one} is said of "
+            f"{' and of '.join(parts)}. Check whether classes were swapped, or whether {one} means "
+            "that the prediction is right."
+        )
+
+    @property
+    def positive(self) -> int:
+        """Code of the positive class."""
+        spec = self.analysis.spec
+        return 1 if spec is None else spec.labels.positive
+
+    @property
+    def means_right(self) -> bool:
+        """Whether most rows are answered positive, whatever is predicted of two classes."""
+        if self.analysis.table.classes > 2:
+            return False
+        is_positive = self.group.code == self.positive
+        is_predicted = self.predicted == self.positive
+        without, within = is_positive[~is_predicted], is_positive[is_predicted]
+        return bool(
+            len(without) >= FEWEST
+            and without.mean() >= _MEANS_RIGHT
+            and (not len(within) or within.mean() >= 0.5)
+        )
+
+    def unrelated(self) -> str:
+        """Return that answers have nothing to do with the predictions, though scores expect it.
+
+        There are as many of each class as the scores expect, so it is not these that are off.
+        """
+        agree, chance, distance = self.agreement()
+        if not (self.has_both_sides and _CONTRARY <= distance < _UNRELATED):
+            return ""  # A poor system with bold scores comes near it; of 100 answers too near.
+        if self.expected is None:
+            return ""
+        assert self.prior is not None
+        n = len(self.predicted)
+        spread = np.sqrt((self.prior * (1 - self.prior)).sum(axis=0))
+        off = np.abs(self._counts(self.group.code) - self.prior.sum(axis=0)) / spread
+        if self.expected[2] <= _AGREES or off.max() >= 2.5 or n < _MOST:
+            return ""
+        return (
+            f"The {self.answers} have nothing to do with the predictions: {agree:.0f} of {n} "
+            f"agree, {chance:.0f} would by chance, and {self.expected[0]:.0f} by the scores. Check "
+            "whether they belong to these rows."
+        )
+
+    def copied(self) -> str:
+        """Return that all answers are what is predicted, though the scores expect otherwise."""
+        n, agree = len(self.predicted), self.group.code == self.predicted
+        if n < _MANY or not agree.all() or not self.has_both_sides or self.expected is None:
+            return ""
+        sign = np.where(self.predicted == 1, 1, -1) * (self.analysis.table.classes == 2)
+        if self._chance(self.predicted, sign) >= _RARE:
+            return ""
+        wrong = n - self.expected[0]
+        return (
+            f"All {n} {self.answers} are what is predicted, where the scores expect {wrong:.0f} "
+            "to differ. Check whether the column of answers holds predictions."
+        )
+
+    def _chance(self, code: IntArray, sign: int | IntArray, rows: BoolArray | None = None) -> float:
+        """Return the greatest chance that all rows are of some classes, for scores that are off.
+
+        Args:
+            code: shape (n,): the classes.
+            sign: by which a shift of the log-odds of class 1 moves those of the classes; 0 where a
+                shift favours none.
+            rows: shape (n,): which of the rows count; all by default.
+        """
+        assert self.prior is not None
+        own = self.prior[np.arange(len(code)), code]
+        odds = np.log(own / (1 - own))
+        counts = np.ones(len(code)) if rows is None else rows
+        chances = [
+            -float(counts @ np.logaddexp(0, -slope * (odds + sign * shift)))
+            for slope in _SLOPES for shift in _SHIFTS
+        ]  # fmt: skip
+        return float(np.exp(max(chances)))

@@ -1,0 +1,39 @@
+"""Rejects of a delivery, read back: the reason that most of them share."""
+
+import collections
+import csv
+import io
+import re
+
+from evalsampling.labels.vendor import unescaped
+from evalsampling.workspace.forgotten import ERASED
+from evalsampling.workspace.workspace import Workspace
+
+_DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+"""What differs between reasons of one kind: texts in quotes, and numbers."""
+
+
+def commonest_reason(workspace: Workspace, name: str, file: str) -> tuple[str, int]:
+    """Return the commonest reason of a delivery's rejects, and how many have one of its kind.
+
+    Reasons that differ in ids, labels or lines alone are of one kind. The text is empty if the
+    list of rejects is not there any more, or the text of all of them was erased.
+
+    Args:
+        workspace: of the delivery.
+        name: of the delivery.
+        file: name of the file that was delivered.
+    """
+    listed = workspace.rejects_name(name, file)
+    if not workspace.store.exists(listed):
+        return "", 0
+    text = workspace.store.read(listed).decode("utf-8-sig")
+    reasons = [unescaped(row["reason"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
+    by_kind: dict[str, collections.Counter[str]] = {}
+    for reason in reasons:
+        if reason != ERASED:
+            by_kind.setdefault(_DETAIL.sub("", reason), collections.Counter())[reason] += 1
+    if not by_kind:
+        return "", 0
+    most = max(by_kind.values(), key=collections.Counter.total)
+    return most.most_common(1)[0][0], most.total()

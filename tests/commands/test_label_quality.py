@@ -1,0 +1,199 @@
+"""What is doubtful about the answers of a workspace is said before any number."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from evalsampling import Evaluation, InputError
+from tests.jobs import Job, Pool, call
+
+ROWS = 3000
+
+
+def mostly_phishing(seed: int = 0) -> tuple[Pool, set[int]]:
+    """A pool of ham and spam, and the most of its spam, which annotators call phishing."""
+    rng = np.random.default_rng(seed)
+    score = rng.beta(0.4, 0.6, ROWS)
+    truth = rng.random(ROWS) < score
+    names = np.where(truth, "spam", "ham").tolist()
+    table = pa.table({
+        "id": np.arange(ROWS), "score": score, "name": [f"row {row}" for row in range(ROWS)],
+        "prediction": np.where(score > 0.5, "spam", "ham"),
+    })  # fmt: skip
+    phishing = set(np.flatnonzero(truth & (rng.random(ROWS) < 0.57)).tolist())
+    return Pool(table, dict(enumerate(names))), phishing
+
+
+@pytest.fixture
+def mail(job: Callable[..., Job]) -> Job:
+    """A job on that pool with a round of 150 rows."""
+    one: Job = job(
+        mostly_phishing()[0], labels={"classes": ["ham", "spam"]},
+        measure=["precision", "recall"], budget=300, round_size=150,
+    )  # fmt: skip
+    assert one.prepare().status == 0
+    assert one.sample().json["rows"] == 150
+    return one
+
+
+def answered_phishing(job: Job, instead: str = "phishing") -> list[tuple[str, str]]:
+    """The answers of the first round, of which some name another class."""
+    _, phishing = mostly_phishing()
+    ids = dict(zip(job.batch(1)["task"], job.batch(1)["id"], strict=True))
+    return [(task, instead if ids[task] in phishing else name) for task, name in job.answers(1)]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_answers_of_an_unknown_class_come_first_with_bounds(mail: Job, tmp_path: Path) -> None:
+    answers = answered_phishing(mail)
+    count = sum(name == "phishing" for _, name in answers)
+    path = mail.deliver(answers, "mail.csv")
+    told = call("estimate", mail.workspace, "--labels", path)
+    assert words(told.out).startswith(
+        f"{count} of 150 answers of mail.csv were rejected. Label 'phishing' is none of: ham, "
+        f"spam. {count} of 150 rows drawn have no label ({count} rejected), which is seldom at "
+        "random. Whatever they are: Precision 0."
+    ), told.out
+    assert "seldom at random" not in told.err, "it is said once"
+
+    result = mail.estimate().json
+    (doubt,) = result["doubts"]
+    assert result["warnings"][0] == doubt
+    assert (result["missing"]["rejected"], result["missing"]["open"]) == (count, 0)
+    precision = result["missing"]["bounds"][0]
+
+    rows = mail.pool.table.to_pydict()
+    found = [
+        mail.pool.truth[row] == "spam" for row, p in enumerate(rows["prediction"]) if p == "spam"
+    ]
+    assert precision["interval_low"] <= np.mean(found) <= precision["interval_high"]
+    assert result["measures"][0]["value"] < np.mean(found) - 0.05
+
+    assert Evaluation.open(mail.workspace).estimate().warnings[0] == doubt
+    page = tmp_path / "report.html"
+    assert call("report", mail.workspace, "--to", page).status == 0
+    html = page.read_text()
+    assert html.index("were rejected") < html.index("Precision")
+    assert json.loads(page.with_suffix(".json").read_text())["estimate"]["doubts"] == [doubt]
+
+    right = mail.deliver(answered_phishing(mail, "spam"), "right.csv")
+    mended = mail.estimate("--labels", right).json
+    assert "doubts" not in mended
+    assert mended["measures"][0]["low"] <= np.mean(found) <= mended["measures"][0]["high"]
+
+
+def test_a_few_rejects_are_not_said_first(mail: Job) -> None:
+    answers = [(task, "spma" if place < 2 else name)
+               for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
+    result = mail.estimate("--labels", mail.deliver(answers)).json
+    assert (result["rejects"], "doubts" in result) == (2, False)
+
+
+def test_rejects_for_several_reasons_name_the_commonest(mail: Job) -> None:
+    answers = [(task, {0: "a", 1: "b"}.get(place % 30, name))
+               for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
+    answers += [("t_nobody", "ham")]
+    (doubt,) = mail.estimate("--labels", mail.deliver(answers)).json["doubts"]
+    assert doubt.startswith(
+        "11 of 151 answers of labels.csv were rejected. 10 as: label 'a' is none of: ham, spam."
+    )
+
+
+def test_rejects_without_their_list_are_still_counted(mail: Job) -> None:
+    mail.estimate("--labels", mail.deliver(answered_phishing(mail)))
+    (listed,) = (mail.workspace / "labels").glob("*.rejects.csv")
+    listed.unlink()
+    (doubt,) = mail.estimate().json["doubts"]
+    assert " answers of labels.csv were rejected. " in doubt
+    assert "phishing" not in doubt
+
+
+def test_skips_and_unsure_answers_are_said_with_bounds(mail: Job) -> None:
+    unsure = answered_phishing(mail, "unsure")
+    count = sum(name == "unsure" for _, name in unsure)
+    result = mail.estimate("--labels", mail.deliver(unsure)).json
+    (doubt,) = result["doubts"]
+    assert doubt.startswith(
+        f"{count} of 150 rows drawn have no label ({count} unsure), which is seldom at random. "
+        "Whatever they are: Precision 0."
+    )
+
+
+def test_rows_that_are_awaited_are_not_doubtful(mail: Job) -> None:
+    result = mail.estimate("--labels", mail.deliver(mail.answers(1)[:100])).json
+    assert (result["missing"]["open"], result["missing"]["bounds"]) == (50, [])
+    assert "doubts" not in result
+    closed = mail.estimate("--close").json
+    assert closed["doubts"][0].startswith("50 of 150 rows drawn have no label (50 never answered)")
+
+
+def test_one_class_comes_first_and_goes_with_a_correction(mail: Job) -> None:
+    """Also where the file of corrections confirms some of the answers."""
+    answers = [(task, "spam") for task, _ in mail.answers(1)]
+    told = call("estimate", mail.workspace, "--labels", mail.deliver(answers, "binary.csv"))
+    assert told.out.startswith("All 150 answers of binary.csv are 'spam'; ")
+    assert "of these rows are predicted 'ham'" in words(told.out)
+    (doubt,) = mail.estimate().json["doubts"]
+    assert Evaluation.open(mail.workspace).estimate().warnings[0] == doubt
+    mended = mail.estimate("--replace", mail.deliver(mail.answers(1), "right.csv")).json
+    assert "doubts" not in mended
+
+
+def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
+    answers = [(task, "spam" if place % 3 else name, "bob" if place % 3 else "ann")
+               for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
+    path = mail.deliver(answers, header="task,label,annotator")
+    (doubt,) = mail.estimate("--labels", path).json["doubts"]
+    assert doubt.startswith(
+        "All 100 answers of annotator 2, as `evalsampling annotators` orders them, are 'spam'; "
+    )
+    listed = call("annotators", mail.workspace, "--json").json["annotators"]
+    assert listed[1]["annotator"] == "bob"
+
+
+@pytest.mark.parametrize("spelled", [str.upper, lambda name: f" {name.title()} "])
+def test_case_and_blanks_make_no_other_class(mail: Job, spelled: Callable[[str], str]) -> None:
+    answers = [(task, spelled(name)) for task, name in mail.answers(1)]
+    result = mail.estimate("--labels", mail.deliver(answers)).json
+    assert (result["labels"], result["rejects"], "doubts" in result) == (150, 0, False)
+
+
+def in_memory(**spec: Any) -> tuple[Evaluation, Any, list[str]]:
+    """The same pool in memory, with its drawn rows and their answers."""
+    pool, phishing = mostly_phishing()
+    evaluation = Evaluation.from_frame(
+        pool.table, labels={"classes": ["ham", "spam"]}, measure=["precision", "recall"], seed=5,
+        **spec,
+    )  # fmt: skip
+    ids = evaluation.sample(150)
+    return evaluation, ids, ["phishing" if i in phishing else pool.truth[i] for i in ids.tolist()]
+
+
+def test_a_notebook_is_told_how_many_name_no_class() -> None:
+    evaluation, ids, answers = in_memory()
+    count = answers.count("phishing")
+    with pytest.raises(InputError, match=f"{count} of 150 labels are none of these"):
+        evaluation.label(ids, answers)
+    known = [place for place, answer in enumerate(answers) if answer != "phishing"]
+    evaluation.label(ids[known], [answers[place] for place in known])
+    first = evaluation.estimate().warnings[0]
+    assert first.startswith(
+        f"{count} of 150 rows drawn have no label, which is seldom at random. Whatever they are: "
+        "Precision 0."
+    )
+    (only,) = [text for text in [evaluation.estimate("recall").warnings[0]] if "Recall" in text]
+    assert "Precision" not in only
+
+
+def test_a_round_of_which_most_is_awaited_is_not_doubtful_in_a_notebook() -> None:
+    evaluation, ids, answers = in_memory()
+    evaluation.label(ids[:10], ["ham" if one == "phishing" else one for one in answers[:10]])
+    assert not [text for text in evaluation.estimate().warnings if "seldom" in text]
