@@ -16,8 +16,8 @@ from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.preparation.stratification import what_scores_say
-from evalsampling.simulation.imagined import is_believed
 from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec

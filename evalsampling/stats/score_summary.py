@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.counted import counted
 from evalsampling.stats.score_kinds import ORDER

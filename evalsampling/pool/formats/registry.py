@@ -70,9 +70,6 @@ _BY_SUFFIX: Mapping[str, Format] = {
 OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
 """Formats of installed packages, by the end of file names without its dot."""
 
-TEXT = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
-"""Ends of the names of files that may be compressed as a whole."""
-
 
 def format_of(path: str) -> Format:
     """Return the format of a file by the end of its name; text may be compressed."""
