@@ -40,9 +40,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             logs.job(name, workspace=getattr(arguments, "workspace", None)),
         ):
             result = command.run(arguments)
-            for line in command.remarks(result):
-                logs.say(line)
             content = result.to_json()
+            is_told = arguments.json and isinstance(content, dict) and "warnings" in content
+            for line in () if is_told else command.remarks(result):
+                logs.say(line)
             _log(content)
         if arguments.json:
             _print(_json(content))

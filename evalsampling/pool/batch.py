@@ -21,12 +21,13 @@ from evalsampling.pool.arrow import (
 )
 from evalsampling.pool.files import error_of_reading
 from evalsampling.pool.nested import column_of, nested_fields, there_are
-from evalsampling.pool.numbers import BEYOND, NO_THRESHOLDS, finite, placed
+from evalsampling.pool.numbers import NO_THRESHOLDS, finite, placed
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.score_kinds import BEYOND
 from evalsampling.storage.filesystems import one_line
 
 
@@ -181,7 +182,7 @@ class PoolBatch:
     def scores(self, name: str, thresholds: FloatArray = NO_THRESHOLDS) -> npt.NDArray[np.floating]:
         """Return a column of scores, shape (n,), as `numbers.placed` has them.
 
-        An infinite score is the highest or the lowest of all: `numbers.BEYOND`.
+        An infinite score is the highest or the lowest of all: `score_kinds.BEYOND`.
 
         Args:
             name: of the column.
@@ -191,7 +192,7 @@ class PoolBatch:
             InputError: as `numbers` says, but for infinite scores.
         """
         values = self._numbers(name, thresholds)
-        problem = f"a score is a number, got nan{self._left_out(f'{name} > -{BEYOND:g}')}"
+        problem = f"must be a number, got nan{self._left_out(f'{name} > -{BEYOND:g}')}"
         self.refuse(name, np.isnan(values), lambda _: problem)
         return finite(values)
 

@@ -13,11 +13,9 @@ import pyarrow.compute as pc
 
 from evalsampling.pool.arrow import is_text
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.score_kinds import BEYOND
 
 NO_THRESHOLDS = np.zeros(0)
-
-BEYOND = 1e300
-"""Stands for an infinite score: such a row is below, or above, all others."""
 
 _ROUNDINGS, _NEXT = 4, 1.5
 """Steps between float64 numbers, and between narrower ones, that count as one rounding."""

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.numbers import BEYOND, near
+from evalsampling.pool.numbers import near
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.score_kinds import BEYOND
 
 _MOST_THRESHOLDS = 16
 """Thresholds listed by a spec beyond which only those of predictions are looked at."""

@@ -24,7 +24,6 @@ from evalsampling.pool.columns import (
     with_slices,
 )
 from evalsampling.pool.lists import check_item_payload, list_columns
-from evalsampling.pool.numbers import BEYOND
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
@@ -148,13 +147,11 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     sums: list[ScoreSums] = []
     for place, column in enumerate(scored):
         values = scores[column] if wants.ranges and column is not None else None
-        known = slice(None) if values is None else np.abs(values) < BEYOND
-        values = None if values is None else values[known]
         of = place % len(spec.pool.systems)  # The first system's predictions stand with the last.
         if place > of and column == scored[of] and wants.counted[place] == wants.counted[of]:
             sums.append(sums[of])
         elif predictions is not None and wants.counted[place]:
-            sums.append(ScoreSums.of(values, predictions[known, of] == spec.labels.positive))
+            sums.append(ScoreSums.of(values, predictions[:, of] == spec.labels.positive))
         else:
             sums.append(ScoreSums.of(values, None))
     costs = _range(read_costs(batch, spec))
@@ -195,10 +192,7 @@ def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
     if scores is None or not len(scores):
         return (math.inf, -math.inf)
-    low, high = float(scores.min()) + 0.0, float(scores.max()) + 0.0
-    if max(-low, high) < BEYOND:
-        return low, high
-    return _range(scores[np.abs(scores) < BEYOND])
+    return float(scores.min()) + 0.0, float(scores.max()) + 0.0
 
 
 @dataclasses.dataclass(frozen=True)

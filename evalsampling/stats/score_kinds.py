@@ -13,6 +13,9 @@ from evalsampling.stats.log_odds import expit
 PROBABILITY, LOG_ODDS, ORDER = "probability", "log-odds", "order"
 """What scores may be."""
 
+BEYOND = 1e300
+"""Stands for an infinite score: such a row is below, or above, all others."""
+
 ROUNDING = 1e-3
 """How far outside [0, 1] a probability may lie: float16 rounds numbers about 1 so."""
 
@@ -38,10 +41,10 @@ class ScoreSums:
     """Ends of the scores of a pool, and the positives that they expect: a mergeable state.
 
     Attributes:
-        least: least score, +inf for none.
-        greatest: greatest score, -inf for none.
+        least: least score but for infinite ones, +inf for none.
+        greatest: greatest of these, -inf for none.
         rows: number of scores counted.
-        beyond: those outside [0, 1].
+        beyond: those outside [0, 1], but for infinite ones.
         units: sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken
             to be a line, so that probabilities cost next to nothing.
         predicted: rows that the system predicts positive.
@@ -64,13 +67,19 @@ class ScoreSums:
         """
         if scores is None or not len(scores):
             return cls()
-        ends = float(scores.min()) + 0.0, float(scores.max()) + 0.0
+        finite = scores
+        if scores.dtype == np.float64:
+            finite = scores[np.abs(scores) < BEYOND]
+        ends = (math.inf, -math.inf)
+        if len(finite):
+            ends = float(finite.min()) + 0.0, float(finite.max()) + 0.0
         if positive is None:
             return cls(*ends)
         chance, beyond = 0.5 + _STEP * scores.astype(np.float64), 0
-        if ends[0] < 0 or ends[1] > 1:
+        if ends[0] < 0 or ends[1] > 1 or len(finite) < len(scores):
             outside = (scores < 0) | (scores > 1)
-            chance[outside], beyond = expit(scores[outside]), int(outside.sum())
+            chance[outside] = expit(scores[outside])
+            beyond = int(outside.sum()) - (len(scores) - len(finite))
         units = int(np.rint(chance * _ONE).astype(np.int64).sum())
         return cls(*ends, len(scores), beyond, units, int(positive.sum()))
 
@@ -103,8 +112,8 @@ class ScoreSums:
     @property
     def kind(self) -> str | None:
         """What the scores are by themselves; None if they were not counted."""
-        if self.ends is None:
-            return None
+        if self.ends is None:  # Perhaps all are infinite.
+            return None if not self.rows else LOG_ODDS if self.fits else ORDER
         if self.least >= -ROUNDING and self.greatest <= 1 + ROUNDING:
             return PROBABILITY
         if not self.rows:  # Of workspaces that were prepared before there were orders.
@@ -147,7 +156,9 @@ class ScoreSums:
     @property
     def why_order(self) -> str:
         """Why the scores are neither probabilities nor log-odds, in words."""
-        text = f"it goes from {self.least:.6g} to {self.greatest:.6g}"
+        text = "it is infinite"
+        if self.ends is not None:
+            text = f"it goes from {self.least:.6g} to {self.greatest:.6g}"
         if self.fits:
             return text
         expected = count_text(self.expected)

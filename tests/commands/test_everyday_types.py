@@ -90,7 +90,7 @@ def predicted(spec: EvaluationSpec) -> tuple[int, int]:
     """Return the rows of a pool, and how many of them are predicted positive."""
     stratification = stratify_pool(spec)
     table = read_table(spec, stratification)
-    summary = scores_of_classes(spec, table, stratification)
+    summary = scores_of_classes(spec, stratification, table)
     assert summary is not None
     return table.rows, round(summary.predicted)
 
@@ -380,7 +380,7 @@ def test_infinite_scores_are_the_lowest_and_the_highest(kind: str, method: str) 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ("NaN", "column 'score', row 0: a score is a number, got nan; such rows are left out by "
+        ("NaN", "column 'score', row 0: must be a number, got nan; such rows are left out by "
          "pool.where: score > -1e+300"),
         ("null", "column 'score', row 0: null; such rows are left out by pool.where: score IS NOT "
          "NULL"),
@@ -411,7 +411,7 @@ def test_bytes_that_are_no_text_are_no_ids() -> None:
 
 def test_json_that_is_one_list_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps([{"id": 1, "score": 0.5}]))
-    with pytest.raises(InputError, match=r"row 0: is no JSON object: .*; write an object a line"):
+    with pytest.raises(InputError, match="give rows as JSON Lines"):
         predicted(spec_of(tmp_path, "a.json"))
 
 

@@ -331,7 +331,7 @@ def test_in_memory() -> None:
     ("column", "value", "words"),
     [
         ("variance", -1.0, "column 'variance', row 7: a variance is at least 0, got -1"),
-        ("variance", np.nan, "column 'variance', row 7: must be a finite number"),
+        ("variance", np.nan, "column 'variance', row 7: must be a number, got nan"),
         ("prediction", 1e12, "column 'prediction', row 7: 1e\\+12 is too far from labels.range"),
     ],
 )

@@ -15,7 +15,7 @@ def three_systems(**changes: Any) -> tuple[Evaluation, np.ndarray]:
     says = np.where(right, label[:, None], 1 - label[:, None])
     columns = {name: says[:, number] for number, name in enumerate("abc")}
     systems = {name: {"prediction": name} for name in "abc"}
-    score = np.clip(0.5 * label + 0.5 * rng.random(3000), 0, 1)
+    score = np.clip(0.4 * label + 0.6 * rng.random(3000), 0, 1)
     keys = {"measure": "accuracy", "sampler": "compare", "seed": 3, **changes}
     evaluation = Evaluation.from_arrays(
         score, None, columns=columns, pool={"score": "score", "systems": systems}, **keys

@@ -94,7 +94,6 @@ def test_undefined_on_the_pool_is_an_error() -> None:
         ({"id": np.zeros(2000, dtype=int)}, "duplicate id 0"),
         ({"measure": "f3"}, "unknown measure 'f3'"),
         ({"prediction": np.full(2000, 7)}, "column 'prediction', row 0: 7 is none of"),
-        ({"score": None}, "column 'score' is missing; there are: prediction, id"),
         ({"score": None, "prediction": None}, "no columns are given"),
         ({"columns": {"city": np.zeros((2000, 2))}}, "city: must have one dimension, got 2"),
         ({"columns": {"city": np.zeros(3)}}, "city: 3 values for 2000 rows"),

@@ -126,7 +126,7 @@ def test_answers_of_other_kinds_are_rejected_each_with_its_reason(labelled: Job)
     answers = [
         {"task": task, "label": "\ud800"},
         {"task": "\ud800", "label": "1"},
-        {"task": task, "label": ["1"]},
+        {"task": task, "label": ["1", "0"]},
         {"task": task, "label": 7},
         {"task": task, "label": "1", "skipped": "perhaps"},
     ]

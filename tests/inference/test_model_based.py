@@ -119,7 +119,7 @@ def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
     np.testing.assert_allclose(error[1:] / error[:-1], 10 ** (1 / 15), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("others", "labels", "scarce"), [(0, 150, False), (200, 45, True)])
+@pytest.mark.parametrize(("others", "labels", "scarce"), [(0, 150, False), (200, 30, True)])
 def test_rows_of_a_share_are_few_only_if_more_have_no_label(
     others: int, labels: int, scarce: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,7 +258,7 @@ def test_interval_holds_an_estimate_that_was_moved_out_of_the_design_based_one(
 def model_of(
     hidden: HiddenPrior = HiddenPrior(),  # noqa: B008
     seed: int = 1,
-    labels: int = 150,
+    labels: int = 400,
 ) -> LabelModel:
     pool = make_pool(4000, 12, seed=3, positive=0.03)
     history = labelled_at_random(pool, labels, seed=4)

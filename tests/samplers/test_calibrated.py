@@ -324,14 +324,18 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rounds_go_by_the_scores_however_many_positives_may_hide(seed: int) -> None:
-    """The lower half of the leaves has next to none of the positives that a round looks for."""
+    """The lower half of the leaves has few of the positives that a round looks for."""
     pool = make_pool(20_000, 24, seed=3, positive=0.01, strength=4)
     sampler = CalibratedDesign(FBeta(), hidden=HiddenPrior(share=0.5))
     history, _ = pool.run(sampler, 2, 60, seed=seed)
     rate = history.rounds[-1].posterior
     assert rate is not None
-    positives = rate[:, 1] * pool.table.leaf_count
-    assert positives[:12].sum() < 0.05 * positives.sum()
+    whole = LabelModel.fit(pool.table, history, (1,), sampler.hidden).mean_rates
+    by_leaf = pool.table.sum_by_leaf(pool.table.count[:, None] * whole)[:, 1]
+    found = rate[:, 1] * pool.table.leaf_count
+    lower, lower_of_whole = (each[:12].sum() / each.sum() for each in (found, by_leaf))
+    assert lower < 0.25 * lower_of_whole
+    assert lower < 0.1
 
 
 def test_frequent_class_is_that_of_most_rows_not_of_most_cells() -> None:

@@ -47,7 +47,7 @@ def test_the_truth_is_that_of_all_queries(tmp_path: Path) -> None:
         ({"grade": [[1, 2], [0]]}, "column 'grade', row 1: 1 grades for 2 items"),
         ({"grade": [[1, 2], [0, 9]]}, "column 'grade', row 1: 9 is no grade"),
         ({"grade": [1, 2]}, "column 'grade', row 0: must be a list, got type int64"),
-        ({"grade": [None, [1, 2]]}, "column 'grade', row 0: null"),
+        ({"grade": [None, [1, 2]]}, "column 'grade', row 0: null; leave such rows out"),
     ],
 )
 def test_what_is_wrong_with_the_truth(

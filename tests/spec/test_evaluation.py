@@ -43,7 +43,7 @@ def test_defaults() -> None:
     assert (spec.labels.positive, spec.labels.oracle) == (1, "deterministic")
     assert [measure.name for measure in build_measures(spec, [None])] == ["f1"]
     assert spec.sampler.name == "calibrated"
-    assert (spec.strata.method, spec.strata.edges) == ("csf", None)
+    assert (spec.strata.method, spec.strata.edges) == ("logit_rank", None)
     assert (spec.strata.leaves, spec.strata.branching) == (256, 2)
     assert (spec.budget, spec.confidence, spec.sink.format) == (1000, 0.95, "csv")
     assert spec.round_size == RoundSize(100)
@@ -189,7 +189,7 @@ def test_growing_rounds() -> None:
         ({"pool": {"path": "x", "scorer": "module"}}, "must be module:function, got 'module'"),
         ({"strata": {"method": "magic"}},
          "strata.method: must be one of kd, predictions, csf, geometric, equal_width, equal_count, "
-         "log_rank, agglomerative, divisive, got 'magic'"),
+         "log_rank, logit_rank, agglomerative, divisive, got 'magic'"),
         ({"strata": {"hierarchy": "odd"}},
          "strata.hierarchy: must be one of even, own, got 'odd'"),
         ({"strata": {"hierarchy": "own"}},
