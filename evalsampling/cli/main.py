@@ -41,9 +41,10 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         ):
             result = command.run(arguments)
             content = result.to_json()
-            is_told = arguments.json and isinstance(content, dict) and "warnings" in content
-            for line in () if is_told else command.remarks(result):
-                logs.say(line)
+            told = _told(content) if arguments.json else frozenset()
+            for line in command.remarks(result):
+                if line not in told:
+                    logs.say(line)
             _log(content)
         if arguments.json:
             _print(_json(content))
@@ -68,6 +69,15 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             print(f"evalsampling {name}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(exit_code(error))
     sys.exit(command.status(arguments, result))
+
+
+def _told(content: Any) -> frozenset[str]:
+    """Return the lines of the warnings and notes that JSON holds."""
+    numbers = content if isinstance(content, dict) else {}
+    kinds = {"warning": "warnings", "note": "notes"}
+    return frozenset(
+        f"{kind}: {text}" for kind, key in kinds.items() for text in numbers.get(key, ())
+    )
 
 
 def _json(content: Any) -> str:
