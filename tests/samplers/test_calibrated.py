@@ -1,10 +1,15 @@
 """The calibrated design: rounds, weights, estimates, and the size of its bias by enumeration."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from scipy.special import expit
+from scipy.stats import rankdata
 
+from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.estimates import point_estimate
 from evalsampling.inference.linearisation import Linearisation
@@ -26,6 +31,7 @@ from evalsampling.samplers import CalibratedDesign
 from evalsampling.samplers.calibrated import _Comparison
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.history import NO_LABEL, History, Round
+from evalsampling.stats.log_odds import log_odds_of_rank
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.slow import fast
 
@@ -410,3 +416,44 @@ def test_bias_of_weights_over_rounds_by_enumeration(label: list[int]) -> None:
         found = expected_weights(pool, rounds)
         assert np.abs(found - 1).max() > 0.02
         assert 0.5 < found.min() < found.max() < 1.8
+
+
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
+POOLS = ["normal scores", "smtp-lr", "stackoverflow-svm", "gmsc-hgb", "restaurants-jaccard-cross"]
+
+INCREASING = {
+    "as they are": lambda score: score,
+    "ranks": lambda score: rankdata(score) / len(score),
+    "tenth power of ranks": lambda score: (rankdata(score) / len(score)) ** 10,
+    "logistic": lambda score: expit((score - score.mean()) / score.std()),
+    "times 100": lambda score: 100 * score,
+    "float16": lambda score: score.astype(np.float16).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("change", INCREASING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in POOLS[1:])) for name in POOLS]
+)
+def test_strata_are_those_of_the_ranks_on_any_scale(name: str, change: str) -> None:
+    """In the upper half a row's place on the curve is that of its own rank, to a stratum's width.
+
+    So an increasing change of the scores moves no row further than that: ties are the scores' own.
+    """
+    if name == POOLS[0]:
+        score = np.random.default_rng(5).normal(size=20_000)
+    elif CORPUS.exists():
+        score = pq.read_table(CORPUS / f"{name}.parquet")["score"].to_numpy()
+    else:
+        pytest.skip("the pools are not here")
+    changed = INCREASING[change](score)
+    pool = {"score": changed, "says": score > np.quantile(score, 0.9)}
+    evaluation = Evaluation.from_frame(pool, score="score", prediction="says", score_is="order")
+    edges = evaluation.state.pool.stratification.edges
+    leaf = np.searchsorted(edges, changed.astype(np.float64), side="right")
+    found = log_odds_of_rank(np.arange(len(edges) + 1.0), np.bincount(leaf))[leaf]
+    below = rankdata(changed) - 0.5
+    wanted = np.log(below / (len(score) - below))
+    upper = wanted > 0
+    width = 2 * np.log(2 * len(score)) / 256
+    assert np.mean(np.abs(found - wanted)[upper]) < width
