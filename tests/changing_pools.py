@@ -135,7 +135,7 @@ def changed(moment: str, change: Callable[[], None]) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         if moment == "found":
-            before(PoolFile, "inspect")
+            before(PoolFile, "inspect", calls=2)  # The first looks whether there are scores.
         elif moment == "looked into":
             before(Catalog, "from_files")
         elif moment == "between the passes":

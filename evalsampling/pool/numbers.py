@@ -90,7 +90,10 @@ def near(values: npt.NDArray[np.floating], kind: pa.DataType, threshold: float) 
     """
     if not (pa.types.is_floating(kind) or is_text(kind)):
         return 0, 0  # Whole numbers and decimals are exact.
-    size = np.float32(abs(threshold) or 1.0)
+    with np.errstate(over="ignore"):
+        size = np.float32(abs(threshold) or 1.0)
+    if not np.isfinite(size):
+        return 0, 0  # No narrower float is so large.
     if pa.types.is_float64(kind) or is_text(kind):
         close = values[np.abs(values - threshold) <= np.spacing(size)]
         arithmetic = np.abs(close - threshold) <= _ROUNDINGS * np.spacing(np.float64(size))

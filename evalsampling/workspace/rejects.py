@@ -12,11 +12,15 @@ from evalsampling.workspace.workspace import Workspace
 _DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 """What differs between reasons of one kind: texts in quotes, and numbers."""
 
+_SHARED = 3
+"""Rejects that share what a reason quotes, so that no text of a single row is told on."""
+
 
 def commonest_reason(workspace: Workspace, name: str, file: str) -> tuple[str, int]:
     """Return the commonest reason of a delivery's rejects, and how many have one of its kind.
 
-    Reasons that differ in ids, labels or lines alone are of one kind. The text is empty if the
+    Reasons that differ in ids, labels or lines alone are of one kind; what few share of these is
+    left out. The text is empty if the
     list of rejects is not there any more, or the text of all of them was erased.
 
     Args:
@@ -36,4 +40,5 @@ def commonest_reason(workspace: Workspace, name: str, file: str) -> tuple[str, i
     if not by_kind:
         return "", 0
     most = max(by_kind.values(), key=collections.Counter.total)
-    return most.most_common(1)[0][0], most.total()
+    ((reason, shared),) = most.most_common(1)
+    return reason if shared >= _SHARED else _DETAIL.sub("...", reason), most.total()

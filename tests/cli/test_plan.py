@@ -50,6 +50,8 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     pool = make_pool(400)
     even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
     table = pool.table.append_column("chance", pa.array(even))
+    says = pa.array((np.arange(len(table)) % 2).astype(np.int64))
+    table = table.set_column(table.schema.get_field_index("prediction"), "prediction", says)
     one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 4})
     few = ("--budgets", "50", "--repeats", "2")
     told = call("plan", one.spec, *few, "--sampler", "importance")

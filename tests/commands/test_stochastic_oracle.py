@@ -187,7 +187,7 @@ def test_each_vote_is_an_answer_whatever_file_it_is_in(voted: Job) -> None:
     draws = pq.read_table(voted.round_directory(1) / "draws.parquet")
     positive = np.array([sum(one[task] == "1" for one in votes.values()) for task in tasks])
     predicted = draws["prediction.0"].to_numpy()
-    wrong = np.where(predicted == 1, 1 - positive / 6, positive / 6)
+    wrong = np.where(predicted == 1, 1 - positive / len(FORMATS), positive / len(FORMATS))
     weighted = wrong / (len(voted.pool.truth) * draws["q"].to_numpy())
     (accuracy,) = (one for one in result["measures"] if one["measure"] == "accuracy")
     assert accuracy["value"] == pytest.approx(1 - weighted.mean())

@@ -90,11 +90,11 @@ def found_in_export(content: bytes) -> Found:
     return {
         (name, str(one.get("completed_by")), choice)
         for task, one in given
-        for name in readable(lambda t=task: [t["data"]["task"]])
+        for name in readable(lambda t=task: [t["data"].get("task", t["data"].get("id"))])
         for results in [readable(lambda o=one: [] if o["was_cancelled"] else o["result"])]
         for result in results
         for choice in readable(
-            lambda r=result: r["value"]["choices"] if r["from_name"] == "label" else []
+            lambda r=result: r["value"]["choices"] if isinstance(r["from_name"], str) else []
         )
     }
 
