@@ -90,13 +90,20 @@ def found_in_export(content: bytes) -> Found:
     return {
         (name, str(one.get("completed_by")), choice)
         for task, one in given
-        for name in readable(lambda t=task: [t["data"].get("task", t["data"].get("id"))])
+        for name in named_in(task)
         for results in [readable(lambda o=one: [] if o["was_cancelled"] else o["result"])]
         for result in results
         for choice in readable(
             lambda r=result: r["value"]["choices"] if isinstance(r["from_name"], str) else []
         )
     }
+
+
+def named_in(task: Any) -> list[Any]:
+    """What may name the row of a task: any of its data, as a task or as an id."""
+    given = readable(lambda: task["data"].values())
+    ids = [REGISTER.questions_of_id.get(str(value), ()) for value in given]
+    return [*given, *(TASKS[question] for questions in ids for question in questions)]
 
 
 def readable(look: Callable[[], Any]) -> list[Any]:
