@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy
 
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.log_odds import expit
+from evalsampling.stats.log_odds import expit, log_odds_of_rank
 from evalsampling.stats.score_counts import ScoreBins
 
 STEEPNESS = 1.5
@@ -83,8 +83,7 @@ def log_odds_by_rank(counts: IntArray, predicted: float) -> FloatArray:
     share = predicted / rows
     if share in (0, 1):
         share = abs(share - ONE_CLASS)
-    above = rows - np.cumsum(counts) + counts / 2
-    slope = -STEEPNESS * np.log(above / (rows - above))
+    slope = STEEPNESS * log_odds_of_rank(np.arange(len(counts), dtype=np.float64), counts)
 
     def excess(shift: float) -> float:
         return float(counts @ expit(slope + shift)) / rows - share

@@ -10,7 +10,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.jsonl import JsonLines
-from evalsampling.pool.formats.text import BOM, COMPRESSIONS
+from evalsampling.pool.formats.text import BOM, compression_of
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.spec.sink import is_taken
@@ -75,7 +75,7 @@ class LinesOrLog:
 
 def _format_of(path: str) -> JsonLines | Logs:
     """Return the format of a text by its first line, which rows have less than a megabyte of."""
-    codec = next((c for end, c in COMPRESSIONS.items() if path.lower().endswith(end)), None)
+    codec = compression_of(path)
     with open_file(path) as source, readable(path):
         text = source if codec is None else pa.CompressedInputStream(source, codec)
         head = text.read(_FIRST_LINE).lstrip(BOM + b" \t\r\n")
@@ -96,7 +96,7 @@ def _read(path: str) -> tuple[pa.Table, int]:
         hint = "`inspect log convert --to json` makes one that is read"
         raise InputError(f"{path}: a log of Inspect that is no JSON: {hint}")
     try:
-        codec = next((c for end, c in COMPRESSIONS.items() if path.lower().endswith(end)), None)
+        codec = compression_of(path)
         if codec is not None:
             content = pa.CompressedInputStream(pa.BufferReader(content), codec).read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:

@@ -142,7 +142,7 @@ def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
     Raises:
         InputError: if the file cannot be read.
     """
-    whole = _compression(path) is not None
+    whole = compression_of(path) is not None
     splits = []
     rows = 0
     for block in _blocks(path, split, begin, None, 0, BLOCK_BYTES):
@@ -214,7 +214,7 @@ def _blocks(
 @contextlib.contextmanager
 def _open_text(path: str, begin: int) -> Iterator[Any]:
     """Open a file, decompressed, to read on from a place."""
-    compression = _compression(path)
+    compression = compression_of(path)
     with open_file(path) as source, readable(path):
         if compression is None:
             source.seek(begin)
@@ -225,7 +225,8 @@ def _open_text(path: str, begin: int) -> Iterator[Any]:
             yield text
 
 
-def _compression(path: str) -> str | None:
+def compression_of(path: str) -> str | None:
+    """Return the codec that the end of a file's name tells, None for plain text."""
     ends = (kind for suffix, kind in COMPRESSIONS.items() if path.lower().endswith(suffix))
     return next(ends, None)
 
