@@ -112,7 +112,7 @@ def test_two_prepare_at_once(
 
     commit, theirs = Preparation.commit, {}
 
-    def late(self: Preparation, *arguments: object) -> object:
+    def late(self: Preparation, *arguments: object, **named: object) -> object:
         if not theirs:
             theirs["pending"] = None
             other = {**yaml.safe_load(one.spec.read_text()), "workspace": url, "seed": 6}
@@ -121,7 +121,7 @@ def test_two_prepare_at_once(
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             theirs.update(json.loads(done.stdout))
             theirs["objects"] = objects(bucket)
-        return commit(self, *arguments)
+        return commit(self, *arguments, **named)
 
     monkeypatch.setattr(Preparation, "commit", late)
     result = prepare(bucket)

@@ -210,15 +210,16 @@ def test_a_launcher_that_is_gone_takes_nothing_from_its_job(
     url = move(one, bucket)
     commit, kept = Preparation.commit, []
 
-    def lose(*arguments: Any) -> None:
-        kept.append(arguments)
+    def lose(*arguments: Any, **named: Any) -> None:
+        kept.append((arguments, named))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr(Preparation, "commit", lose)
         with pytest.raises(RuntimeError):
             prepare(bucket)
-    commit(*kept[0])
+    arguments, named = kept[0]
+    commit(*arguments, **named)
     assert call("sample", url, "--json").json["rows"] == 20
 
 
@@ -229,11 +230,11 @@ def test_parts_that_were_removed_are_missed(
     url = move(one, bucket)
     commit, name = Preparation.commit, bucket.name
 
-    def late(*arguments: Any) -> Any:
+    def late(*arguments: Any, **named: Any) -> Any:
         there = storage.Client(project=None).bucket(name)
         part = next(b for b in there.list_blobs() if "/reserve/" in b.name)
         part.delete()
-        return commit(*arguments)
+        return commit(*arguments, **named)
 
     monkeypatch.setattr(Preparation, "commit", late)
     assert f"{url}: files of it were removed meanwhile" in prepare(bucket).err
