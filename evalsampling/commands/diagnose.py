@@ -7,6 +7,7 @@ from typing import Any
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.stats.partition import Partition
 from evalsampling.stats.verdicts import named_verdicts
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
@@ -82,8 +83,8 @@ def diagnose(options: WorkspaceOptions) -> DiagnoseResult:
 
     analysis = Snapshot.read(pool).analysis
     slices = [domain for domain in analysis.scope.domains if domain.count is not None]
-    partition, table = pool.stratification.partition, pool.table
-    paths = () if partition is None else partition.paths
+    grouped, table = pool.stratification.grouped, pool.table
+    paths = grouped.paths if isinstance(grouped, Partition) else ()
     named = named_verdicts(table, classes) if table.exchangeable else paths
     likelihood, *of_slices = analysis.label_likelihoods(
         [None, *((domain.column, domain.value) for domain in slices)]

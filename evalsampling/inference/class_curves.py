@@ -9,7 +9,7 @@ from evalsampling.inference.curve_coordinates import STEPS
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import BY_LEAF, CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
 from evalsampling.stats.log_odds import log_odds_of_rank
@@ -130,9 +130,13 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
 
     It is the rank by the prior probability; with several systems, the greatest of this rank and of
     those by the other systems' probabilities or scores: a row that any of them holds likely is.
+    Leaves by the greatest rank are in that order already.
     """
     if table.exchangeable:  # What is expected of verdicts is no score that could order them.
         return np.zeros(len(table))
+    if table.ordered_by == BY_LEAF:
+        order = table.leaf if y else -table.leaf
+        return log_odds_of_rank(order.astype(np.float64), table.count)
     orders = [table.prior[:, y]]
     outputs = table.outputs
     for system in range(1, outputs.prediction.shape[1]):

@@ -112,6 +112,7 @@ def combine_with_model(
             FULL_EVIDENCE if evidence is None else int(evidence[i]),
             observed[i],
             model.method,
+            measure.is_of_known_rows,
         )
         for i, estimate in enumerate(estimates)
     ]
@@ -259,13 +260,14 @@ def _with_model(
     evidence: int,
     observed: float,
     method: str = LabelModel.method,
+    of_known_rows: bool = False,
 ) -> Estimate:
     """Return an estimate with its model-based interval, if there is one.
 
     ``drawn`` are draws of the number, ``other_shares`` those under other shares of hidden
     positives, ``aside`` those without positives scored below any that was met. ``evidence`` is the
     number of labelled rows of the scarcest share, ``observed`` the measure on the labelled rows
-    alone, ``method`` the name of the model.
+    alone, ``method`` the name of the model, ``of_known_rows`` see `Measure.is_of_known_rows`.
     """
     if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
         return estimate
@@ -275,7 +277,7 @@ def _with_model(
     interval = _up_to_bound(interval, estimate.target.bounds, observed)
     if (interval.low, interval.high) == estimate.target.bounds and drawn.gap > 0:
         return estimate
-    combined = with_model_based(estimate, interval, drawn, evidence)
+    combined = with_model_based(estimate, interval, drawn, evidence, of_known_rows)
     if combined.intervals[0].kind != KIND:
         return combined
     without_unmet = None

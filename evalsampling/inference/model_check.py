@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from evalsampling.inference.class_curves import likeliness
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 
@@ -28,8 +29,8 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    The labelled rows are split by their prior probability into bands with as many rows in each, and
-    by the prediction of each system. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
+    The labelled rows are split by rank into bands with as many rows in each, and by the prediction
+    of each system. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
     the labelled rows of a class in a part, E and V the mean and the variance of their number given
     a draw. It is compared with the discrepancy of labels simulated from the draw.
 
@@ -68,16 +69,19 @@ def _parts(
 ) -> Iterator[tuple[str, BoolArray]]:
     """Yield words for the subsets of cells in which labels of a class are compared, and these.
 
-    The words are such as "with prior probability 0.2 to 0.3"; which cells are in it is an array of
-    shape (labelled cells,).
+    The words are such as "ranked 201 to 5,000 by score"; which cells are in it is an array of shape
+    (labelled cells,).
     """
-    prior = table.prior[cells, y]
-    distinct, place = np.unique(prior, return_inverse=True)
-    below = np.cumsum(np.bincount(place, labelled)) - np.bincount(place, labelled) / 2
+    distinct, place_of = np.unique(likeliness(table, y), return_inverse=True)
+    rows = np.bincount(place_of, table.count)
+    above = (rows.sum() - np.cumsum(rows)).astype(np.int64)
+    place, drawn = place_of[cells], np.bincount(place_of[cells], labelled, len(distinct))
+    below = np.cumsum(drawn) - drawn / 2
     band = (below * _BANDS / labelled.sum()).astype(np.int64)
-    for b in np.unique(band):
-        least, greatest = distinct[band == b][[0, -1]]
-        yield f"with prior probability {least:.3g} to {greatest:.3g}", band[place] == b
+    for b in np.unique(band[place]):
+        lowest, highest = np.flatnonzero(band == b)[[0, -1]]
+        last = above[lowest] + int(rows[lowest])
+        yield f"ranked {above[highest] + 1:,} to {last:,} by score", band[place] == b
     for system, of_system in enumerate(table.outputs.prediction.T):
         mostly = table.mean_by_cell((of_system == y).astype(np.float64))[cells] > 0.5
         name = f" by system {system}" if table.outputs.prediction.shape[1] > 1 else ""

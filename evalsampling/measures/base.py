@@ -198,6 +198,11 @@ class Measure(abc.ABC):
         """Indices of entries of the loss that do not involve the label: their means are known."""
         return ()
 
+    @property
+    def is_of_known_rows(self) -> bool:
+        """Whether labels decide one mean alone, as of precision: it is known which rows count."""
+        return self.size - len(self.known) == 1
+
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg at ``risk``, shape (m, d): NaN where a component is undefined.
 

@@ -182,6 +182,40 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     return as_one([measure_of(item).drawn_for for item in built])
 
 
+def build_drawn_for(
+    spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> tuple[Measure, FloatArray]:
+    """Return all measures of a spec that rounds can be drawn for, as one, and their weights.
+
+    Beside the first entry these are the others but for those whose labels cannot be expected, and
+    those that look at thresholds of scores, which strata are not cut at.
+
+    Args:
+        spec: names the measures.
+        ranges: see `build_measures`.
+
+    Returns:
+        The measure, and the weight of each of its components, shape (m,).
+    """
+    drawn_for: list[Measure] = []
+    weights: list[float] = []
+    for place, entry in enumerate(_flat(spec.measures)):
+        for item in build_entry(entry, spec, ranges):
+            measure = measure_of(item).drawn_for
+            if place and (not_expected(measure) or thresholded_parts(measure)):
+                continue
+            drawn_for.append(measure)
+            weights += [entry.weight] * len(measure.components)
+    return as_one(drawn_for), np.array(weights)
+
+
+def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
+    """Return entries with the parts of each ``joint`` in its place."""
+    return [
+        part for each in entries for part in (_flat(each.parts) if each.name == JOINT else [each])
+    ]
+
+
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
     ranges = assumed_ranges(spec)

@@ -20,6 +20,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums
+from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import SliceCounts
 
@@ -164,8 +165,8 @@ def _assign_queries(
     """Return queries with their cells: by what is expected of their gains."""
     expected = ExpectedQueries.read(batch, spec)
     outputs = expected.outputs
-    assert stratification.tree is not None
-    bins = stratification.tree.find(expected.features)
+    assert isinstance(stratification.grouped, KdTree)
+    bins = stratification.grouped.find(expected.features)
     cell = stratification.grid.codes(bins, outputs.prediction, outputs.cost)
     prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
     return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, expected.queries)

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,13 @@ from evalsampling.preparation.summary import (
     check_not_empty,
     check_paths,
     cut_method,
+    ranked_columns,
 )
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import CellGrid, CellSums, CellTable
+from evalsampling.stats.cells import BY_LEAF, CellGrid, CellSums, CellTable
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
+from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.named_slices import Named
 from evalsampling.stats.outputs import Outputs
@@ -63,8 +65,8 @@ class Stratification:
         edges: interior edges of the leaves, strictly increasing; none for leaves of features.
         bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
             adjacent bins.
-        tree: leaves of features, or None.
-        partition: leaves that columns name, or None.
+        grouped: leaves that are no intervals of one score: of features, those that columns name,
+            or by the greatest rank of several scores; else None.
         parting: hierarchy of the leaves of their own: see `CellTable`; None for none.
         prior: where prior probabilities come from: "column", "score", "expit(score)",
             "ranks(score)", "even" or "normal".
@@ -87,7 +89,7 @@ class Stratification:
 
     edges: FloatArray
     bin_edges: FloatArray
-    tree: KdTree | None
+    grouped: KdTree | Partition | GreatestRank | None
     prior: str
     rules: tuple[str, ...]
     scores: tuple[ScoreSums, ...]
@@ -96,7 +98,6 @@ class Stratification:
     has_system_probabilities: bool
     min_rows: IntArray | None = None
     costs: CostClasses | None = None
-    partition: Partition | None = None
     parting: IntArray | None = None
     named: Named = dataclasses.field(default_factory=dict)
     compared: ComparedSystems | None = None
@@ -136,7 +137,7 @@ class Stratification:
         grouped, edges, parting = _grouped_leaves(spec, summary), np.zeros(0), None
         if grouped is None:
             edges, parting = _intervals(spec, summary)
-        elif spec.strata.has_own_hierarchy:
+        elif spec.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
             parting = grouped.parting
         thresholds = driving_thresholds(spec, ranges)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
@@ -148,10 +149,14 @@ class Stratification:
                 "possible"
             )
         if summary.signatures is None:
-            signatures = Signatures.every(spec.signature_shape)
+            signatures = Signatures.every(spec.signature_shape, spec.signature_order)
         else:
             signatures = Signatures.most_common(
-                spec.signature_shape, summary.signatures, slots, len(spec.named_slices)
+                spec.signature_shape,
+                summary.signatures,
+                slots,
+                len(spec.named_slices),
+                spec.signature_order,
             )
         rules, prior = _rules(spec, summary.scores)
         check_probabilities(spec, summary.scores)
@@ -166,16 +171,17 @@ class Stratification:
         return cls(
             edges=edges,
             bin_edges=bin_edges,
-            tree=grouped if isinstance(grouped, KdTree) else None,
+            grouped=grouped,
             prior=prior,
             rules=rules,
             scores=summary.scores,
             signatures=signatures,
-            binned_by_score=spec.strata.by_score and spec.pool.score == first.score,
+            binned_by_score=grouped is None
+            and spec.strata.by_score
+            and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
             costs=costs,
-            partition=grouped if isinstance(grouped, Partition) else None,
             parting=parting,
             ranks=ranks,
             remarks=summary.remarks.words,
@@ -202,16 +208,11 @@ class Stratification:
         """Return its spec, in which each system says what its score is."""
         return decided(spec, self.scores)
 
-    @property
-    def _grouped(self) -> KdTree | Partition | None:
-        """Leaves that are no intervals of a score, or None."""
-        return self.tree or self.partition
-
     @functools.cached_property
     def grid(self) -> CellGrid:
         """All cells that rows may fall into."""
-        if self._grouped is not None:
-            leaf = np.arange(self._grouped.leaves)
+        if self.grouped is not None:
+            leaf = np.arange(self.grouped.leaves)
         else:
             leaf = np.append(0, np.searchsorted(self.edges, self.bin_edges, side="right"))
         low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
@@ -219,7 +220,7 @@ class Stratification:
             low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
             if self.ranges[0] is not None and not self.infinite:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
-        leaves = len(self.edges) + 1 if self._grouped is None else self._grouped.leaves
+        leaves = len(self.edges) + 1 if self.grouped is None else self.grouped.leaves
         return CellGrid(
             leaf,
             low,
@@ -242,7 +243,8 @@ class Stratification:
 
     def about_features(self, spec: EvaluationSpec) -> list[str]:
         """Return a warning if features stand in for scores, and nothing for probabilities."""
-        if self.tree is None or self.prior != EVEN or spec.pool.lists is not None:
+        by_features = isinstance(self.grouped, KdTree)
+        if not by_features or self.prior != EVEN or spec.pool.lists is not None:
             return []
         return [
             "strata.method: kd: features do not say which rows are likely positive. Where it was "
@@ -307,7 +309,8 @@ class Stratification:
         if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
             return []
         largest = table.leaf_count.max() / table.rows
-        what = "the score takes" if self.tree is None else "the features take"
+        by_features = isinstance(self.grouped, KdTree)
+        what = "the features take" if by_features else "the score takes"
         return [
             f"strata.leaves: {table.leaves} of {strata.leaves} leaves came out, the largest with "
             f"{100 * largest:.0f} % of the rows: {what} few values, or most "
@@ -344,6 +347,8 @@ class Stratification:
             table = self.grid.table(
                 code, count, mean, classes=self.labels or self.signatures.shape[0]
             )
+        if isinstance(self.grouped, GreatestRank):
+            table = dataclasses.replace(table, ordered_by=BY_LEAF)
         check_named(table)
         return table
 
@@ -359,10 +364,12 @@ class Stratification:
             spec: names the score, the features or the columns of a partition.
             outputs: of the systems, whose first one's score may be it.
         """
-        if self.tree is not None:
-            return self.tree.find(read_features(batch, spec))
-        if self.partition is not None:
-            return self.partition.find(read_partition(batch, spec))
+        if isinstance(self.grouped, KdTree):
+            return self.grouped.find(read_features(batch, spec))
+        if isinstance(self.grouped, Partition):
+            return self.grouped.find(read_partition(batch, spec))
+        if self.grouped is not None:
+            return self.grouped.find([read_scores(batch, spec, c) for c in ranked_columns(spec)])
         if self.compared is not None:
             return self._bins.find(self.compared.score(outputs))
         if self.by_predictions:
@@ -384,10 +391,11 @@ class Stratification:
         if self.costs is not None and self.costs.classes > 1:
             return np.zeros(self.grid.cells, dtype=np.int64)
         least = np.zeros((len(self.grid.leaf), self.signatures.slots), dtype=np.int64)
-        if self._grouped is None and len(summary.histograms) == math.prod(self.signatures.shape):
+        if self.grouped is None and len(summary.histograms) == math.prod(self.signatures.shape):
             for code, histogram in enumerate(summary.histograms):
                 if histogram.rows:
-                    prediction = np.stack(np.unravel_index([code], self.signatures.shape), axis=1)
+                    every = Signatures.every(self.signatures.shape, self.signatures.order)
+                    prediction = every.predictions(code)[0]
                     bins = histogram.bins()
                     low, high = bins.lower_ends, bins.upper_ends
                     first = np.searchsorted(self.bin_edges, low, side="right")
@@ -401,8 +409,10 @@ class Stratification:
         newer: dict[str, Any] = {}  # Workspaces that do without lack the keys.
         if self.costs is not None:
             newer["costs"] = self.costs.edges.tolist()
-        if self.partition is not None:
-            newer["paths"] = self.partition.to_list()
+        if isinstance(self.grouped, Partition):
+            newer["paths"] = self.grouped.to_list()
+        if isinstance(self.grouped, GreatestRank):
+            newer["ranked"] = self.grouped.to_mapping()
         if self.parting is not None:
             newer["parting"] = self.parting.tolist()
         if self.ranks is not None:
@@ -417,7 +427,7 @@ class Stratification:
         return newer | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
-            "tree": None if self.tree is None else self.tree.to_mapping(),
+            "tree": self.grouped.to_mapping() if isinstance(self.grouped, KdTree) else None,
             "prior": self.prior,
             "rules": list(self.rules),
             "ranges": [None if r is None else list(r) for r in self.ranges],
@@ -437,7 +447,7 @@ class Stratification:
         return cls(
             edges=np.array(content["edges"], dtype=np.float64),
             bin_edges=np.array(content["bin_edges"], dtype=np.float64),
-            tree=None if content["tree"] is None else KdTree.from_mapping(content["tree"]),
+            grouped=_grouped_from(content),
             prior=content["prior"],
             rules=tuple(content["rules"]),
             scores=tuple(
@@ -451,6 +461,7 @@ class Stratification:
             ranks=RankPrior.from_mapping(content["ranks"]) if "ranks" in content else None,
             signatures=Signatures(
                 shape=spec.signature_shape,
+                order=spec.signature_order,
                 kept=np.array(slots["kept"], dtype=np.int64),
                 pooled=np.array(slots["pooled"], dtype=np.int64),
                 pooled_share=np.array(slots["pooled_share"], dtype=np.float64),
@@ -458,7 +469,6 @@ class Stratification:
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
             costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
-            partition=Partition.from_list(content["paths"]) if "paths" in content else None,
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),
@@ -535,8 +545,19 @@ def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
     }
 
 
-def _grouped_leaves(spec: EvaluationSpec, summary: PoolSummary) -> KdTree | Partition | None:
-    """Return leaves that are no intervals of a score, None if they are."""
+def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRank | None:
+    """Return `Stratification.grouped` of what its `to_mapping` returned."""
+    if "paths" in content:
+        return Partition.from_list(content["paths"])
+    if "ranked" in content:
+        return GreatestRank.from_mapping(content["ranked"])
+    return None if content["tree"] is None else KdTree.from_mapping(content["tree"])
+
+
+def _grouped_leaves(
+    spec: EvaluationSpec, summary: PoolSummary
+) -> KdTree | Partition | GreatestRank | None:
+    """Return leaves that are no intervals of one score, None if they are."""
     if spec.strata.edges is not None:
         return None
     if summary.paths is not None:
@@ -544,6 +565,8 @@ def _grouped_leaves(spec: EvaluationSpec, summary: PoolSummary) -> KdTree | Part
         return Partition(summary.paths.first)
     if summary.features is not None:
         return KdTree.fit(summary.features.features, spec.strata.leaves)
+    if summary.ranked:
+        return GreatestRank.cut(summary.ranked, spec.strata.leaves)
     return None
 
 

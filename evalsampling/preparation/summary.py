@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import most_bins, needs_ranges, needs_signature_counts
+from evalsampling.measures.build import (
+    assumed_ranges,
+    driving_thresholds,
+    most_bins,
+    needs_ranges,
+    needs_signature_counts,
+)
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import (
     hash_ids,
@@ -31,7 +37,7 @@ from evalsampling.preparation.score_remarks import ScoreRemarks
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.strata import CUT_METHODS
+from evalsampling.spec.strata import BY_RANK, CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
 from evalsampling.stats.partition import Paths
 from evalsampling.stats.score_counts import ScoreCounts
@@ -69,6 +75,7 @@ class PoolSummary:
         costs: least and greatest cost of a label, (inf, -inf) if all cost the same.
         paths: leaves that columns of the pool name, else None.
         remarks: what is to be said of scores.
+        ranked: histogram of each score of `ranked_columns`; then there are no `histograms`.
     """
 
     rows: int
@@ -79,6 +86,7 @@ class PoolSummary:
     costs: tuple[float, float] = (math.inf, -math.inf)
     paths: Paths | None = None
     remarks: ScoreRemarks = ScoreRemarks()
+    ranked: tuple[ScoreCounts, ...] = ()
 
     def __add__(self, other: "PoolSummary") -> "PoolSummary":
         """Return the summary of both parts of the pool together."""
@@ -91,11 +99,14 @@ class PoolSummary:
             _union(self.costs, other.costs),
             _add(self.paths, other.paths),
             self.remarks + other.remarks,
+            tuple(a + b for a, b in zip(self.ranked, other.ranked, strict=True)),
         )
 
     @functools.cached_property
     def histogram(self) -> ScoreCounts | None:
         """Histogram of the score of all rows, if there is one."""
+        if self.ranked:
+            return self.ranked[0]
         return functools.reduce(operator.add, self.histograms) if self.histograms else None
 
 
@@ -127,8 +138,12 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         predictions = read_predictions(batch, spec)
     if predictions is not None and wants.codes:
         signature = with_slices(predictions, read_named_slices(batch, spec))
-        codes = signature_codes(spec.signature_shape, signature)
-    if wants.histogram_bins:
+        codes = signature_codes(spec.signature_shape, signature, spec.signature_order)
+    ranked = tuple(
+        ScoreCounts.from_scores(read_scores(batch, spec, column), wants.histogram_bins)
+        for column in wants.ranked
+    )
+    if wants.histogram_bins and not ranked:
         compared = ComparedSystems.of(spec)
         score = scores[str(spec.pool.score)] if compared is None else compared.score_of(batch, spec)
         groups = [score]
@@ -161,7 +176,15 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         check_paths(paths, spec)
     remarks = ScoreRemarks.of(batch, spec, scores)
     return PoolSummary(
-        len(batch.rows), histograms, tuple(sums), signatures, features, costs, paths, remarks
+        len(batch.rows),
+        histograms,
+        tuple(sums),
+        signatures,
+        features,
+        costs,
+        paths,
+        remarks,
+        ranked,
     )
 
 
@@ -208,6 +231,7 @@ class Wanted:
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
         of_all: whether all rows are looked at: labels differ in cost, or columns name leaves.
+        ranked: see `ranked_columns`; the histogram is of each of them then.
     """
 
     histogram_bins: int
@@ -217,13 +241,16 @@ class Wanted:
     signatures: bool
     features: bool
     of_all: bool
+    ranked: tuple[str, ...]
 
     @classmethod
     def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
         """Return what a spec needs."""
         strata = spec.strata
         by_score = strata.edges is None and strata.by_score
-        by_signature = by_score and math.prod(spec.signature_shape) <= FEW_SIGNATURES
+        ranked = ranked_columns(spec)
+        few_signatures = math.prod(spec.signature_shape) <= FEW_SIGNATURES
+        by_signature = by_score and few_signatures and not ranked
         bins = cut_method(spec).bins(strata.leaves) if by_score else 0
         if by_signature:
             bins = max(bins, min(_COUNTED_PER_BIN * most_bins(spec), _MOST_COUNTED))
@@ -238,6 +265,7 @@ class Wanted:
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
             of_all=spec.pool.cost is not None or bool(strata.columns),
+            ranked=ranked,
         )
 
     @property
@@ -279,6 +307,23 @@ def cut_method(spec: EvaluationSpec) -> CutMethod:
     return CUT_METHODS.find("strata.method", spec.strata.method, spec.pool.directory)
 
 
+def ranked_columns(spec: EvaluationSpec) -> tuple[str, ...]:
+    """Return the columns whose greatest rank makes the strata; none where one score does.
+
+    They are the scores of several systems, of two classes, or their probabilities if they have no
+    scores; first the one that the prior comes from. A score that is of no system makes the strata
+    alone, and so does one whose thresholds the first measure looks at.
+    """
+    pool, strata = spec.pool, spec.strata
+    named = dict.fromkeys([pool.score, *(each.score or each.probability for each in pool.systems)])
+    columns = tuple(column for column in named if isinstance(column, str))
+    by_rank = strata.method == BY_RANK and strata.by_score and strata.edges is None
+    of_systems = pool.score in [system.score for system in pool.systems]
+    if not (by_rank and of_systems and spec.labels.space.is_binary and len(columns) > 1):
+        return ()
+    return () if len(driving_thresholds(spec, assumed_ranges(spec))) else columns
+
+
 def thresholded_columns(spec: EvaluationSpec) -> list[str]:
     """Return the scores that a threshold makes predictions of."""
     systems = [system for system in spec.pool.systems if system.threshold is not None]
@@ -294,6 +339,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
             dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *pool.lists.payload, *cost])
         )
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
+    named += wants.ranked
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
     if wants.predictions or not spec.labels.space.has_score:

@@ -55,6 +55,7 @@ class Sampler(abc.ABC):
         draws_by_number: whether the permanent random numbers of rows decide which are drawn, where
             they are known.
         draws_again: whether a round without replacement may draw rows of earlier rounds again.
+        draws_for_all: whether rounds are drawn for all measures, with weights, not the first alone.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -74,6 +75,7 @@ class Sampler(abc.ABC):
     has_atoms = False
     draws_by_number = False
     draws_again = False
+    draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
 

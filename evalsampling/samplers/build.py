@@ -6,8 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from evalsampling.errors import InputError
-from evalsampling.measures.build import Range, build_driver, build_gains
+from evalsampling.measures.build import Range, build_drawn_for, build_driver, build_gains
 from evalsampling.parts.references import load_object
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
@@ -20,6 +22,8 @@ def build_sampler(
     spec: EvaluationSpec, ranges: Sequence[Range | None], name: str | None = None
 ) -> Sampler:
     """Return the sampler that a spec names, made for the first measure and all of its systems.
+
+    One that draws for several measures (`Sampler.draws_for_all`) is made for all of them.
 
     Args:
         spec: names the sampler, its parameters and the measures.
@@ -48,8 +52,14 @@ def build_sampler(
         reference = parameters.get(key)
         if isinstance(reference, str) and (":" in reference or key == "weights"):
             parameters[key] = _function(key, reference, spec)
+    if maker.draws_for_all:
+        measure, weights = build_drawn_for(spec, ranges)
+    else:
+        measure, weights = build_driver(spec, ranges), np.ones(0)
+        _check_no_weights(spec, chosen.name)
     given = {
-        "measure": build_driver(spec, ranges),
+        "measure": measure,
+        "importance": tuple(weights.tolist()),
         "oracle": spec.labels.oracle,
         "branching": spec.strata.branching,
         "hidden": spec.hidden,
@@ -63,6 +73,15 @@ def build_sampler(
             f"{spec.labels.space.are}"
         )
     return sampler
+
+
+def _check_no_weights(spec: EvaluationSpec, sampler: str) -> None:
+    """Raise an `InputError` if an entry of ``measure`` has a weight, which the sampler ignores."""
+    if any(entry.weight != 1 for entry in spec.measures):
+        raise InputError(
+            f"measure.weight: sampler {sampler} draws for the first measure alone; calibrated "
+            "draws for all"
+        )
 
 
 def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:

@@ -74,10 +74,13 @@ class CalibratedDesign(Sampler):
 
     Attributes:
         hidden: prior of the positives that scores do not tell.
+        importance: weight of each component of the measure, above 0; empty for 1 each.
     """
 
     hidden: HiddenPrior = HiddenPrior()
+    importance: tuple[float, ...] = ()
     name = "calibrated"
+    draws_for_all = True
     bears_looks = True
     heeds_costs = True
     needs_classes = True
@@ -105,7 +108,9 @@ class CalibratedDesign(Sampler):
             return draw_unseen(table, history, chance, rng)
         hidden = dataclasses.replace(self.hidden, share=self.hidden.share * DESIGN_SHARE)
         model = fit_labels(table, history, (model_seed,), hidden, _SCHEDULE)
-        comparison = _Comparison.of_designs(self.measure, model, len(history.labelled) + wanted)
+        weights = np.array(self.importance or [1.0] * len(self.measure.components))
+        labels = len(history.labelled) + wanted
+        comparison = _Comparison.of_designs(self.measure, weights, model, labels)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         candidates = [
             water_fill(mix_evenly(size, left, EVEN_SHARE), left, wanted) for size in sizes
@@ -163,7 +168,7 @@ class _Comparison:
         spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
         alike: shape (cells,): which of the groups of cells with the same rates each is in.
         deviation: shape (classes, draws, groups): rates less their means.
-        value: shape (draws, m): of the measure, standardised.
+        value: shape (draws, m): of the measure, standardised, times the roots of the weights.
     """
 
     rate: FloatArray
@@ -174,7 +179,9 @@ class _Comparison:
     value: FloatArray
 
     @classmethod
-    def of_designs(cls, measure: Measure, model: LabelModel, labels: int) -> "_Comparison":
+    def of_designs(
+        cls, measure: Measure, weights: FloatArray, model: LabelModel, labels: int
+    ) -> "_Comparison":
         """Return the summary of a model, given the number of labels after the round."""
         rates = model.rates
         risks = expected_labels(model, rates).risks(measure)
@@ -189,10 +196,10 @@ class _Comparison:
         return cls(
             rate=rate,
             frequent=int(np.argmax(model.table.count @ rate)),
-            spread=_spread(measure, model, risks, labels),
+            spread=_spread(measure, weights, model, risks, labels),
             alike=alike,
             deviation=np.stack([of_class.take(first, axis=1) for of_class in by_class]) - mean,
-            value=deviation[:, scale > 0] / scale[scale > 0],
+            value=deviation[:, scale > 0] * np.sqrt(weights[scale > 0]) / scale[scale > 0],
         )
 
     def size(self, power: float) -> FloatArray:
@@ -218,16 +225,23 @@ class _Comparison:
         return float(np.sum(self.value * (self.value - left)))
 
 
-def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int) -> FloatArray:
+def _spread(
+    measure: Measure, weights: FloatArray, model: LabelModel, risks: FloatArray, labels: int
+) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,).
 
-    It is the root of the mean variance over draws of the rates, each with its own influences: at
-    the mean rates, a draw with many positives in the tail would hide how much a positive there
-    matters if there are few. The contribution of a draw is capped, so that the variance left by the
-    best design for it is at most that of a number anywhere in the measure's range: with very few
-    positives influences are unbounded, and one draw would dominate. The influence on an undefined
-    component is 0. ``risks``, shape (draws, d), are the expected mean losses of each draw of the
-    model; ``labels`` is their number after the round.
+    Of several components the variances are added, each with its weight and by what the best design
+    for this component alone would leave. So a round for all of them minimises the weighted sum of
+    their variances by those that each could have (W. G. Cochran, *Sampling Techniques*, 3rd
+    edition, 1977, section 5A.3).
+
+    Of one component it is the root of the mean variance over draws of the rates, each with its own
+    influences: at the mean rates, a draw with many positives in the tail would hide how much a
+    positive there matters if there are few. The contribution of a draw is capped, so that the
+    variance left by the best design for it is at most that of a number anywhere in the measure's
+    range: with very few positives influences are unbounded, and one draw would dominate. The
+    influence on an undefined component is 0. ``risks``, shape (draws, d), are the expected mean
+    losses of each draw of the model; ``labels`` is their number after the round.
 
     Raises:
         InputError: if the measure is undefined at the mean of the risks.
@@ -240,10 +254,13 @@ def _spread(measure: Measure, model: LabelModel, risks: FloatArray, labels: int)
     rates, risks = model.rates[::step], risks[::step]
     parts = min(len(measure.components), len(risks))  # so that arrays are small
     influences = influences_by_cell(measure, table, np.array_split(risks, parts))
-    total = np.zeros(len(table))
+    total = np.zeros((len(measure.components), len(table)))
     for rate, of_part in zip(np.array_split(rates, parts), influences, strict=True):
         total += _counted_variance(measure, table, rate, of_part, labels).sum(axis=0)
-    return np.asarray(np.sqrt(total / len(risks)))
+    total /= len(risks)
+    least = (np.sqrt(total) @ (table.count / table.rows)) ** 2
+    by_least = np.divide(weights, least, out=np.zeros_like(least), where=least > 0)
+    return np.asarray(np.sqrt(by_least @ total))
 
 
 def _counted_variance(
@@ -253,7 +270,7 @@ def _counted_variance(
     influences: Sequence[FloatArray],
     labels: int,
 ) -> FloatArray:
-    """Return the variance of a row's influence as `_spread` counts it, shape (draws, cells).
+    """Return the variance of a row's influence as `_spread` counts it, shape (draws, m, cells).
 
     Rates have shape (draws, cells, classes), the influences of each class (draws, m, cells).
     """
@@ -269,4 +286,4 @@ def _counted_variance(
     variance = np.maximum(square, 0.0, out=square)
     left = (np.sqrt(variance) @ (table.count / table.rows)) ** 2 / max(labels, 1)
     variance /= np.maximum(left / variance_of_any(measure), 1.0)[:, :, None]
-    return np.asarray(variance.sum(axis=1))
+    return variance

@@ -335,6 +335,19 @@ class EvaluationSpec:
         of_systems = self.labels.space.signatures(len(self.pool.systems))
         return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
 
+    @property
+    def signature_order(self) -> tuple[int, ...]:
+        """In which systems and columns of slices make a signature; empty for theirs.
+
+        Systems of classes are sorted by name, so cells do not depend on the order they are named
+        in.
+        """
+        systems = self.pool.systems
+        if not self.has_classes or len(systems) == 1:
+            return ()
+        by_name = sorted(range(len(systems)), key=lambda place: str(systems[place].name))
+        return (*by_name, *range(len(systems), len(self.signature_shape)))
+
     @functools.cached_property
     def thresholds(self) -> tuple[float, ...]:
         """The numbers that the spec compares scores with, ascending, each once."""

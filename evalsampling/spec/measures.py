@@ -31,6 +31,7 @@ class MeasureSpec:
         against: name of the system that it is compared with; None for the second.
         where: the slice that it is about; empty for the whole pool.
         over: for an extreme the values by column, each of which is a slice.
+        weight: how much its variance counts where rounds are drawn for several measures, above 0.
     """
 
     name: str
@@ -42,6 +43,7 @@ class MeasureSpec:
     against: str | None = None
     where: Where = dataclasses.field(default_factory=dict)
     over: Where = dataclasses.field(default_factory=dict)
+    weight: float = 1.0
 
     @property
     def slices(self) -> Iterator[Where]:
@@ -77,53 +79,79 @@ class MeasureSpec:
             if isinstance(item, Mapping) and kind in item:
                 read = cls._comparison if kind in COMPARISONS else cls._extreme
                 return read(kind, item)
+        if isinstance(item, Mapping) and "name" not in item and len(item) == 1:
+            ((name, parameters),) = item.items()
+            if isinstance(parameters, Mapping):  # As f1: {weight: 2}.
+                item = {"name": name, **parameters}
         name, parameters = name_and_parameters("measure", item)
         section = Section("measure", parameters)
         system, calibrate = section.text("system"), section.flag("calibrate", False)
         where = read_slices("measure.where", section.get("where"))
-        own = {k: v for k, v in parameters.items() if k not in ("system", "calibrate", "where")}
-        return cls(name, own, system, calibrate, where=where)
+        ours = ("system", "calibrate", "where", "weight")
+        own = {key: value for key, value in parameters.items() if key not in ours}
+        return cls(name, own, system, calibrate, where=where, weight=_weight(section))
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
         """Return an entry that compares two systems."""
         section = Section("measure", item)
-        section.check_keys(kind, "of", "against")
+        section.check_keys(kind, "of", "against", "weight")
         part = cls.parse(item[kind])
         if part.parts or part.system is not None:
             raise InputError(
                 f"measure.{kind}: must be one measure; the systems are named by of and against"
             )
-        return cls(kind, parts=(part,), of=section.text("of"), against=section.text("against"))
+        _check_no_weight(kind, part)
+        of, against = section.text("of"), section.text("against")
+        return cls(kind, parts=(part,), of=of, against=against, weight=_weight(section))
 
     @classmethod
     def _extreme(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
         """Return an entry that is the least or the greatest of a measure over slices."""
         section = Section("measure", item)
-        section.check_keys(kind, "over")
+        section.check_keys(kind, "over", "weight")
         part = cls.parse(item[kind])
         if part.parts:
             raise InputError(f"measure.{kind}: must be one measure, got {part.name}")
+        _check_no_weight(kind, part)
         over = section.get("over")
         if isinstance(over, str):
             raise InputError(
                 f"measure.over: list the values of {over}, as {{{over}: [first, second]}}: a "
                 "value that is not listed has no cells of its own"
             )
-        return cls(kind, parts=(part,), over=read_slices("measure.over", over))
+        named = read_slices("measure.over", over)
+        return cls(kind, parts=(part,), over=named, weight=_weight(section))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the entry as `parse` takes it."""
+        weight = None if self.weight == 1 else self.weight
         if self.name in COMPARISONS:
-            systems = given({"of": self.of, "against": self.against})
-            return {self.name: self.parts[0].to_mapping(), **systems}
+            rest = given({"of": self.of, "against": self.against, "weight": weight})
+            return {self.name: self.parts[0].to_mapping(), **rest}
         if self.name in EXTREMES:
-            return {self.name: self.parts[0].to_mapping(), "over": where_mapping(self.over)}
+            rest = {"over": where_mapping(self.over), **given({"weight": weight})}
+            return {self.name: self.parts[0].to_mapping(), **rest}
         if self.parts:
             return {JOINT: [part.to_mapping() for part in self.parts]}
         own = {
             "system": self.system,
             "where": where_mapping(self.where) or None,
             "calibrate": self.calibrate or None,
+            "weight": weight,
         }
         return {"name": self.name, **self.parameters, **given(own)}
+
+
+def _weight(section: Section) -> float:
+    """Return the key ``weight`` of an entry, 1 if it is missing."""
+    weight = section.number("weight", 1.0)
+    if weight <= 0:
+        raise InputError(f"measure.weight: must be above 0, got {weight:g}")
+    return weight
+
+
+def _check_no_weight(kind: str, part: MeasureSpec) -> None:
+    """Check that a measure within an entry has no weight of its own."""
+    if part.weight != 1:
+        raise InputError(f"measure.{kind}: weight stands beside {kind}, not within it")

@@ -25,6 +25,9 @@ from evalsampling.stats.signatures import Signatures
 PROBABILITY_ONE = 1 << 32
 """The integer that stands for a probability of one."""
 
+BY_PRIOR, BY_LEAF, UNORDERED = "prior", "leaf", "nothing"
+"""What may tell which rows of a pool are likelier positive than others."""
+
 _ROWS_AT_A_TIME = 1 << 16
 """Rows summed at a time: their probabilities stay in the processor's cache, and float64 sums
 these as integers exactly (2^16 x 2^32 < 2^53)."""
@@ -58,7 +61,8 @@ class CellTable:
         numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
             them; None if they are not known: the rows of a cell are exchangeable then.
         disagreement: how far the systems are apart in each cell, if several predict numbers.
-        exchangeable: whether leaves are what systems predict, and no score tells their rows apart.
+        ordered_by: what tells which rows are likelier positive: `BY_PRIOR`, `BY_LEAF` if leaves are
+            in order, or `UNORDERED` if leaves are what systems predict.
     """
 
     code: IntArray
@@ -75,7 +79,7 @@ class CellTable:
     expected: FloatArray | None = None
     numbers: PermanentNumbers | None = None
     disagreement: CellDisagreement | None = None
-    exchangeable: bool = False
+    ordered_by: str = BY_PRIOR
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -85,6 +89,11 @@ class CellTable:
     def classes(self) -> int:
         """Number of classes."""
         return self.prior.shape[1]
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether leaves are what systems predict, and no score tells their rows apart."""
+        return self.ordered_by == UNORDERED
 
     def covers(self, label: IntArray) -> bool:
         """Tell whether labels are of its classes, so that it has their probabilities."""

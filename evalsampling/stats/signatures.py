@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -111,20 +112,22 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def signature_codes(
-    shape: tuple[int, ...], prediction: npt.NDArray[np.integer]
+    shape: tuple[int, ...], prediction: npt.NDArray[np.integer], order: Sequence[int] = ()
 ) -> npt.NDArray[np.integer]:
     """Return the number of each row's signature.
 
     Args:
         shape: classes of each system; their product is below 2^62.
         prediction: shape (n, systems): class codes.
+        order: permutation of the columns, of equal classes; as they are by default.
 
     Returns:
         Shape (n,): codes in [0, product of shape); of a single system as they are given.
     """
     if len(shape) == 1:
         return prediction[:, 0]
-    return np.ravel_multi_index(tuple(prediction.T), shape)
+    columns = prediction.T
+    return np.ravel_multi_index(tuple(columns[list(order)] if order else columns), shape)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,21 +139,30 @@ class Signatures:
         kept: shape (kept,), ascending: codes with a slot of their own.
         pooled: shape (members,): the most common codes of those that share the last slot.
         pooled_share: shape (members,): shares of rows of these codes, summing to 1.
+        order: in which systems and slices make a code, so that it does not depend on the order in
+            which systems are named; empty for theirs.
     """
 
     shape: tuple[int, ...]
     kept: IntArray
     pooled: IntArray
     pooled_share: FloatArray
+    order: tuple[int, ...] = ()
 
     @classmethod
-    def every(cls, shape: tuple[int, ...]) -> "Signatures":
+    def every(cls, shape: tuple[int, ...], order: tuple[int, ...] = ()) -> "Signatures":
         """Return slots for all possible signatures, one for each."""
-        return cls(shape, np.arange(math.prod(shape)), np.zeros(0, np.int64), np.zeros(0))
+        codes = np.arange(math.prod(shape))
+        return cls(shape, codes, np.zeros(0, np.int64), np.zeros(0), order)
 
     @classmethod
     def most_common(
-        cls, shape: tuple[int, ...], counts: SignatureCounts, slots: int, slices: int = 0
+        cls,
+        shape: tuple[int, ...],
+        counts: SignatureCounts,
+        slots: int,
+        slices: int = 0,
+        order: tuple[int, ...] = (),
     ) -> "Signatures":
         """Return at most ``slots`` slots: the rarest signatures of a pool share the last.
 
@@ -163,16 +175,17 @@ class Signatures:
             counts: counts of the pool's signatures.
             slots: most slots, at least 1.
             slices: columns of slices, at the end of the shape.
+            order: in which the columns made the codes.
         """
         code, count = counts.counted()
         if len(code) <= slots and not counts.sampled:
-            return cls(shape, code, np.zeros(0, np.int64), np.zeros(0))
+            return cls(shape, code, np.zeros(0, np.int64), np.zeros(0), order)
         slice = code % math.prod(shape[len(shape) - slices :])
-        order = np.lexsort((code, -count / np.bincount(slice, count)[slice]))
-        kept = min(slots, len(order)) - 1
-        members = order[kept:][:_MOST_MEMBERS]
+        rarest_last = np.lexsort((code, -count / np.bincount(slice, count)[slice]))
+        kept = min(slots, len(rarest_last)) - 1
+        members = rarest_last[kept:][:_MOST_MEMBERS]
         share = count[members] / count[members].sum()
-        return cls(shape, np.sort(code[order[:kept]]), code[members], share)
+        return cls(shape, np.sort(code[rarest_last[:kept]]), code[members], share, order)
 
     @property
     def slots(self) -> int:
@@ -189,7 +202,7 @@ class Signatures:
         Raises:
             ValueError: if there is a signature never counted before, and no such slot.
         """
-        slots = self._find(signature_codes(self.shape, prediction))
+        slots = self._find(signature_codes(self.shape, prediction, self.order))
         complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)
         if not complete and np.any(slots == len(self.kept)):
             raise ValueError("predictions that were not there when they were counted")
@@ -222,4 +235,7 @@ class Signatures:
             codes, share = self.kept[slot : slot + 1], np.ones(1)
         else:
             codes, share = self.pooled, self.pooled_share
-        return np.stack(np.unravel_index(codes, self.shape), axis=1).astype(np.int64), share
+        columns = np.unravel_index(codes, self.shape)
+        if self.order:
+            columns = tuple(columns[place] for place in np.argsort(self.order))
+        return np.stack(columns, axis=1).astype(np.int64), share

@@ -140,13 +140,26 @@ def logit_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> F
     Returns:
         Interior edges as of `csf_edges`; fewer than leaves - 1 where rows or bins are few.
     """
+    return logit_rank_levels(lower_ends, counts, leaves)[0]
+
+
+def logit_rank_levels(
+    lower_ends: FloatArray, counts: IntArray, leaves: int
+) -> tuple[FloatArray, IntArray]:
+    """Return the edges of `logit_rank_edges`, and the number of the leaf above each edge.
+
+    Numbers are of all leaves that are wanted, in [1, leaves), shape (edges,): where scores skip
+    some of the leaves, so do the numbers.
+    """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     below = np.cumsum(rows[:-1])
     total = int(rows.sum())
     furthest = math.log(2 * total)
     wanted = np.linspace(-furthest, furthest, leaves + 1)[1:-1]
-    reached = np.unique(np.searchsorted(np.log(below / (total - below)), wanted))
-    return ends[1:][reached[reached < len(below)]]
+    log_odds = np.log(below / (total - below))
+    reached = np.unique(np.searchsorted(log_odds, wanted))
+    reached = reached[reached < len(below)]
+    return ends[1:][reached], np.searchsorted(wanted, log_odds[reached], side="right")
 
 
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import UNORDERED, CellTable
 
 GUESSED = 0.3
 """Share of the verdicts that are expected to be guesses, right as often as chance has it.
@@ -41,7 +41,7 @@ def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
     kinds, leaf = np.unique(key, axis=0, return_inverse=True)
     prior = table.prior if guessed is None else _expected(table, guessed)
     return dataclasses.replace(
-        table, leaf=leaf.reshape(-1), leaves=len(kinds), prior=prior, exchangeable=True
+        table, leaf=leaf.reshape(-1), leaves=len(kinds), prior=prior, ordered_by=UNORDERED
     )
 
 

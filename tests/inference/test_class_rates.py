@@ -12,11 +12,12 @@ from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.class_rates import ClassRates, expected_rates, fit_labels
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.cells import BY_PRIOR, UNORDERED
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random
 
 POOL = make_pool(3000, 4, seed=3, positive=0.2, strength=4)
-TABLE = dataclasses.replace(POOL.table, exchangeable=True)
+TABLE = dataclasses.replace(POOL.table, ordered_by=UNORDERED)
 HISTORY = labelled_at_random(POOL, 200, seed=5)
 
 
@@ -53,7 +54,7 @@ def test_scores_keep_their_curve() -> None:
     assert len(model.other_shares) == 2
     even = dataclasses.replace(TABLE, prior=np.full_like(TABLE.prior, 0.5))
     assert obstacle(even) is None
-    assert obstacle(dataclasses.replace(even, exchangeable=False)) is not None
+    assert obstacle(dataclasses.replace(even, ordered_by=BY_PRIOR)) is not None
 
 
 @pytest.mark.slow

@@ -13,6 +13,8 @@ from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summarize
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.greatest_rank import GreatestRank
+from evalsampling.stats.kdtree import KdTree
 from tests.cases import CASES
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import reference
@@ -25,14 +27,15 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
         for case, (shape, keys) in CASES.items()
     }
     stratifications = {case: pool.stratification for case, pool in pools.items()}
-    assert stratifications["kd"].tree is not None
+    assert isinstance(stratifications["kd"].grouped, KdTree)
+    assert isinstance(stratifications["systems"].grouped, GreatestRank)
     assert (stratifications["kd"].prior, stratifications["kd"].rules) == ("even", ("none",))
     assert np.all(pools["kd"].table.prior == 0.5)
     assert stratifications["kd beside a score"].prior == "expit(score)"
     assert stratifications["systems"].rules == ("expit(score)", "column", "none")
     assert stratifications["systems and a score of their own"].prior == "column"
     assert not stratifications["systems and a score of their own"].binned_by_score
-    assert [path for (path,) in pools["partition"].stratification.partition.paths] == [
+    assert [path for (path,) in pools["partition"].stratification.grouped.paths] == [
         "2019", "2020", "2021", "null",
     ]  # fmt: skip
     assert set(stratifications["hierarchy of columns"].parting) == {1, 2, 3}
@@ -60,7 +63,7 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
 def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) -> None:
     """What it says of the rows of a cell is never too much, and all if edges are cut from it.
 
-    Of k-d trees and of more than eight signatures it says nothing.
+    Of k-d trees, ranks by several scores and more than eight signatures it says nothing.
     """
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
@@ -77,7 +80,8 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
         np.testing.assert_array_equal(least, count)
     unknown = (
         "kd", "kd beside a score", "kd with its own tree", "partition", "hierarchy of columns",
-        "pooled signatures", "classes of systems", "slices that drive", "slices that share cells",
+        "pooled signatures", "systems", "classes of systems", "slices that drive",
+        "slices that share cells",
     )  # fmt: skip
     assert least.sum() == 0 if case in unknown else least.sum() > 0.8 * count.sum()
 

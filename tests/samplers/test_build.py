@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evalsampling import EvaluationSpec, InputError
+from evalsampling.samplers import CalibratedDesign
 from evalsampling.samplers.build import build_sampler
 from tests.spec.specs import MINIMAL, parse, systems, write_module
 
@@ -31,11 +32,34 @@ def test_another_sampler_takes_the_draws_and_nothing_else() -> None:
 
 
 def test_the_first_measure_of_all_its_systems_drives() -> None:
-    spec = parse(pool=systems(), measure=["recall", "f1"])
+    spec = parse(pool=systems(), measure=["recall", "f1"], sampler="ais")
     sampler = build_sampler(spec, [(0.0, 1.0), None])
     assert sampler.measure.name == "joint(recall, recall)", "one sample serves both systems"
     calibrated = parse(measure={"name": "precision", "calibrate": True})
     assert build_sampler(calibrated, [None]).measure.name == "precision"
+
+
+def test_the_default_draws_for_all_measures_by_their_weights() -> None:
+    """But not for one whose labels cannot be expected, or that looks at thresholds."""
+    curve = {"name": "average_precision", "system": "old"}
+    listed = ["recall", {"f1": {"weight": 2}}, curve, {"difference": "precision"}]
+    spec = parse(pool=systems(), measure=listed)
+    sampler = build_sampler(spec, [(0.0, 1.0), (0.0, 1.0)])
+    assert isinstance(sampler, CalibratedDesign)
+    name = "joint(recall, recall, f1, f1, difference(precision))"
+    assert sampler.measure.name == name
+    assert sampler.importance == (1.0, 1.0, 2.0, 2.0, 1.0)
+
+
+def test_a_joint_entry_is_its_parts_with_their_weights() -> None:
+    spec = parse(measure={"joint": ["recall", {"name": "precision", "weight": 0.5}]})
+    assert build_sampler(spec, [None]).importance == (1.0, 0.5)
+
+
+def test_weights_are_refused_where_rounds_are_for_the_first_measure() -> None:
+    spec = parse(measure=[{"f1": {"weight": 2}}, "recall"], sampler="oasis")
+    with pytest.raises(InputError, match=r"measure\.weight: sampler oasis draws for the first"):
+        build_sampler(spec, [None])
 
 
 OWN_MODULE = """

@@ -2,8 +2,10 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.special import expit
@@ -312,7 +314,7 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
         label=np.zeros(len(of_row), dtype=int),
     )
     model = LabelModel.fit(pool.table, pool.start(), (1,))
-    spread = _Comparison.of_designs(FBeta(), model, labels).spread
+    spread = _Comparison.of_designs(FBeta(), np.ones(1), model, labels).spread
 
     rate, count = model.rates[:, :, 1], pool.table.count
     found = pool.table.outputs.prediction[:, 0] == 1
@@ -325,7 +327,8 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
     limited = left > 1 / 12
     assert limited.any() == (labels == 2)
     variance[limited] *= 1 / 12 / left[limited, None]
-    assert spread == pytest.approx(np.sqrt(variance.mean(axis=0)))
+    by_hand = np.sqrt(variance.mean(axis=0))
+    assert spread == pytest.approx(by_hand / (by_hand @ count / count.sum()))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -356,10 +359,40 @@ def test_frequent_class_is_that_of_most_rows_not_of_most_cells() -> None:
     )
     history, _ = pool.run(CalibratedDesign(FBeta()), 1, 30, seed=1)
     model = LabelModel.fit(pool.table, history, (1,))
-    comparison = _Comparison.of_designs(FBeta(), model, 100)
+    comparison = _Comparison.of_designs(FBeta(), np.ones(1), model, 100)
     assert comparison.rate[1:, 1].min() > 0.5
     of_rate = comparison.size(1.5) / comparison.size(0.5)
     assert of_rate == pytest.approx(comparison.rate[:, 1])
+
+
+def variances(of: np.ndarray, size: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return the variance of each measure if rows are drawn in proportion to a size, up to 1 / n.
+
+    It is over the least that any size has: with variances a_c of influences, sizes in proportion to
+    their roots. ``of`` has the roots, shape (m, cells).
+    """
+    least = (of @ count) ** 2
+    return np.asarray((of**2 / size @ count) * (size @ count) / least)
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (4.0, 1.0, 0.25)])
+def test_a_round_for_several_measures_minimises_the_weighted_sum_of_variances(
+    weights: tuple[float, ...],
+) -> None:
+    """Against sizes at random and near it; what each alone would have is from rounds for it."""
+    measures = FBeta(), Precision(), Accuracy()
+    history, _ = POOL.run(CalibratedDesign(FBeta()), 1, 60, seed=2)
+    model, count = LabelModel.fit(POOL.table, history, (1,)), POOL.table.count
+    alone = [_Comparison.of_designs(one, np.ones(1), model, 100).spread for one in measures]
+    joint = _Comparison.of_designs(Joint(measures), np.array(weights), model, 100).spread
+    of, rng = np.stack(alone), np.random.default_rng(3)
+    best = np.array(weights) @ variances(of, joint, count)
+    for _ in range(300):
+        step = np.exp(rng.normal(0, rng.choice([0.01, 0.1, 1.0]), len(joint)))
+        assert np.array(weights) @ variances(of, joint * step, count) >= best * (1 - 1e-9)
+    if weights[0] > 1:
+        equal = _Comparison.of_designs(Joint(measures), np.ones(3), model, 100).spread
+        assert variances(of, joint, count)[0] < variances(of, equal, count)[0]
 
 
 def labelled(history: History, cell: int, chance: np.ndarray, pool: Pool) -> History:
@@ -457,3 +490,42 @@ def test_strata_are_those_of_the_ranks_on_any_scale(name: str, change: str) -> N
     upper = wanted > 0
     width = 2 * np.log(2 * len(score)) / 256
     assert np.mean(np.abs(found - wanted)[upper]) < width
+
+
+MEASURED = (["f1"], ["precision", "f1"], [{"difference": "f1", "of": "a", "against": "b"}, "f1"])
+
+
+@pytest.mark.parametrize("measure", MEASURED, ids=["f1", "precision first", "difference first"])
+def test_the_order_in_which_systems_are_named_changes_nothing(measure: list[Any]) -> None:
+    """Each knows what the other does not. Rows are the same ones, estimates but for rounding."""
+    rng = np.random.default_rng(4)
+    log_odds = rng.normal(-5, 3, 8000)
+    label = (rng.random(len(log_odds)) < expit(log_odds)).astype(int)
+    a = log_odds + rng.normal(0, 2, len(log_odds))
+    b = np.where(rng.random(len(log_odds)) < 0.3, log_odds, rng.normal(-5, 3, len(log_odds)))
+    columns = {"a": a, "b": b, "of_a": (a > 0).astype(int), "of_b": (b > -0.5).astype(int)}
+    frame = pa.table({"id": np.arange(len(label)), **columns})
+    drawn, found = [], []
+    for named in ("ab", "ba"):
+        systems = {name: {"score": name, "prediction": f"of_{name}"} for name in named}
+        evaluation = Evaluation.from_frame(
+            frame, pool={"systems": systems}, measure=measure, seed=3, budget=200
+        )
+        rows = []
+        for size in (50, 60):
+            ids = evaluation.sample(size)
+            evaluation.label({row: int(label[row]) for row in ids})
+            rows.append(list(ids))
+        drawn.append(rows)
+        found.append(
+            {
+                (one.target.measure, one.target.system): (one.value, one.low, one.high)
+                for one in evaluation.estimate()
+                if one.target.against is None
+            }
+        )
+    assert drawn[0] == drawn[1]
+    for number in found[0].keys() & found[1].keys():
+        assert found[0][number] == pytest.approx(found[1][number], abs=1e-6), number
+    assert ("f1", "a") in found[0]
+    assert ("f1", "b") in found[1]

@@ -1,0 +1,84 @@
+"""Leaves of several scores: a row is as high as the score that ranks it highest has it."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.score_counts import ScoreCounts
+from evalsampling.stats.strata import LOGIT_RANK, LeafTable, logit_rank_levels
+
+
+@dataclasses.dataclass(frozen=True)
+class GreatestRank:
+    """Leaves by the greatest rank that any of several scores gives a row.
+
+    Each score has leaves of equal width in the log-odds of its rank (`strata.logit_rank_edges`),
+    numbered alike. The leaf of a row is the highest that any score puts it into, so the order of
+    the scores does not matter.
+
+    Attributes:
+        edges: of each score, strictly increasing.
+        leaf: of each score the leaf of every interval between its edges, shape (edges + 1,), in
+            [0, leaves).
+        leaves: number of leaves.
+    """
+
+    edges: tuple[FloatArray, ...]
+    leaf: tuple[IntArray, ...]
+    leaves: int
+
+    @classmethod
+    def cut(cls, scores: Sequence[ScoreCounts], leaves: int) -> Self:
+        """Return the leaves of a pool.
+
+        Args:
+            scores: counts of each score over the pool, at least one row.
+            leaves: most leaves wanted, at least 1.
+        """
+        edges, levels = [], []
+        for counts in scores:
+            bins = counts.bins(LOGIT_RANK.bins(leaves))
+            of_score, above = logit_rank_levels(bins.lower_ends, bins.counts, leaves)
+            edges.append(of_score)
+            levels.append(np.append(0, above))
+        found = np.unique(np.concatenate(levels))
+        leaf = tuple(np.searchsorted(found, of_score) for of_score in levels)
+        return cls(tuple(edges), leaf, len(found))
+
+    def find(self, scores: Sequence[npt.NDArray[np.floating]]) -> IntArray:
+        """Return the leaf of each row, shape (n,), given all its scores, shape (n,) each."""
+        found = [
+            leaf[table.find(score)]
+            for table, leaf, score in zip(self._tables, self.leaf, scores, strict=True)
+        ]
+        return np.asarray(np.max(found, axis=0))
+
+    @functools.cached_property
+    def _tables(self) -> list[LeafTable]:
+        return [LeafTable(edges) for edges in self.edges]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields to pickle, without the tables."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return what `from_mapping` takes, for JSON."""
+        return {
+            "edges": [edges.tolist() for edges in self.edges],
+            "leaf": [leaf.tolist() for leaf in self.leaf],
+            "leaves": self.leaves,
+        }
+
+    @classmethod
+    def from_mapping(cls, content: Mapping[str, Any]) -> Self:
+        """Return the leaves that `to_mapping` described."""
+        return cls(
+            tuple(np.array(edges, np.float64) for edges in content["edges"]),
+            tuple(np.array(leaf, np.int64) for leaf in content["leaf"]),
+            content["leaves"],
+        )
