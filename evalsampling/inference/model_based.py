@@ -53,11 +53,13 @@ def combine_with_model(
 
     Its ends are weighted means of those of the design-based interval and of the shortest interval
     that holds a share of the predictive draws (`share_held`), widened to hold the estimate. The
-    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
-    assumes no more than the design does (`LabelModel.is_exact`). However the
-    errors of two numbers correlate, the weighted mean of their intervals holds their weighted mean
-    if each interval holds its number. The shortest interval is taken because positives that are not
-    yet labelled skew the draws against a bound, which equal tails would miss.
+    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing, the model
+    assumes no more than the design does (`LabelModel.is_exact`), or it is known which rows count
+    (`Measure.is_of_known_rows`): there the design's interval is the default if it is narrower.
+    However the errors of two numbers correlate, the weighted mean of their intervals holds their
+    weighted mean if each interval holds its number. The shortest interval is taken because
+    positives that are not yet labelled skew the draws against a bound, which equal tails would
+    miss.
 
     Args:
         estimates: of the measure's components, with design-based intervals.
@@ -93,7 +95,9 @@ def combine_with_model(
     of_design = estimates
     if combine:
         estimates = list(map(_combined, estimates, drawn, weights))
-    if expected is not None and not model.is_exact:
+    if measure.is_of_known_rows:
+        weights = [1.0] * len(weights)
+    elif expected is not None and not model.is_exact:
         weights = weights_of_draws(errors, drawn, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares, aside = {}, None

@@ -43,6 +43,9 @@ the part of a round that is spread evenly looks for them, the others go by the s
 EVEN_SHARE = 0.1
 """Share of a round that is spread evenly over all rows."""
 
+STRATA_SHARE = 0.02
+"""Share of a round that is spread evenly over the strata, so that small ones are looked at too."""
+
 _SCHEDULE = Schedule(kept=4)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
@@ -62,9 +65,10 @@ class CalibratedDesign(Sampler):
     number, which a few hundred labels cannot tell. Candidates are designs with the measure of size
     sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the variance of the
     influence of a row's label on the measure, p_c the rate of the pool's most frequent class, so
-    the size goes as rate^e where positives are rare; a tenth is spread evenly. Taken is the
-    candidate that is expected to remove most of the posterior variance of the measure. Where labels
-    differ in cost, sizes are over its root, and what is removed is taken by the money.
+    the size goes as rate^e where positives are rare; a tenth is spread evenly over rows, and a
+    fiftieth over strata: where a curve that is wrong would show. Taken is the candidate that is
+    expected to remove most of the posterior variance of the measure. Where labels differ in cost,
+    sizes are over its root, and what is removed is taken by the money.
 
     A labelled row weighs one over the chance that any round so far would have taken it, so weights
     of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
@@ -112,8 +116,11 @@ class CalibratedDesign(Sampler):
         labels = len(history.labelled) + wanted
         comparison = _Comparison.of_designs(self.measure, weights, model, labels)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
+        left_in_leaf = table.sum_by_leaf(left[:, None])[table.leaf, 0]
+        by_strata = 1 / np.maximum(left_in_leaf, 1) / table.leaves
         candidates = [
-            water_fill(mix_evenly(size, left, EVEN_SHARE), left, wanted) for size in sizes
+            water_fill(mix_evenly(size, left, EVEN_SHARE) + STRATA_SHARE * by_strata, left, wanted)
+            for size in sizes
         ]
         removed = [comparison.removed_variance(chance * left) for chance in candidates]
         if table.cost is not None and wanted:
