@@ -99,7 +99,6 @@ setup(
         ],
         "votes": ["crowd-kit>=1.4"],
         "xlsx": ["openpyxl>=3.1"],
-        "yaml": ["apache-beam[yaml]>=2.70,<3"],
         "studies": ["matplotlib>=3.9"],
         "docs": ["furo>=2025.9", "myst-parser>=4", "sphinx>=8"],
         "guides": ["pandas>=2.2", "recordlinkage>=0.16", "scikit-learn>=1.4", "splink>=5"],
