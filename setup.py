@@ -67,7 +67,6 @@ setup(
         "delta": ["deltalake>=1.6"],
         "gcp": [
             "apache-beam[gcp]>=2.70,<3",
-            "google-cloud-bigquery-storage>=2.30,<3",
             "google-cloud-storage>=3",
         ],
         "iceberg": ["pyiceberg>=0.12"],

@@ -20,7 +20,7 @@ from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
-from evalsampling.pool.tables.stored import is_stored, stored_in
+from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.plan import fetch_cells
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
@@ -251,9 +251,8 @@ class Preparation:
 
     @property
     def passes(self) -> int:
-        """How often the rows are read, by the scorer or without, and to be stored."""
-        given = Stratification.given(self.spec) is not None and not self.spec.pool.scorer
-        return (1 if given else 2) + is_stored(self.spec.pool)
+        """How often the rows are read, by the scorer or without."""
+        return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.
