@@ -19,7 +19,7 @@ from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
@@ -100,26 +100,13 @@ class PoolFacts:
         pool = self.pool
         return LabelJoin(pool.spec, pool.table.classes, pool.slices, self.folds_names)
 
-    def picker(self, rounds: tuple[RoundChances, ...], batch: int) -> RoundPicker:
+    def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
         """Return what picks the rows of the last of some rounds.
 
         Args:
             rounds: chances of all rounds up to it.
-            batch: number in the names of its tasks.
         """
-        return RoundPicker(self.pool.spec, self.key, rounds, batch, self.check)
-
-    def scaled(self, chances: RoundChances, budget: float, before: CellSums | None) -> RoundChances:
-        """Return the chances of a window of a stream.
-
-        Args:
-            chances: of the round whose proportions they keep.
-            budget: rows expected, in a window as large as the one before.
-            before: sums over the cells of that window; None takes the workspace's pool for it.
-        """
-        table = self.pool.table
-        code, count = (table.code, table.count) if before is None else before.means()[:2]
-        return chances.scaled(code, count, budget)
+        return RoundPicker(self.pool.spec, self.key, rounds, self.check)
 
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one.
