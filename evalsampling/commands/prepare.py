@@ -15,7 +15,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.fingerprint import changes_of, is_changed
+from evalsampling.pool.fingerprint import changes_of
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
@@ -172,7 +172,7 @@ class Preparation:
             prepared: the workspace.
             context: what the reading runs on, for the record.
         """
-        attempt = prepared.marker.get("attempt", "")
+        attempt = prepared.marker["attempt"]
         return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
 
     def settled(self) -> "Preparation":
@@ -501,6 +501,6 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
     gone_or_new = here.keys() ^ there.keys()
     for path in dict.fromkeys([*here, *there]):
-        if path in gone_or_new or (path in same and is_changed(here[path], there[path])):
+        if path in gone_or_new or (path in same and here[path] != there[path]):
             raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool

@@ -103,13 +103,11 @@ class LabelJoin:
         spec: says what labels there are, and how many votes a row is to have.
         classes: number of classes of the cell table.
         slices: of the pool; a value that it does not have is none of its slices.
-        folds_names: whether spellings of an annotator's name that look alike are one person.
     """
 
     spec: EvaluationSpec
     classes: int
     slices: Slices = Slices()
-    folds_names: bool = True
 
     def join(
         self, rows: pa.Table | None, votes: Iterable[Vote]
@@ -128,7 +126,7 @@ class LabelJoin:
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = Register.of_questions(tasks, ids, self.spec, self.folds_names)
+        register = Register.of_questions(tasks, ids, self.spec, folds_names=True)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         none = LabelledCounts.none()

@@ -204,14 +204,13 @@ def _gold(section: Section, directory: str) -> GoldSpec:
 
 
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
-    """Return the section ``labels`` as a mapping, with defaults except those of newer keys."""
+    """Return the section ``labels`` as a mapping, without most unused keys."""
     own = labels.space.to_mapping() if labels.made_by is None else {"space": {**labels.made_by}}
-    # Newer keys are left out where they are not used: specs of older workspaces are compared.
-    newer = {
+    used = {
         "votes": labels.votes if labels.votes > 1 else None,
         "gold": None if labels.gold is None else dataclasses.asdict(labels.gold),
         "repeats": labels.repeats or None,
         "rule": None if labels.rule in (MAJORITY, labels.space.rule) else labels.rule,
         "meanings": dict(labels.meanings) or None,
     }
-    return {"oracle": labels.oracle, **own, **given(newer)}
+    return {"oracle": labels.oracle, **own, **given(used)}

@@ -41,7 +41,6 @@ class PoolFacts:
         pool: its spec, cells and slices.
         key: of the names of its tasks.
         check: whether names of tasks have a check character.
-        folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
         begin: `RoundChances.begin` of the round after these.
         drawn: the rounds without labels, where the order of draws counts; else None.
@@ -51,7 +50,6 @@ class PoolFacts:
     pool: CountedPool
     key: bytes
     check: bool
-    folds_names: bool
     rounds: tuple[RoundChances, ...]
     begin: FloatArray | None = None
     drawn: History | None = None
@@ -83,7 +81,6 @@ class PoolFacts:
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
             sink_of(pool.spec).checks_tasks,
-            pool.folds_names,
             rounds,
             begin,
             drawn if snapshot.analysis.sampler.keeps_order else None,
@@ -98,7 +95,7 @@ class PoolFacts:
     def label_join(self) -> LabelJoin:
         """How answers are joined to rows."""
         pool = self.pool
-        return LabelJoin(pool.spec, pool.table.classes, pool.slices, self.folds_names)
+        return LabelJoin(pool.spec, pool.table.classes, pool.slices)
 
     def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
         """Return what picks the rows of the last of some rounds.
@@ -197,8 +194,6 @@ def _check_counted(snapshot: Snapshot) -> None:
         problem = "its oracle is stochastic"
     elif labels.rule not in BY_ROW:
         problem = f"its rule {labels.rule} looks at the votes on all rows together"
-    elif any(past.cell_probability is None for past in snapshot.history.rounds):
-        problem = "it has rounds of an older version, which kept no chances"
     if problem is not None:
         path = snapshot.pool.workspace.path
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
@@ -207,7 +202,7 @@ def _check_counted(snapshot: Snapshot) -> None:
 def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
     """Return what is known of a round beside its rows."""
     chance = past.cell_probability
-    assert chance is not None  # `PoolFacts.of` refuses older rounds
+    assert chance is not None
     return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
 
 

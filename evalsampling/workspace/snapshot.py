@@ -197,9 +197,6 @@ class Snapshot:
 
     def _rounds_before(self, delivery: Delivery) -> int:
         """Return how many rounds, withdrawn ones left out, there were when a delivery came in."""
-        # Deliveries of older versions do not say, so all rounds may have been there.
-        if delivery.rounds is None:
-            return len(self.standing)
         return sum(files.number <= delivery.rounds for files in self.standing)
 
     @functools.cached_property
@@ -346,7 +343,7 @@ class Snapshot:
                 ]
             },
             pairs=self._pairs,
-            folds_names=self.pool.folds_names,
+            folds_names=True,
             id=self.pool.spec.pool.id,
         )
 

@@ -32,8 +32,8 @@ def test_a_spec_written_and_read_again_is_the_same(keys: Any) -> None:
     assert EvaluationSpec.from_mapping(spec.to_mapping(), "/dir") == spec
 
 
-def test_specs_of_older_workspaces_are_as_they_were() -> None:
-    """What is not used is not written: a prepared workspace is told by its spec."""
+def test_what_is_not_used_is_not_written() -> None:
+    """A prepared workspace is told by its spec."""
     mapping = load().to_mapping()
     assert mapping["sink"] == {"format": "csv"}
     assert set(mapping["labels"]) == {"classes", "positive", "oracle"}

@@ -1,6 +1,5 @@
 """What transforms are to know of a workspace, and what is refused in one sentence."""
 
-import dataclasses
 import sys
 import types
 from pathlib import Path
@@ -18,7 +17,6 @@ from evalsampling.workspace.pool_facts import (
     read_chances,
     write_chances,
 )
-from evalsampling.workspace.snapshot import Snapshot
 from tests.golden.cases import QUERIES, TAGS
 from tests.golden.pools import pool_of
 from tests.jobs import Job
@@ -109,18 +107,6 @@ def test_rounds_that_draw_rows_again_are_not_picked_row_by_row(job: Any, sampler
         PoolFacts.read(one.workspace).rounds_until(1)
     with pytest.raises(InputError, match=wanted):
         design_round(one.workspace)
-
-
-def test_rounds_of_older_versions_are_refused(job: Any) -> None:
-    """Their files have no chances of cells."""
-    one = prepared(job)
-    assert one.sample().status == 0
-    snapshot = Snapshot.at(one.workspace)
-    (first,) = snapshot.history.rounds
-    older = dataclasses.replace(first, cell_probability=None)
-    snapshot.__dict__["history"] = dataclasses.replace(snapshot.history, rounds=(older,))
-    with pytest.raises(InputError, match="rounds of an older version, which kept no chances"):
-        PoolFacts.of(snapshot)
 
 
 def test_what_is_not_there_is_refused(job: Any, tmp_path: Path) -> None:
