@@ -29,8 +29,8 @@ from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
 from evalsampling.measures import Joint
+from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
-from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.receivers.registry import Receipt
 from evalsampling.report.numbers import Number
 from evalsampling.spec import EvaluationSpec
@@ -168,7 +168,7 @@ class EstimateResult(Result):
 
 def result_of(
     snapshot: Snapshot,
-    measures: Sequence[Requested] | None = None,
+    measures: Sequence[Measure] | None = None,
     intervals: Sequence[str] = (),
     gates: GatesSpec | None = None,
 ) -> EstimateResult:
@@ -269,7 +269,7 @@ def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, .
 
 
 def _region(
-    parts: Sequence[Requested],
+    parts: Sequence[Measure],
     spec: EvaluationSpec,
     analysis: Analysis,
     estimates: Sequence[Estimate],
@@ -285,7 +285,7 @@ def _region(
         confidence=spec.confidence,
     )
     try:
-        region = analysis.region(Joint(tuple(map(measure_of, parts))), estimates=estimates)
+        region = analysis.region(Joint(tuple(parts)), estimates=estimates)
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
     return dataclasses.replace(

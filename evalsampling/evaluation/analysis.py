@@ -36,7 +36,6 @@ from evalsampling.measures.build import (
     check_slices,
     choose_measures,
 )
-from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, pairs_of
 from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import Joint
@@ -57,7 +56,7 @@ from evalsampling.stats.score_kinds import ORDER
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
 
-Measures = Requested | Named | Sequence[Requested | Named]
+Measures = Measure | Named | Sequence[Measure | Named]
 """One measure or several."""
 
 
@@ -91,7 +90,7 @@ class Analysis:
     Attributes:
         table: the cells of the pool.
         sampler: how rows are chosen and estimates made.
-        measures: what is reported, with design weights or calibrated ones.
+        measures: what is reported.
         seed: seed of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far.
@@ -106,7 +105,7 @@ class Analysis:
 
     table: CellTable
     sampler: Sampler
-    measures: Sequence[Requested]
+    measures: Sequence[Measure]
     seed: int
     confidence: float
     history: History
@@ -221,7 +220,7 @@ class Analysis:
         goal = None if self.spec is None else self.spec.stop_half_width
         return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
-    def chosen(self, measures: Any) -> Sequence[Requested]:
+    def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for an empty list.
 
         Raises:
@@ -233,21 +232,21 @@ class Analysis:
         named = [entry for entry in listed if isinstance(entry, str | Mapping)]
         if named and self.spec is None:
             raise InputError("measures have no names here: give measures.Precision() and the like")
-        chosen: list[Requested] = []
+        chosen: list[Measure] = []
         for entry in listed:
             if isinstance(entry, str | Mapping):
                 assert self.spec is not None
                 chosen += choose_measures(entry, self.measures, self.spec, self.ranges)
-            elif isinstance(entry, Measure | Calibrated):
+            elif isinstance(entry, Measure):
                 chosen.append(entry)
             else:
                 raise InputError(f"no measure: {entry!r}")
         return self._with_slices(chosen)
 
-    def _with_slices(self, measures: Sequence[Requested]) -> Sequence[Requested]:
+    def _with_slices(self, measures: Sequence[Measure]) -> Sequence[Measure]:
         """Return measures, checked to look at slices that the spec names alone."""
         if self.spec is not None:
-            for measure in map(measure_of, measures):
+            for measure in measures:
                 check_slices(measure, self.spec)
         return measures
 
@@ -270,9 +269,7 @@ class Analysis:
 
         A measure of several components has a contest for each of them; a curve has none.
         """
-        plain = [
-            measure for measure in self.measures if not isinstance(measure, Calibrated | Comparison)
-        ]
+        plain = [measure for measure in self.measures if not isinstance(measure, Comparison)]
         contests = []
         for name in dict.fromkeys(measure.name for measure in plain):
             pairs = pairs_of(Joint(tuple(measure for measure in plain if measure.name == name)))
@@ -325,24 +322,20 @@ class Analysis:
         inputs = sampler.with_next_draw(sampler.inputs(*now, self.confidence, model))
         return default_region(measure, inputs, reported)
 
-    def _parts(self, measures: Any) -> list[Requested]:
+    def _parts(self, measures: Any) -> list[Measure]:
         """Return the measures that are the dimensions of a region, as in an entry ``joint``."""
-        parts: list[Requested] = []
+        parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping) and self.spec is not None:
                 built = build_entry(MeasureSpec.parse(entry), self.spec, self.ranges)
                 parts += self._with_slices(built)
                 continue
             chosen = self.chosen(entry)
-            plain = [
-                measure for measure in chosen if not isinstance(measure_of(measure), Comparison)
-            ]
+            plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
             parts += plain or chosen
         if not parts:
             raise InputError("a region needs a measure")
         for part in parts:
-            if isinstance(part, Calibrated):
-                raise InputError(f"{part.name}: regions do not use known totals")
             if isinstance(part, Extreme):
                 raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts

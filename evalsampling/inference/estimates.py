@@ -26,9 +26,8 @@ from evalsampling.inference.regions import (
 )
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import Measure
-from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.on_cells import cells_adding_to, known_exactly
+from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.arrays import BoolArray, FloatArray
 
 BANDS = "approximate-multiplier-bootstrap"
@@ -36,24 +35,23 @@ BANDS = "approximate-multiplier-bootstrap"
 
 
 def estimate_measure(
-    requested: Requested, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
+    measure: Measure, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope.
 
     Args:
-        requested: the measure, which is not a joint measure.
+        measure: what to estimate, which is not a joint measure.
         inputs: the labelled rows and their weights.
         scope: what to report.
         aimed_at: whether the rows were drawn for this measure.
     """
-    measure = measure_of(requested)
     if isinstance(measure, Extreme):
         return [_extreme(measure, inputs, scope, aimed_at)]
     adding = cells_adding_to(measure, inputs.table)
     return [
         estimate
-        for domain in scope.domains_of(requested)
-        for estimate in _on_domain(Estimand(requested, inputs, domain, aimed_at), scope, adding)
+        for domain in scope.domains_of(measure)
+        for estimate in _on_domain(Estimand(measure, inputs, domain, aimed_at), scope, adding)
     ]
 
 
@@ -64,15 +62,11 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     """
     inputs, domain, confidence = estimand.inputs, estimand.domain, estimand.inputs.confidence
     measure, table = estimand.measure, estimand.inputs.table
-    targets = scope.targets(estimand.requested, domain)
+    targets = scope.targets(measure, domain)
     if inputs.all_known(adding, domain):
         exact = known_value(measure, table, inputs.history, domain).tolist()
         needed = measure.undefined_without
         return [census(*pair, confidence, needed) for pair in zip(targets, exact, strict=True)]
-    sums_known = estimand.is_pool and table.expected is not None
-    if estimand.calibrates and not (sums_known or known_exactly(measure, table)):
-        reason = f"{estimand.requested.name}: the cells do not say its known totals"
-        return [undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets]
     if not estimand.is_pool and not estimand.inside.any():
         reason = inputs.sample.empty_because or f"no labelled row where {domain.title}"
         return [undefined(t, confidence, "no labels", reason) for t in targets]
@@ -85,7 +79,7 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     if len(estimates) > 1:
         return estimates
     (single,) = estimates
-    if scope.anytime and estimand.is_pool and not estimand.calibrates:
+    if scope.anytime and estimand.is_pool:
         single = add_anytime(single, measure, inputs)
     if scope.assumption_light and single.target.against is None:
         single = _with_light(single, estimand)
@@ -191,24 +185,22 @@ def _with_light(estimate: Estimate, estimand: Estimand) -> Estimate:
     return estimate.with_interval(light.interval).moved_into(light.interval)
 
 
-def take_nil(
-    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
-) -> list[Estimate]:
+def take_nil(measure: Measure, inputs: EstimationInput, scope: ReportedDomains) -> list[Estimate]:
     """Return the exact difference, 0 on every domain, of systems with the same predictions."""
-    needed = measure_of(requested).undefined_without
-    targets = scope.all_targets([requested])
+    needed = measure.undefined_without
+    targets = scope.all_targets([measure])
     return [census(target, 0.0, inputs.confidence, needed) for target in targets]
 
 
 def refuse(
-    requested: Requested, sampled_for: Measure, scope: ReportedDomains, confidence: float
+    measure: Measure, sampled_for: Measure, scope: ReportedDomains, confidence: float
 ) -> list[Estimate]:
     """Return undefined estimates of a measure that the sampler cannot estimate."""
     reason = (
-        f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
+        f"{measure.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
     )
-    targets = scope.all_targets([requested])
+    targets = scope.all_targets([measure])
     return [undefined(target, confidence, "no support", reason, warn=True) for target in targets]
 
 

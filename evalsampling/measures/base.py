@@ -193,11 +193,6 @@ class Measure(abc.ABC):
         outputs = Outputs.none(self.system + 1, getattr(self, "classes", 2))
         return self.loss(outputs, np.zeros(0, dtype=np.int64)).shape[1]
 
-    @property
-    def known(self) -> tuple[int, ...]:
-        """Indices of entries of the loss that do not involve the label: their means are known."""
-        return ()
-
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg at ``risk``, shape (m, d): NaN where a component is undefined.
 

@@ -91,11 +91,6 @@ class Sliced(Measure):
     def _has_share(self) -> bool:
         return not self.measure.scale_free
 
-    @property
-    def known(self) -> tuple[int, ...]:
-        """Indices of entries of the loss that do not involve the label."""
-        return (*self.measure.known, *((self.measure.size,) if self._has_share else ()))
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the loss of rows in the slice, 0 outside; then whether it is in it: (n, d)."""
         inside = outputs.within(self.where)

@@ -20,7 +20,7 @@ from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.measures.calibrated import Requested
+from evalsampling.measures.base import Measure
 from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.notebook.stored_state import StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
@@ -386,8 +386,8 @@ class Evaluation:
                 `inference.estimates.estimate_region`.
 
         Raises:
-            InputError: if there is no measure of a name, or it is to use known totals, which
-                regions do not; or if the draws do not support it, or a component is undefined.
+            InputError: if there is no measure of a name, or the draws do not support it, or a
+                component is undefined.
         """
         return self.analysis.region(measure, method)
 
@@ -467,8 +467,8 @@ class Evaluation:
         return self.analysis.sampler
 
     @property
-    def measures(self) -> Sequence[Requested]:
-        """What is reported, with design weights or calibrated ones."""
+    def measures(self) -> Sequence[Measure]:
+        """What is reported."""
         return self.analysis.measures
 
     @property

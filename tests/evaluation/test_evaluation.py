@@ -364,7 +364,6 @@ def test_regions_of_names() -> None:
     for wrong, words in (
         ("recal", "unknown measure 'recal'"),
         ([], "a region needs a measure"),
-        ({"name": "precision", "calibrate": True}, "precision, calibrated: regions do not use"),
         (7, "no measure: 7"),
     ):
         with pytest.raises(InputError, match=words):
@@ -448,46 +447,6 @@ def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
     one.prepare()
     with pytest.raises(InputError, match="not in memory: use its workspace"):
         Evaluation.open(one.workspace).items([1])
-
-
-def calibrated_curve(thresholds: list[float]) -> dict[str, Any]:
-    return {"name": "pr_curve", "thresholds": thresholds, "calibrate": True}
-
-
-@pytest.mark.slow
-def test_known_totals_are_used_only_where_cells_tell_them() -> None:
-    """Thresholds that cut bins in two, or cells of pooled signatures, leave the totals unknown."""
-    truth = make_pool().truth
-    for measure, strata, known in [
-        ([calibrated_curve([-1.3, 0.7])], {"leaves": 16}, True),
-        (["accuracy", calibrated_curve([-1.3, 0.7])], {"leaves": 16}, False),
-        (["accuracy", calibrated_curve([-1.3, 0.7])], {"edges": [-1.3, 0.7]}, True),
-        (["accuracy", {"name": "precision", "calibrate": True}], {"leaves": 3}, True),
-    ]:
-        evaluation = Evaluation.from_arrays(
-            **arrays(measure=measure, strata=strata, sampler={"name": "ais", "delta": 0.5})
-        )
-        answered(evaluation, truth)
-        told = [e for e in evaluation.estimate() if "calibrated" in e.measure]
-        assert told
-        for estimate in told:
-            assert (estimate.value is not None) == known
-            assert known or "the cells do not say its known totals" in str(estimate.reason)
-    arguments, truth = rich(
-        measure=["accuracy", {"name": "precision", "calibrate": True}],
-        strata={"leaves": 2000},
-        sampler="passive",
-    )
-    arguments["columns"]["s0.prediction"] = make_pool().table["prediction"].to_numpy()
-    pooled = Evaluation.from_arrays(**arguments)
-    assert len(pooled.table.kind_cell) > len(pooled.table)
-    answered(pooled, truth)
-    told = [e for e in pooled.estimate() if e.measure == "precision, calibrated"]
-    # In this slice all predicted positives have labels, or there are none: its value is known.
-    of_slice = [e for e in told if e.target.slice == "city=Zürich"]
-    assert [e.value for e in of_slice] == [None, 1.0, None]
-    untold = [e for e in told if "the cells do not say its known totals" in str(e.reason)]
-    assert len(untold) == len(told) - len(of_slice)
 
 
 def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
