@@ -25,7 +25,6 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import rested_on
-from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
 from evalsampling.measures import Joint
@@ -118,7 +117,6 @@ class EstimateResult(Result):
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
-        contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
         sample_size: rows drawn and rows expected, if coins decide how many there are.
         cost: what the labels so far cost, None if all cost the same.
@@ -146,7 +144,6 @@ class EstimateResult(Result):
     hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
-    contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
     sample_size: PoissonSize | None = None
     half_width_reason: str | None = None
@@ -208,7 +205,6 @@ def result_of(
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
-        contests=tuple(snapshot.analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=analysis.label_likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),

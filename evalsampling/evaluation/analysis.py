@@ -21,7 +21,6 @@ from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
 from evalsampling.inference.joint_region import default_region
 from evalsampling.inference.label_likelihood import label_likelihood
-from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
@@ -36,9 +35,8 @@ from evalsampling.measures.build import (
     check_slices,
     choose_measures,
 )
-from evalsampling.measures.comparisons import Comparison, pairs_of
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
@@ -263,28 +261,6 @@ class Analysis:
         if stochastic:
             history = one_answer_a_row(history, self.table.classes)
         return fit_labels(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
-
-    def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more.
-
-        A measure of several components has a contest for each of them; a curve has none.
-        """
-        plain = [measure for measure in self.measures if not isinstance(measure, Comparison)]
-        contests = []
-        for name in dict.fromkeys(measure.name for measure in plain):
-            pairs = pairs_of(Joint(tuple(measure for measure in plain if measure.name == name)))
-            if len(pairs) < 2:
-                continue
-            scope = ReportedDomains(systems=self.scope.systems)
-            estimates = self.sampler.estimate(
-                self.table, self._settled, pairs, self.confidence, scope
-            )
-            weighted = self.sampler.weigh(self.table, self.history)
-            for part in dict.fromkeys(estimate.target.measure for estimate in estimates):
-                of_part = [estimate for estimate in estimates if estimate.target.measure == part]
-                if of_part[0].target.threshold is None:
-                    contests.append(hold_contest(of_part, weighted.answered))
-        return contests
 
     def region(
         self, measure: "Measures", method: str = "default", estimates: Sequence[Estimate] = ()

@@ -17,7 +17,6 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
-from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
@@ -368,10 +367,6 @@ class Evaluation:
         if problems:
             raise InputError("; ".join(problems))
         return [str(receipt.where) for receipt in receipts]
-
-    def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more."""
-        return self.analysis.contests()
 
     def region(self, measure: "Measures", method: str = "default") -> Ellipsoid:
         """Return the joint confidence region of a measure's components.
