@@ -57,9 +57,6 @@ class ReportedRegion:
         covariance: of the estimates, k by k.
         radius: greatest squared Mahalanobis distance.
         reason: why there is no region, else None.
-        kind: what the region rests on, as of intervals.
-        skew: k pairs: factors by which deviations below and above the centre are longer than the
-            covariance says.
         low: lower ends of its projections, k numbers.
         high: upper ends.
     """
@@ -70,8 +67,6 @@ class ReportedRegion:
     covariance: Sequence[Sequence[float]] | None = None
     radius: float | None = None
     reason: str | None = None
-    kind: str | None = None
-    skew: Sequence[Sequence[float]] | None = None
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
 
@@ -196,7 +191,7 @@ def result_of(
         warnings=(*doubted, *warnings),
         done=_is_done(analysis, spec, estimates, still_open),
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
+        regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
@@ -268,7 +263,6 @@ def _region(
     parts: Sequence[Measure],
     spec: EvaluationSpec,
     analysis: Analysis,
-    estimates: Sequence[Estimate],
 ) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
     systems = spec.pool.systems
@@ -281,7 +275,7 @@ def _region(
         confidence=spec.confidence,
     )
     try:
-        region = analysis.region(Joint(tuple(parts)), estimates=estimates)
+        region = analysis.region(Joint(tuple(parts)))
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
     return dataclasses.replace(
@@ -289,8 +283,6 @@ def _region(
         centre=region.centre.tolist(),
         covariance=region.covariance.tolist(),
         radius=region.radius,
-        kind=region.kind,
-        skew=None if region.skew is None else region.skew.tolist(),
         low=region.low.tolist(),
         high=region.high.tolist(),
     )

@@ -19,13 +19,11 @@ from evalsampling.inference.class_rates import fit_labels
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
-from evalsampling.inference.joint_region import default_region
 from evalsampling.inference.label_likelihood import label_likelihood
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     Range,
@@ -262,41 +260,19 @@ class Analysis:
             history = one_answer_a_row(history, self.table.classes)
         return fit_labels(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
 
-    def region(
-        self, measure: "Measures", method: str = "default", estimates: Sequence[Estimate] = ()
-    ) -> Ellipsoid:
+    def region(self, measure: "Measures") -> Ellipsoid:
         """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
 
-        By default it is that of the default intervals, else that of [MR], section 3.
-
-        Args:
-            measure: what it is about.
-            method: of the region.
-            estimates: what `estimate` returned; what is not among them is estimated.
+        It is that of [MR], section 3.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
             raise InputError(f"{asked.name}: rows that add to it had no chance of being drawn")
         try:
-            if method != "default":
-                inputs = self.sampler.inputs(self.table, self.history, self.confidence)
-                return estimate_region(asked, inputs, method)
-            return self._default_region(asked, estimates)
+            inputs = self.sampler.inputs(self.table, self._settled, self.confidence)
+            return estimate_region(asked, inputs)
         except ValueError as error:
             raise InputError(f"{asked.name}: {error}") from error
-
-    def _default_region(self, measure: Measure, estimates: Sequence[Estimate]) -> Ellipsoid:
-        """Return the region that fits the default intervals of a measure on the whole pool."""
-        sampler, now = self.sampler, (self.table, self._settled)
-        scope = dataclasses.replace(self.scope, domains=WHOLE_POOL.domains, bands_seed=None)
-        model, made = self.label_model, {estimate.target: estimate for estimate in estimates}
-        targets = scope.targets(measure, *scope.domains)
-        if made.keys() >= {*targets}:
-            reported = [made[target] for target in targets]
-        else:
-            reported = sampler.estimate(*now, [measure], self.confidence, scope, model)
-        inputs = sampler.with_next_draw(sampler.inputs(*now, self.confidence, model))
-        return default_region(measure, inputs, reported)
 
     def _parts(self, measures: Any) -> list[Measure]:
         """Return the measures that are the dimensions of a region, as in an entry ``joint``."""

@@ -22,7 +22,6 @@ from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
     simultaneous_bands,
-    wald_ellipsoid,
 )
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import Measure
@@ -219,8 +218,8 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     return measure.value(Linearisation(measure, inputs).risk(weight))
 
 
-def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
-    """Return the joint design-based confidence region of the components of a measure.
+def estimate_region(measure: Measure, inputs: EstimationInput) -> Ellipsoid:
+    """Return the joint design-based confidence region of [MR] section 3 of a measure's components.
 
     Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
@@ -229,17 +228,14 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
     Args:
         measure: a measure of several components.
         inputs: the labelled rows and their weights.
-        method: "f" for the region of [MR] section 3, "wald" to take the covariance as known.
 
     Raises:
-        ValueError: if a component is undefined, if its labels allow no claim, or if there is no
-            such method.
+        ValueError: if a component is undefined, or if its labels allow no claim.
     """
-    if method not in ("f", "wald"):
-        raise ValueError(f"method must be default, f or wald, got {method!r}")
     if inputs.all_known(cells_adding_to(measure, inputs.table), Domain()):
         exact = known_value(measure, inputs.table, inputs.history, Domain())
-        return wald_ellipsoid(exact, np.zeros((len(exact), len(exact))), inputs.confidence)
+        none = np.zeros((len(exact), len(exact)))
+        return f_ellipsoid(exact, none, inputs.sample.draws, inputs.confidence)
     estimand = Estimand(measure, inputs)
     targets = [Target(c.name, c.bounds, threshold=c.threshold) for c in measure.components]
     for each in _by_weights(estimand, targets):
@@ -247,6 +243,4 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
             raise ValueError("; ".join(each.warnings) or each.reason or each.measure)
     value, influence = estimand.linearised
     covariance = inputs.sample.covariance(influence)
-    if method == "wald":
-        return wald_ellipsoid(value, covariance, inputs.confidence)
     return f_ellipsoid(value, covariance, inputs.sample.draws, inputs.confidence)

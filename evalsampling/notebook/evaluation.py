@@ -368,7 +368,7 @@ class Evaluation:
             raise InputError("; ".join(problems))
         return [str(receipt.where) for receipt in receipts]
 
-    def region(self, measure: "Measures", method: str = "default") -> Ellipsoid:
+    def region(self, measure: "Measures") -> Ellipsoid:
         """Return the joint confidence region of a measure's components.
 
         By default it is about the values that `estimate` reports, and of the kind of their default
@@ -377,14 +377,12 @@ class Evaluation:
         Args:
             measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
                 that come by themselves are left out.
-            method: "default", or for the region of the design alone "f" or "wald": see
-                `inference.estimates.estimate_region`.
 
         Raises:
             InputError: if there is no measure of a name, or the draws do not support it, or a
                 component is undefined.
         """
-        return self.analysis.region(measure, method)
+        return self.analysis.region(measure)
 
     def curve(self) -> PrecisionCurve | None:
         """Return the precision at every rank, with measures that follow from it and a guarantee.
