@@ -96,7 +96,6 @@ setup(
             "types-PyYAML",
             "xxhash",
         ],
-        "votes": ["crowd-kit>=1.4"],
         "xlsx": ["openpyxl>=3.1"],
         "studies": ["matplotlib>=3.9"],
         "docs": ["furo>=2025.9", "myst-parser>=4", "sphinx>=8"],

@@ -11,15 +11,11 @@ from evalsampling.parts.registry import Registry
 from evalsampling.spec.parameters import construct, name_and_parameters
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
 
-MAJORITY, MODEL = "majority", "dawid-skene"
-"""Rules by which several votes decide a row."""
+MAJORITY = "majority"
+"""The rule by which several votes decide a row, unless the spec names another."""
 
-VOTE_RULES: Registry[Any] = Registry(
-    "vote_rules",
-    {MODEL: "evalsampling.labels.dawid_skene:DAWID_SKENE"},
-    "evalsampling.labels.vote_rules:VoteRule",
-)
-"""Rules that look at all votes together, by name; `MAJORITY` looks at the votes of each row."""
+VOTE_RULES: Registry[Any] = Registry("vote_rules", {}, "evalsampling.labels.vote_rules:VoteRule")
+"""Rules of other packages that look at all votes together, by name."""
 
 LABEL_SPACES: Registry[Any] = Registry(
     "label_spaces",
