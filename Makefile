@@ -36,10 +36,7 @@ test-runners: $(VENV)/.test $(VENV)/.spark-$(PYSPARK) ## on Prism, Flink and Spa
 	-PATH="$(abspath $(BIN)):$$PATH" deployment/spark/job-server
 	$(BIN)/python -m pytest -rs -m runners tests
 
-test-connectors: $(VENV)/.test $(VENV)/.lakes-$(LAKES) ## tables that Spark wrote, tables of Iceberg and topics of Kafka by Beam's transforms in Java; what cannot be had is skipped
-	-PATH="$(abspath $(BIN)):$$PATH" deployment/prism/prism
-	-PATH="$(abspath $(BIN)):$$PATH" deployment/expansion/service
-	-PATH="$(abspath $(BIN)):$$PATH" tests/runners/kafka/broker
+test-connectors: $(VENV)/.test $(VENV)/.lakes-$(LAKES) ## tables of Iceberg and Delta that Spark wrote; what cannot be had is skipped
 	$(BIN)/python -m pytest -rs -m connectors tests
 
 test-labelstudio: $(VENV)/.test $(VENV)/label-studio/.done ## a batch to a real Label Studio and back; about 1 GB is installed

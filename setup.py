@@ -67,7 +67,6 @@ setup(
         "delta": ["deltalake>=1.6"],
         "gcp": [
             "apache-beam[gcp]>=2.70,<3",
-            "google-cloud-bigquery-storage>=2.30,<3",
             "google-cloud-storage>=3",
         ],
         "iceberg": ["pyiceberg>=0.12"],
@@ -97,9 +96,7 @@ setup(
             "types-PyYAML",
             "xxhash",
         ],
-        "votes": ["crowd-kit>=1.4"],
         "xlsx": ["openpyxl>=3.1"],
-        "yaml": ["apache-beam[yaml]>=2.70,<3"],
         "studies": ["matplotlib>=3.9"],
         "docs": ["furo>=2025.9", "myst-parser>=4", "sphinx>=8"],
         "guides": ["pandas>=2.2", "recordlinkage>=0.16", "scikit-learn>=1.4", "splink>=5"],

@@ -21,7 +21,6 @@ from evalsampling.inference.intervals import SIMULTANEOUS, Interval, covers, int
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import Sampler
@@ -226,7 +225,7 @@ class Ground:
 
     def measures(self, method: Method) -> list[Measure]:
         """Return what is estimated from the draws of a method: of a fine curve that alone."""
-        built = [measure_of(one) for one in build_measures(self.spec, self.stratification.ranges)]
+        built = build_measures(self.spec, self.stratification.ranges)
         return built[:1] if method.thresholds > FEW else built
 
     def sampler(self, method: Method) -> Sampler:

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from evalsampling import Evaluation
 from evalsampling.inference.label_error import correct
-from evalsampling.measures.calibrated import measure_of
 
 ROWS = 20_000
 MEASURES = ("f1", "precision", "recall")
@@ -61,7 +60,7 @@ def one_repeat(
     found = []
     for estimate, requested in zip(evaluation.estimate(), evaluation.measures, strict=True):
         interval, true = estimate.intervals[0], exact[estimate.target.measure]
-        band = correct(measure_of(requested), inputs, table, seed, estimate, model)
+        band = correct(requested, inputs, table, seed, estimate, model)
         assert band is not None
         found.append(
             (

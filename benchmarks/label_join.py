@@ -40,6 +40,7 @@ from evalsampling.preparation.assignment import assign_cells
 from evalsampling.report.numbers import Number
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.history import Round
+from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import (
     AssignCells,
@@ -167,10 +168,8 @@ def _chances(facts: PoolFacts, share: float) -> RoundChances:
     """Return chances that take a share of the pool, more of the rows that score high."""
     table = facts.pool.table
     size = 0.2 + table.leaf / table.leaves
-    expected = share * table.rows
-    return RoundChances.of_pool(table.code, table.count, size, 1).scaled(
-        table.code, table.count, expected
-    )
+    chance = water_fill(size, table.count, share * table.rows)
+    return RoundChances.of_pool(table.code, table.count, chance)
 
 
 # --- two ways to the estimates
@@ -205,7 +204,7 @@ def _write(estimates: dict[str, Any], path: Path) -> None:
 def _one_by_one(facts: PoolFacts, chances: Any, parts: int) -> list[Any]:
     """Return the measures of the same rows and labels, from a history of all of them."""
     spec, stratification = facts.pool.spec, facts.pool.stratification
-    picker, tables, labels = facts.picker((chances,), 1), [], []
+    picker, tables, labels = facts.picker((chances,)), [], []
     sums: CellSums | None = None
     for number in range(parts):
         cells = assign_cells(_batch(number), spec, stratification)

@@ -33,7 +33,6 @@ from scipy import special
 from evalsampling import EvaluationSpec
 from evalsampling.inference.intervals import covers, interval_score
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, run_repeat
@@ -171,7 +170,7 @@ def simulate(job: tuple[int, Path, str, Arm]) -> Outcome:
     stratification = stratify_pool(spec)
     known = KnownPool.read(spec, stratification, directory / f"{name}-truth.parquet")
     sampler = build_sampler(spec, stratification.ranges)
-    measures = [measure_of(one) for one in build_measures(spec, stratification.ranges)]
+    measures = build_measures(spec, stratification.ranges)
     truth = float(known.value(measures[0])[0])
     plan = Plan(budgets, RoundSize(DRAWS), repeats, SEED, CONFIDENCE, divergence=False)
     runs = [run_repeat(known, sampler, measures, plan, repeat) for repeat in range(repeats)]

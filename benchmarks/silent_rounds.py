@@ -22,7 +22,6 @@ from evalsampling import EvaluationSpec
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
@@ -70,7 +69,7 @@ def rows(directory: Path, repeats: int) -> Iterator[str]:
         spec = EvaluationSpec.from_mapping(content, directory)
         stratification = stratify_pool(spec)
         known = KnownPool.read(spec, stratification, directory / f"{POOL}-truth.parquet")
-        built = {m.name: m for m in map(measure_of, build_measures(spec, stratification.ranges))}
+        built = {m.name: m for m in build_measures(spec, stratification.ranges)}
         measures = [built[measure] for measure in MEASURES]
         sampler = build_sampler(spec, stratification.ranges)
         truth = np.array([float(known.value(measure)[0]) for measure in measures])

@@ -19,7 +19,6 @@ from coverage_situations import AT_RANDOM, write_situations
 from evalsampling import EvaluationSpec
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.processes import repeat_all
@@ -66,7 +65,7 @@ class Ground:
         (runs,) = repeat_all(run, tried, repeats, workers, lambda repeats: None)
         for b, budget in enumerate(budgets):
             for m, measure in enumerate(measures):
-                truth = float(known.value(measure_of(measure))[0])
+                truth = float(known.value(measure)[0])
                 estimates = [each[b][m].estimates[0] for each in runs]
                 yield budget, measure.name, _summary(estimates, truth)
 

@@ -25,7 +25,6 @@ from evalsampling import EvaluationSpec
 from evalsampling.inference.intervals import covers
 from evalsampling.inference.results import Estimate, widest_half
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan, run_repeat
@@ -83,7 +82,7 @@ def looks_of(directory: Path, setting: Setting) -> list[list[Look]]:
     stratification = stratify_pool(spec)
     known = KnownPool.read(spec, stratification, directory / f"{pool}-truth.parquet")
     sampler = build_sampler(spec, stratification.ranges)
-    measures = [measure_of(one) for one in build_measures(spec, stratification.ranges)]
+    measures = build_measures(spec, stratification.ranges)
     truth = [float(known.value(measure)[0]) for measure in measures]
     plan = Plan(
         setting.looks,

@@ -3,12 +3,12 @@
 #   name      of the folder in the cache
 #   title     of the program, in what is said
 #   program   its jar, without `.jar`
-#   artifact  the program in one jar as Beam publishes it, on Maven Central; empty if there is none
+#   artifact  the program in one jar as Beam publishes it, on Maven Central
 #   pom       builds the program from its parts where that jar cannot be had
 #   product   whose version the program has, and `property` of that version in the pom
 #   default_version  for that, and `version` if one is asked for
 
-: "${name:?}" "${title:?}" "${program:?}" "${pom:?}" "${product:?}" "${property:?}" "${default_version:?}"
+: "${name:?}" "${title:?}" "${program:?}" "${artifact:?}" "${pom:?}" "${product:?}" "${property:?}" "${default_version:?}"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/evalsampling/$name"
 jar="$cache/$program.jar"
 maven=(mvn --quiet --batch-mode)
@@ -42,9 +42,7 @@ provide() {
   local sdk wanted used
   command -v mvn > /dev/null || { say "mvn (Apache Maven) is not installed"; return 1; }
   wanted="${version:-}"
-  if [[ -z "$wanted" && -z "${artifact:-}" ]]; then
-    wanted="$default_version"
-  elif [[ -z "$wanted" ]]; then
+  if [[ -z "$wanted" ]]; then
     sdk="${BEAM_VERSION:-$(beam_version)}" || { say "python3 has no apache-beam"; return 1; }
     wanted="for Beam $sdk"
   fi

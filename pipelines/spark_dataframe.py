@@ -26,12 +26,11 @@ from evalsampling.pipelines.spark_engine import execution_context, gather_by_tas
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.source import keeps_nothing, planned_files
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
-from evalsampling.pool.tables.spark import KIND
-from evalsampling.pool.tables.stored import FILES, columns_to_store, stored_name
+from evalsampling.pool.tables.spark import FILES, KIND, columns_to_store, stored_name
 from evalsampling.preparation.shares import Shares
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.where import columns_of, in_dialect
+from evalsampling.spec.where import columns_of, in_spark
 from evalsampling.storage import open_store
 
 
@@ -74,7 +73,7 @@ def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
     if spec.pool.where is None or any(name.partition(".")[0] in narrow for name in looked_at):
         return wanted
     try:
-        return wanted.filter(in_dialect(spec.pool.where, "spark"))
+        return wanted.filter(in_spark(spec.pool.where))
     except AnalysisException as error:
         raise InputError(f"pool.where: Spark: {str(error).splitlines()[0]}") from error
 

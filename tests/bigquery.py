@@ -1,27 +1,23 @@
 """A server that speaks as BigQuery's Storage Read API does, of tables in memory."""
 
-import collections
 import contextlib
 import dataclasses
-import datetime
 import io
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
-import duckdb
 import fastavro
 import grpc
 import pyarrow as pa
 from google.cloud.bigquery_storage_v1 import types
 
-from evalsampling.pool.tables.bigquery import EMULATOR
 from tests import grpc_servers
 
-SERVICE = "google.cloud.bigquery.storage.v1.BigQueryRead"
+EMULATOR = "BIGQUERY_STORAGE_EMULATOR_HOST"
+"""Variable with host and port of the server."""
 
-TABLE = "a-project.a_dataset.pool"
+SERVICE = "google.cloud.bigquery.storage.v1.BigQueryRead"
 
 _AVRO = {
     pa.string(): "string",
@@ -42,45 +38,27 @@ class FakeBigQuery:
     """The server.
 
     Attributes:
-        versions: of each table, from when on it was as it is there.
+        tables: by name, as ``project.dataset.table``.
         streams: that a session has.
         page_rows: rows of a message.
-        breaks: how often each stream breaks after its first message, with UNAVAILABLE.
-        sessions: what was asked for, in order.
-        reads: streams that were read, each with the offset, in order.
+        reads: streams that were read, in order.
     """
 
-    versions: dict[str, list[tuple[datetime.datetime, pa.Table]]]
+    tables: dict[str, pa.Table]
     streams: int = 3
     page_rows: int = 100
-    breaks: int = 0
-    sessions: list[types.CreateReadSessionRequest] = dataclasses.field(default_factory=list)
-    reads: list[tuple[str, int]] = dataclasses.field(default_factory=list)
+    reads: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._rows: dict[str, pa.Table] = {}
         self._in_avro: set[str] = set()
-        self._broken: collections.Counter[str] = collections.Counter()
-        self._lock = threading.Lock()
 
-    def create(self, request: types.CreateReadSessionRequest, context: Any) -> types.ReadSession:
+    def create(self, request: types.CreateReadSessionRequest, _: Any) -> types.ReadSession:
         """Answer CreateReadSession."""
-        self.sessions.append(request)
         session = request.read_session
-        table = self._at(session, context)
-        fields, wanted = list(session.read_options.selected_fields), session.read_options
-        missing = [name for name in fields if name not in table.column_names]
-        if missing:
-            context.abort(
-                grpc.StatusCode.INVALID_ARGUMENT,
-                f"request failed: The following selected fields do not exist: {missing}",
-            )
-        if wanted.row_restriction:
-            condition = wanted.row_restriction.replace("`", '"')
-            table = duckdb.from_arrow(table).filter(condition).to_arrow_table()
-        # The order of columns is that of the table, as BigQuery has it.
-        table = table.select([n for n in table.column_names if not fields or n in fields])
-        name = f"{request.parent}/locations/x/sessions/{len(self.sessions)}"
+        _, project, _, dataset, _, called = session.table.split("/")
+        table = self.tables[f"{project}.{dataset}.{called}"]
+        name = f"{request.parent}/locations/x/sessions/{session.data_format.name}"
         streams = []
         for number in range(self.streams if len(table) else 0):
             stream = f"{name}/streams/{number}"
@@ -94,34 +72,13 @@ class FakeBigQuery:
         schema = types.ArrowSchema(serialized_schema=table.schema.serialize().to_pybytes())
         return types.ReadSession(name=name, arrow_schema=schema, streams=streams)
 
-    def _at(self, session: types.ReadSession, context: Any) -> pa.Table:
-        _, project, _, dataset, _, name = session.table.split("/")
-        called = f"{project}.{dataset}.{name}"
-        if called not in self.versions:
-            context.abort(grpc.StatusCode.NOT_FOUND, f"Not found: Table {called}")
-        now = datetime.datetime.now(datetime.UTC)
-        moment = session.table_modifiers.snapshot_time or now
-        tables = [table for since, table in self.versions[called] if since <= moment]
-        if not tables:
-            context.abort(
-                grpc.StatusCode.INVALID_ARGUMENT,
-                f"request failed: Invalid snapshot time {moment} for table {called}. "
-                "Cannot read before its creation",
-            )
-        return tables[-1]
-
-    def read(self, request: types.ReadRowsRequest, context: Any) -> Iterator[Any]:
+    def read(self, request: types.ReadRowsRequest, _: Any) -> Iterator[Any]:
         """Answer ReadRows."""
-        stream, offset = request.read_stream, request.offset
-        with self._lock:
-            self.reads.append((stream, offset))
-            self._broken[stream] += 1
-            breaks = self._broken[stream] <= self.breaks
-        rows = self._rows[stream].slice(offset).combine_chunks()
+        stream = request.read_stream
+        self.reads.append(stream)
+        rows = self._rows[stream].slice(request.offset).combine_chunks()
         for batch in rows.to_batches(max_chunksize=self.page_rows):
             yield (_avro_message if stream in self._in_avro else _arrow_message)(batch)
-            if breaks:
-                context.abort(grpc.StatusCode.UNAVAILABLE, "the stream broke")
 
     def handler(self) -> grpc.GenericRpcHandler:
         """Return what answers calls."""
@@ -163,9 +120,8 @@ def _avro_message(batch: pa.RecordBatch) -> types.ReadRowsResponse:
 
 
 @contextlib.contextmanager
-def serving(table: pa.Table, since: datetime.datetime | None = None) -> Iterator[FakeBigQuery]:
-    """Serve a table called `TABLE`, to this process and those that it starts."""
-    since = since or datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-    fake = FakeBigQuery({TABLE: [(since, table)]})
+def serving(name: str, table: pa.Table) -> Iterator[FakeBigQuery]:
+    """Serve a table by its name, to this process and those that it starts."""
+    fake = FakeBigQuery({name: table})
     with grpc_servers.serving(EMULATOR, fake.handler()):
         yield fake

@@ -152,7 +152,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
         {},
         {
             "pool": {**SCORED, "slices": ["city", "year", "new"]},
-            "measure": ["f1", {"name": "precision", "calibrate": True}],
+            "measure": ["f1", "precision"],
         },
     ),
     "slices that drive": (

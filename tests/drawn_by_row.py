@@ -28,7 +28,7 @@ def picked(
     facts: PoolFacts, table: pa.Table, rounds: Sequence[RoundChances], parts: int = 1
 ) -> pa.Table:
     """The rows of a table that the last of some rounds takes, looked at in parts."""
-    picker = facts.picker(tuple(rounds), len(rounds))
+    picker = facts.picker(tuple(rounds))
     ends = np.linspace(0, len(table), parts + 1).astype(int)
     tables = [
         picker.pick(cells_of(facts, table.slice(begin, end - begin)))

@@ -72,7 +72,6 @@ ELSEWHERE = {
     "notebook/stored_state.py": "notebook/test_evaluation.py",
     "pool/batch.py": "pool/test_scorer.py",
     "pool/tables/spark.py": "pipelines/test_spark_dataframe.py",
-    "pool/tables/stored.py": "pool/tables/test_bigquery.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
     "pool/formats/parquet_decoder.py": "pool/formats/test_parquet_process.py",
     "pool/guesses.py": "commands/test_init.py",

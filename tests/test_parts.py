@@ -13,11 +13,9 @@ from evalsampling import Evaluation, InputError
 from evalsampling.measures import (
     BY_NAME,
     Brier,
-    Calibrated,
     FBeta,
     Joint,
     PRCurve,
-    Precision,
     Recall,
 )
 from evalsampling.measures.build import entry_of as entry_of_measure
@@ -45,7 +43,6 @@ def evaluation_with(**spec: object) -> Evaluation:
     [
         ([FBeta(), Recall], ["f1", "recall"]),
         (FBeta(beta=2), {"name": "f_beta", "beta": 2}),
-        ([Calibrated(Precision())], [{"name": "precision", "calibrate": True}]),
         ([Joint((FBeta(), Recall())), Brier()], [{"joint": ["f1", "recall"]}, "brier"]),
         (
             [FBeta, PRCurve(thresholds=(0.0, 1.0))],

@@ -11,9 +11,7 @@ from evalsampling.cli.wording import counted, hanging, table, wrapped
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
-from evalsampling.evaluation.statement import LEAST_P_VALUE
 from evalsampling.inference.assumptions import assumed, rested_on
-from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
@@ -89,7 +87,6 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     others = _thinned([number for number in result.measures if number not in headline])
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
-    lines += [line for contest in result.contests for line in contest_table(contest)]
     lines += _of_sampler(result)
     lines += _gates(result)
     if any(_has_brackets(number) for number in headline):
@@ -126,7 +123,6 @@ def _detail(result: EstimateResult) -> list[str]:
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += hanging([MOSTLY_PRIOR])
     lines += _tests_table(shown)
-    lines += [line for contest in result.contests for line in contest_table(contest)]
     rests_on = rested_on(each for number in shown for each in number.intervals)
     for kind, words in rests_on.items() if len(kinds) > 1 else ():
         short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
@@ -246,46 +242,6 @@ def _by_method(number: Number, method: str) -> str:
 def _is_bracketed(number: Number, kind: str) -> bool:
     interval = number.of_kind(kind)
     return interval is not None and is_mostly_prior(interval, number.intervals)
-
-
-def contest_table(contest: Contest) -> list[str]:
-    """Return the table of a contest: the system of a row less the system of a column."""
-    width = max(11, *(len(str(name)) + 2 for name in contest.systems))
-    differences = {
-        (pair.system, pair.against): (pair.value, pair.is_above, pair.is_below)
-        for pair in contest.pairs
-    }
-    lines = [
-        *hanging([
-            f"{contest.measure}, row less column, design-based: from the weights alone, "
-            "where estimates above may also rest on the model of the labels",
-            f"* where surely not alike (all pairs together, {100 * contest.confidence:g} %); "
-            f"all alike: {_test(contest)}",
-        ]),
-        " " * width + "".join(f"{name!s:>{width}}" for name in contest.systems),
-    ]  # fmt: skip
-    for row in contest.systems:
-        line = f"{row!s:<{width}}"
-        for column in contest.systems:
-            mirrored = differences.get((column, row), (None, 0, 0))
-            value, above, below = differences.get((row, column), mirrored)
-            sign = -1 if (column, row) in differences else 1
-            star = "*" if above or below else ""
-            line += f"{'-' if value is None else _signed(sign * value) + star:>{width}}"
-        lines.append(line)
-    return lines
-
-
-def _test(contest: Contest) -> str:
-    p_value = contest.range_p_value
-    if p_value is None:
-        return "p -"
-    return f"p < {LEAST_P_VALUE}" if p_value < LEAST_P_VALUE else f"p {p_value:.3g}"
-
-
-def _signed(value: float) -> str:
-    text = f"{value:+z.4f}"
-    return text if float(text) else text.lstrip("+")
 
 
 _BY_DESIGN = "design-based"

@@ -40,9 +40,7 @@ def adjudicate(
 
 
 def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bool:
-    """Tell whether a dispute of a batch waits for an answer, and its file shows no ids."""
-    if batch.shows_ids:
-        return False
+    """Tell whether a dispute of a batch waits for an answer."""
     subjects = snapshot.subject_of_task
     tasks, questions = batch.tasks[TASK].to_pylist(), batch.tasks["question"].to_pylist()
     return any(

@@ -16,7 +16,7 @@ from evalsampling.evaluation.drawn_rows import DrawnRows
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.drawn_tasks import DrawnTasks
 from evalsampling.labels.sinks import task_file, write_tasks
-from evalsampling.labels.task_names import opaque_name, task_key
+from evalsampling.labels.task_names import key_of_seed, opaque_name
 from evalsampling.labels.tasks import blind, make_batch, mask_key
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.drawn_payload import read_payload
@@ -126,7 +126,7 @@ def _write_batch(
         The final name of each file or folder that the sink wrote, by its name in the draft.
     """
     tasks = task_file(spec)
-    name = "b" + opaque_name(task_key(None, spec.seed), "batch", number)[1:]
+    name = "b" + opaque_name(key_of_seed(spec.seed), "batch", number)[1:]
     write_tasks(batch, draft.path(tasks), spec, name)
     stems = {path.name: path.name.partition(".")[0] for path in draft.directory.iterdir()}
     return {
@@ -140,7 +140,7 @@ def _batch(spec: EvaluationSpec, every: DrawnRows, new: Sequence[int], number: i
     tasks = DrawnTasks(spec, every.asked, every.round[every.first])
     names = [tasks.names[question] for question in new]
     rows = read_payload(spec, [tasks.ids[question] for question in new])
-    return blind(make_batch(names, rows, spec, mask_key(task_key(None, spec.seed), number)))
+    return blind(make_batch(names, rows, spec, mask_key(key_of_seed(spec.seed), number)))
 
 
 def read_rounds(spec: EvaluationSpec, folder: str) -> list[pa.Table]:

@@ -29,9 +29,8 @@ _BATCH = re.compile(r"(rounds|adjudications)/(\d+)/(batch|tasks)\.parquet")
 _TELLS_VERSION = re.compile(r"(rounds|adjudications)/\d+/(design|closed)\.json|taken/\d+\.json")
 """Files whose version is also that of others, which are looked through."""
 
-_LEFTOVER = re.compile(r"([^.][^/]*/)+\.[^/]+-[0-9a-f]{32}|\.answer-[0-9a-f]{32}\.json")
-"""What `forget` of an earlier version left beside the files it replaced, if it was killed; and what
-a job reported to its command, which may hold what a rejected vote says."""
+_LEFTOVER = re.compile(r"\.answer-[0-9a-f]{32}\.json")
+"""What a job reported to its command, which may hold what a rejected vote says."""
 
 
 class Erasure:

@@ -17,7 +17,7 @@ from evalsampling.inference.interval_methods import check_names
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.drop_zone import look_in
 from evalsampling.labels.sinks import reader_of
-from evalsampling.measures.calibrated import Requested
+from evalsampling.measures.base import Measure
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import INTERVALS, GatesSpec
@@ -116,7 +116,7 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
 
 
-def _single(names: Sequence[str], own: Sequence[Requested]) -> list[str]:
+def _single(names: Sequence[str], own: Sequence[Measure]) -> list[str]:
     """Return the names of measures; each text is one, or several with commas between them.
 
     Args:

@@ -25,12 +25,11 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.assumptions import rested_on
-from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
 from evalsampling.measures import Joint
+from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
-from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.receivers.registry import Receipt
 from evalsampling.report.numbers import Number
 from evalsampling.spec import EvaluationSpec
@@ -58,9 +57,6 @@ class ReportedRegion:
         covariance: of the estimates, k by k.
         radius: greatest squared Mahalanobis distance.
         reason: why there is no region, else None.
-        kind: what the region rests on, as of intervals.
-        skew: k pairs: factors by which deviations below and above the centre are longer than the
-            covariance says.
         low: lower ends of its projections, k numbers.
         high: upper ends.
     """
@@ -71,8 +67,6 @@ class ReportedRegion:
     covariance: Sequence[Sequence[float]] | None = None
     radius: float | None = None
     reason: str | None = None
-    kind: str | None = None
-    skew: Sequence[Sequence[float]] | None = None
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
 
@@ -118,7 +112,6 @@ class EstimateResult(Result):
         hidden: of each class that the model of the labels has a curve for; none without a model.
         missing: rows without a label, None if all have one and none was late.
         label_error: what wrong labels do, None without gold rows.
-        contests: who beats whom, of each measure of three systems or more.
         guarantee: of the precision at every rank, if the sampler gives one.
         sample_size: rows drawn and rows expected, if coins decide how many there are.
         cost: what the labels so far cost, None if all cost the same.
@@ -146,7 +139,6 @@ class EstimateResult(Result):
     hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
     label_error: LabelError | None = None
-    contests: tuple[Contest, ...] = ()
     guarantee: Guarantee | None = None
     sample_size: PoissonSize | None = None
     half_width_reason: str | None = None
@@ -168,7 +160,7 @@ class EstimateResult(Result):
 
 def result_of(
     snapshot: Snapshot,
-    measures: Sequence[Requested] | None = None,
+    measures: Sequence[Measure] | None = None,
     intervals: Sequence[str] = (),
     gates: GatesSpec | None = None,
 ) -> EstimateResult:
@@ -199,7 +191,7 @@ def result_of(
         warnings=(*doubted, *warnings),
         done=_is_done(analysis, spec, estimates, still_open),
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        regions=tuple(_region(parts, spec, analysis, estimates) for parts in joints),
+        regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
@@ -208,7 +200,6 @@ def result_of(
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
-        contests=tuple(snapshot.analysis.contests()),
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=analysis.label_likelihood,
         notes=tuple(brief(estimates, attrgetter("notes"))),
@@ -269,10 +260,9 @@ def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, .
 
 
 def _region(
-    parts: Sequence[Requested],
+    parts: Sequence[Measure],
     spec: EvaluationSpec,
     analysis: Analysis,
-    estimates: Sequence[Estimate],
 ) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
     systems = spec.pool.systems
@@ -285,7 +275,7 @@ def _region(
         confidence=spec.confidence,
     )
     try:
-        region = analysis.region(Joint(tuple(map(measure_of, parts))), estimates=estimates)
+        region = analysis.region(Joint(tuple(parts)))
     except InputError as error:
         return dataclasses.replace(nothing, reason=str(error))
     return dataclasses.replace(
@@ -293,8 +283,6 @@ def _region(
         centre=region.centre.tolist(),
         covariance=region.covariance.tolist(),
         radius=region.radius,
-        kind=region.kind,
-        skew=None if region.skew is None else region.skew.tolist(),
         low=region.low.tolist(),
         high=region.high.tolist(),
     )

@@ -21,7 +21,6 @@ from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import Answer, State
 from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
 from evalsampling.workspace.deliveries import Delivery
@@ -270,13 +269,12 @@ def label_error(
     inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
     by_target = {estimate.target: estimate for estimate in estimates}
     corrected = []
-    for requested in analysis.measures:
-        measure = measure_of(requested)
+    for measure in analysis.measures:
         if isinstance(measure, Joint | Extreme) or not analysis.sampler.can_estimate(
             analysis.table, measure
         ):
             continue
-        target = analysis.scope.targets(requested, Domain())[0]
+        target = analysis.scope.targets(measure, Domain())[0]
         estimate = by_target[target]
         model = analysis.label_model if estimate.intervals[0].kind == KIND else None
         band = correct(measure, inputs, gold, spec.seed, estimate, model)

@@ -11,7 +11,6 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, assumed_ranges, build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
@@ -133,7 +132,7 @@ def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> li
 def _compares(spec: EvaluationSpec) -> bool:
     """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
     measures = build_measures(spec, assumed_ranges(spec))
-    return any(isinstance(measure_of(measure), Comparison) for measure in measures)
+    return any(isinstance(measure, Comparison) for measure in measures)
 
 
 def plan(options: PlanOptions) -> PlanResult:

@@ -15,12 +15,12 @@ from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.fingerprint import changes_of, is_changed
+from evalsampling.pool.fingerprint import changes_of
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
-from evalsampling.pool.tables.stored import is_stored, stored_in
+from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.plan import fetch_cells
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
@@ -172,7 +172,7 @@ class Preparation:
             prepared: the workspace.
             context: what the reading runs on, for the record.
         """
-        attempt = prepared.marker.get("attempt", "")
+        attempt = prepared.marker["attempt"]
         return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
 
     def settled(self) -> "Preparation":
@@ -251,9 +251,8 @@ class Preparation:
 
     @property
     def passes(self) -> int:
-        """How often the rows are read, by the scorer or without, and to be stored."""
-        given = Stratification.given(self.spec) is not None and not self.spec.pool.scorer
-        return (1 if given else 2) + is_stored(self.spec.pool)
+        """How often the rows are read, by the scorer or without."""
+        return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.
@@ -502,6 +501,6 @@ def read_unchanged(prepared: PreparedPool) -> Catalog:
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
     gone_or_new = here.keys() ^ there.keys()
     for path in dict.fromkeys([*here, *there]):
-        if path in gone_or_new or (path in same and is_changed(here[path], there[path])):
+        if path in gone_or_new or (path in same and here[path] != there[path]):
             raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool

@@ -12,7 +12,6 @@ from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
-from evalsampling.pool.tables.stored import TablePart, parts_of
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.shares import Shares
@@ -26,7 +25,6 @@ from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
-from evalsampling.storage import open_store
 from evalsampling.telemetry import logs, progress
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -45,8 +43,7 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     """
     spec = preparation.spec
     started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool))
-    stored = _store(engine, preparation)
-    files = engine.inspect(engine.call(Step("NamePool", _pool, stored), started))
+    files = engine.inspect(engine.call(Step("NamePool", _pool), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
     )
@@ -65,23 +62,6 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     # The marker is last: it gets everything else that is written.
     commit = Step("Commit", _commit, (preparation, started, stratification, orders, *results))
     return engine.call(commit, catalog)
-
-
-def _store(engine: Engine, preparation: Preparation) -> tuple[Any, ...]:
-    """Return the parts of a table, as a value, that have been stored; nothing of other pools."""
-    parts = parts_of(preparation.spec)
-    if not parts:
-        return ()
-    room = Step("MakeRoom", _make_room, (preparation.stored_directory,))
-    listed = engine.expand(room, engine.value("Parts", parts))
-    rows, stored = engine.read(plan.store_table(preparation.spec), listed)
-    engine.run(rows)  # What is stored is all that is wanted.
-    return (stored,)
-
-
-def _make_room(parts: list[TablePart], directory: str) -> list[TablePart]:
-    open_store(directory).make()
-    return parts
 
 
 def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[Any, Any]:
@@ -105,7 +85,7 @@ def _stamp(pool: PoolSpec) -> tuple[PoolSpec, float]:
     return pool, time.time()
 
 
-def _pool(started: tuple[PoolSpec, float], *_: Any) -> PoolSpec:
+def _pool(started: tuple[PoolSpec, float]) -> PoolSpec:
     return started[0]
 
 

@@ -216,7 +216,7 @@ def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> Sample
     if gold is not None:
         gold.check_same([files.design.get("gold") for files in snapshot.standing])
     controls = control_tasks(snapshot, number, batch, check, gold) if len(new) else None
-    design = _design(request, snapshot, history, len(new)) | ({"check": True} if check else {})
+    design = _design(request, snapshot, history, len(new)) | {"check": check}
     design |= {} if gold is None else {"gold": gold.fingerprint}
     manifest = request.context.manifest(
         f"sample-{number:04d}",

@@ -7,8 +7,6 @@ from typing import Any
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.labels.tally import State
-from evalsampling.labels.vote_rules import voted_labels
-from evalsampling.spec.labels import MODEL
 from evalsampling.workspace.manifest import JobRecord, read_jobs
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -74,8 +72,6 @@ def status(options: WorkspaceOptions) -> StatusResult:
     """
     snapshot = Snapshot.at(options.workspace)
     pool = snapshot.pool
-    if pool.spec.labels.rule == MODEL:  # Labels are counted, and their classes are not asked for.
-        snapshot = dataclasses.replace(snapshot, decide=voted_labels)
     marker = pool.marker
     return StatusResult(
         rounds=len(snapshot.rounds),

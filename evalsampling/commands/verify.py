@@ -40,7 +40,7 @@ class VerifyResult(Result):
     Attributes:
         workspace: its path.
         files: number of files that were looked at.
-        unprotected: number of those that have no checksum: of an old workspace, or of no job.
+        unprotected: number of those that have no checksum: of no job.
         bad: a line for each file that is missing or damaged, and for each file of the pool that is
             not as it was prepared; it begins with the file.
         absent: a line for each file of the pool that cannot be read here. That is no damage:
@@ -172,12 +172,12 @@ def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tup
     for name in sorted(contents):
         if name.startswith(f"{FORGOTTEN}/"):
             content = contents[name]
-            last[str(content.get(ROW))] = name, content.get(FINISHED, True)
+            last[str(content.get(ROW))] = name, bool(content.get(FINISHED))
     for name, finished in last.values():
         if not finished:
             yield name, "`forget` has not come to its end; run it again for the same row"
     for name in leftovers(names):
-        yield name, "left by a `forget` that was killed; run it again for the same row"
+        yield name, "left by a command that was killed; `forget` removes it"
 
 
 def _check_top_ups(store: Store, names: list[str], contents: dict[str, dict[str, Any]]) -> None:

@@ -19,14 +19,11 @@ from evalsampling.inference.class_rates import fit_labels
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
-from evalsampling.inference.joint_region import default_region
 from evalsampling.inference.label_likelihood import label_likelihood
-from evalsampling.inference.many_systems import Contest, hold_contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     Range,
@@ -36,10 +33,8 @@ from evalsampling.measures.build import (
     check_slices,
     choose_measures,
 )
-from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
-from evalsampling.measures.comparisons import Comparison, pairs_of
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.joint import Joint
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
@@ -57,7 +52,7 @@ from evalsampling.stats.score_kinds import ORDER
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
 
-Measures = Requested | Named | Sequence[Requested | Named]
+Measures = Measure | Named | Sequence[Measure | Named]
 """One measure or several."""
 
 
@@ -91,7 +86,7 @@ class Analysis:
     Attributes:
         table: the cells of the pool.
         sampler: how rows are chosen and estimates made.
-        measures: what is reported, with design weights or calibrated ones.
+        measures: what is reported.
         seed: seed of the draws; a round's generator is seeded by it and by the round's number.
         confidence: level of the intervals, in (0, 1).
         history: rounds, draws and labels so far.
@@ -106,7 +101,7 @@ class Analysis:
 
     table: CellTable
     sampler: Sampler
-    measures: Sequence[Requested]
+    measures: Sequence[Measure]
     seed: int
     confidence: float
     history: History
@@ -221,7 +216,7 @@ class Analysis:
         goal = None if self.spec is None else self.spec.stop_half_width
         return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
-    def chosen(self, measures: Any) -> Sequence[Requested]:
+    def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for an empty list.
 
         Raises:
@@ -233,21 +228,21 @@ class Analysis:
         named = [entry for entry in listed if isinstance(entry, str | Mapping)]
         if named and self.spec is None:
             raise InputError("measures have no names here: give measures.Precision() and the like")
-        chosen: list[Requested] = []
+        chosen: list[Measure] = []
         for entry in listed:
             if isinstance(entry, str | Mapping):
                 assert self.spec is not None
                 chosen += choose_measures(entry, self.measures, self.spec, self.ranges)
-            elif isinstance(entry, Measure | Calibrated):
+            elif isinstance(entry, Measure):
                 chosen.append(entry)
             else:
                 raise InputError(f"no measure: {entry!r}")
         return self._with_slices(chosen)
 
-    def _with_slices(self, measures: Sequence[Requested]) -> Sequence[Requested]:
+    def _with_slices(self, measures: Sequence[Measure]) -> Sequence[Measure]:
         """Return measures, checked to look at slices that the spec names alone."""
         if self.spec is not None:
-            for measure in map(measure_of, measures):
+            for measure in measures:
                 check_slices(measure, self.spec)
         return measures
 
@@ -265,84 +260,34 @@ class Analysis:
             history = one_answer_a_row(history, self.table.classes)
         return fit_labels(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
 
-    def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more.
-
-        A measure of several components has a contest for each of them; a curve has none.
-        """
-        plain = [
-            measure for measure in self.measures if not isinstance(measure, Calibrated | Comparison)
-        ]
-        contests = []
-        for name in dict.fromkeys(measure.name for measure in plain):
-            pairs = pairs_of(Joint(tuple(measure for measure in plain if measure.name == name)))
-            if len(pairs) < 2:
-                continue
-            scope = ReportedDomains(systems=self.scope.systems)
-            estimates = self.sampler.estimate(
-                self.table, self._settled, pairs, self.confidence, scope
-            )
-            weighted = self.sampler.weigh(self.table, self.history)
-            for part in dict.fromkeys(estimate.target.measure for estimate in estimates):
-                of_part = [estimate for estimate in estimates if estimate.target.measure == part]
-                if of_part[0].target.threshold is None:
-                    contests.append(hold_contest(of_part, weighted.answered))
-        return contests
-
-    def region(
-        self, measure: "Measures", method: str = "default", estimates: Sequence[Estimate] = ()
-    ) -> Ellipsoid:
+    def region(self, measure: "Measures") -> Ellipsoid:
         """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
 
-        By default it is that of the default intervals, else that of [MR], section 3.
-
-        Args:
-            measure: what it is about.
-            method: of the region.
-            estimates: what `estimate` returned; what is not among them is estimated.
+        It is that of [MR], section 3.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
             raise InputError(f"{asked.name}: rows that add to it had no chance of being drawn")
         try:
-            if method != "default":
-                inputs = self.sampler.inputs(self.table, self.history, self.confidence)
-                return estimate_region(asked, inputs, method)
-            return self._default_region(asked, estimates)
+            inputs = self.sampler.inputs(self.table, self._settled, self.confidence)
+            return estimate_region(asked, inputs)
         except ValueError as error:
             raise InputError(f"{asked.name}: {error}") from error
 
-    def _default_region(self, measure: Measure, estimates: Sequence[Estimate]) -> Ellipsoid:
-        """Return the region that fits the default intervals of a measure on the whole pool."""
-        sampler, now = self.sampler, (self.table, self._settled)
-        scope = dataclasses.replace(self.scope, domains=WHOLE_POOL.domains, bands_seed=None)
-        model, made = self.label_model, {estimate.target: estimate for estimate in estimates}
-        targets = scope.targets(measure, *scope.domains)
-        if made.keys() >= {*targets}:
-            reported = [made[target] for target in targets]
-        else:
-            reported = sampler.estimate(*now, [measure], self.confidence, scope, model)
-        inputs = sampler.with_next_draw(sampler.inputs(*now, self.confidence, model))
-        return default_region(measure, inputs, reported)
-
-    def _parts(self, measures: Any) -> list[Requested]:
+    def _parts(self, measures: Any) -> list[Measure]:
         """Return the measures that are the dimensions of a region, as in an entry ``joint``."""
-        parts: list[Requested] = []
+        parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping) and self.spec is not None:
                 built = build_entry(MeasureSpec.parse(entry), self.spec, self.ranges)
                 parts += self._with_slices(built)
                 continue
             chosen = self.chosen(entry)
-            plain = [
-                measure for measure in chosen if not isinstance(measure_of(measure), Comparison)
-            ]
+            plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
             parts += plain or chosen
         if not parts:
             raise InputError("a region needs a measure")
         for part in parts:
-            if isinstance(part, Calibrated):
-                raise InputError(f"{part.name}: regions do not use known totals")
             if isinstance(part, Extreme):
                 raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts

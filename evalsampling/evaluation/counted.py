@@ -14,7 +14,6 @@ import numpy as np
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.graded import empty_history
-from evalsampling.inference.changes import Change, change_of
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
@@ -67,14 +66,12 @@ class CountedEstimates:
     """What counts of labelled rows say.
 
     Attributes:
-        rows: of the pool, or of the part of a stream.
+        rows: of the pool.
         drawn: rows that were sampled.
         labels: rows of these with a label.
         rejects: answers that do not count.
         measures: the estimates, those of `estimate --json`.
         warnings: what a reader must know before trusting the intervals.
-        changes: of the default numbers, since the part of the stream before; empty if there is
-            none, or it has no labels.
     """
 
     rows: int
@@ -83,7 +80,6 @@ class CountedEstimates:
     rejects: int
     measures: tuple[Number, ...]
     warnings: tuple[str, ...]
-    changes: tuple[Change, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the estimates as plain values; a number that JSON does not have is None."""
@@ -163,7 +159,6 @@ def next_chances(
 def estimated(
     analysis: Analysis,
     rejects: int = 0,
-    before: Analysis | None = None,
     outside: Mapping[str, int] = MappingProxyType({}),
 ) -> CountedEstimates:
     """Return what an analysis says of its measures.
@@ -171,15 +166,9 @@ def estimated(
     Args:
         analysis: with all rounds and labels.
         rejects: answers that do not count.
-        before: analysis of the part of a stream before this one, if there is one.
         outside: rows that are in no slice, by the column of slices (`Slices.outside`).
     """
     estimates, history = analysis.estimate(), analysis.history
-    changes: list[Change] = []
-    if before is not None and len(before.history.labelled) and len(history.labelled):
-        earlier = {estimate.target: estimate for estimate in before.estimate()}
-        pairs = [(earlier.get(estimate.target), estimate) for estimate in estimates]
-        changes = [one for was, now in pairs if was is not None and (one := change_of(was, now))]
     drawn, labels = len(history), len(history.labelled)
     in_no_slice = (
         f"{rows} {'row has' if rows == 1 else 'rows have'} a value of {column} that no row had "
@@ -194,5 +183,4 @@ def estimated(
         rejects=rejects,
         measures=tuple(Number.of(estimate) for estimate in estimates),
         warnings=(*cautions(analysis, estimates, drawn - labels), *in_no_slice),
-        changes=tuple(changes),
     )

@@ -46,14 +46,12 @@ class RoundPicker:
         spec: names the columns.
         key: of the names of tasks.
         rounds: chances of all rounds up to this one.
-        batch: number in the names of its tasks: of the round, or of the part of a stream.
         check: whether names of tasks have a check character.
     """
 
     spec: EvaluationSpec
     key: bytes
     rounds: tuple[RoundChances, ...]
-    batch: int
     check: bool = False
 
     def pick(self, cells: CellBatch) -> pa.Table:
@@ -71,7 +69,8 @@ class RoundPicker:
         rows = np.flatnonzero(taken)
         ids = cells.ids.take(pa.array(rows))
         names = [
-            task_name(self.spec, self.key, self.batch, id, 1, self.check) for id in ids.to_pylist()
+            task_name(self.spec, self.key, len(self.rounds), id, 1, self.check)
+            for id in ids.to_pylist()
         ]
         columns = {
             TASK: pa.array(names, pa.string()),
@@ -90,7 +89,7 @@ class RoundPicker:
     def tasks(self, rows: pa.Table) -> pa.Table:
         """Return what annotators get of rows that were picked: tasks, payload, an empty label."""
         names = rows[TASK].to_pylist()
-        return blind(make_batch(names, rows, self.spec, mask_key(self.key, self.batch)))
+        return blind(make_batch(names, rows, self.spec, mask_key(self.key, len(self.rounds))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,13 +103,11 @@ class LabelJoin:
         spec: says what labels there are, and how many votes a row is to have.
         classes: number of classes of the cell table.
         slices: of the pool; a value that it does not have is none of its slices.
-        folds_names: whether spellings of an annotator's name that look alike are one person.
     """
 
     spec: EvaluationSpec
     classes: int
     slices: Slices = Slices()
-    folds_names: bool = True
 
     def join(
         self, rows: pa.Table | None, votes: Iterable[Vote]
@@ -129,7 +126,7 @@ class LabelJoin:
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = Register.of_questions(tasks, ids, self.spec, self.folds_names)
+        register = Register.of_questions(tasks, ids, self.spec, folds_names=True)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         none = LabelledCounts.none()

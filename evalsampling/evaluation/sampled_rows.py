@@ -12,7 +12,6 @@ from evalsampling.inference.results import Target
 from evalsampling.label_spaces.base import NO_PROBABILITY
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import Calibrated, measure_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, required_columns
 from evalsampling.pool.frames import Frame, Table, to_array
@@ -91,12 +90,7 @@ class SampledRows:
         Raises:
             InputError: for what rows alone cannot tell.
         """
-        for requested in build_measures(self.spec, [None] * len(self.rules)):
-            measure = measure_of(requested)
-            if isinstance(requested, Calibrated):
-                raise InputError(
-                    f"{requested.name}: its totals are those of the pool, not of a sample"
-                )
+        for measure in build_measures(self.spec, [None] * len(self.rules)):
             if measure.looks_at == {"probability"} and NO_PROBABILITY in self.rules:
                 raise InputError(f"{measure.name}: needs pool.probability here")
             yield measure

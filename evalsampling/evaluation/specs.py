@@ -10,13 +10,13 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.evaluation.gates import check_gates
 from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     assumed_ranges,
     build_measures,
     build_reported,
     check_measures,
 )
-from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison, MeanDifference
 from evalsampling.pool.verdicts import without_missing_score
 from evalsampling.samplers.base import Sampler
@@ -106,14 +106,14 @@ def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
 def _check_intervals(spec: EvaluationSpec) -> None:
     """Check that all measures have the kind of interval that ``stop.interval`` names."""
     for measure in build_measures(spec, assumed_ranges(spec)):
-        if len(measure_of(measure).components) > 1:
+        if len(measure.components) > 1:
             raise InputError(
                 f"stop.interval: {measure.name} has no {spec.stop_interval} interval, so its width "
                 "cannot end the evaluation"
             )
 
 
-def _may_be_bet_on(measure: Requested) -> bool:
+def _may_be_bet_on(measure: Measure) -> bool:
     """Tell whether a comparison is a mean of draws that have bounds: see `inference.anytime`."""
     if not isinstance(measure, MeanDifference):
         return False
@@ -123,7 +123,7 @@ def _may_be_bet_on(measure: Requested) -> bool:
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     """Check that the first measure has the test that ``stop.significance`` needs."""
     reported = build_reported(spec.measures[0], spec, assumed_ranges(spec))
-    compared = [measure for measure in reported if isinstance(measure_of(measure), Comparison)]
+    compared = [measure for measure in reported if isinstance(measure, Comparison)]
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")
     has_bets = sampler.with_replacement and not sampler.has_atoms

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.results import Target
-from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -65,13 +65,13 @@ class ReportedDomains:
     anytime: bool = True
     methods: tuple[str, ...] = ()
 
-    def domains_of(self, requested: Requested) -> tuple[Domain, ...]:
+    def domains_of(self, measure: Measure) -> tuple[Domain, ...]:
         """Return the domains that a measure is reported for: see `is_reported_for_slices`."""
-        if is_reported_for_slices(requested):
+        if is_reported_for_slices(measure):
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
-    def all_targets(self, measures: Iterable[Requested]) -> list[Target]:
+    def all_targets(self, measures: Iterable[Measure]) -> list[Target]:
         """Return what measures are reported for, each target once, in order."""
         targets = [
             target
@@ -81,7 +81,7 @@ class ReportedDomains:
         ]
         return list(dict.fromkeys(targets))
 
-    def targets(self, requested: Requested, domain: Domain) -> list[Target]:
+    def targets(self, measure: Measure, domain: Domain) -> list[Target]:
         """Return the target of estimation of each component of a measure on a domain."""
         return [
             Target(
@@ -93,16 +93,16 @@ class ReportedDomains:
                 against=None if component.against is None else self.systems[component.against],
                 of_pairs=component.of_pairs,
             )
-            for component in requested.components
+            for component in measure.components
         ]
 
 
-def is_reported_for_slices(requested: Requested) -> bool:
+def is_reported_for_slices(measure: Measure) -> bool:
     """Return whether a measure is reported for slices of the pool.
 
     Long curves are not, nor are measures that have slices of their own.
     """
-    return len(requested.components) <= MOST_IN_SLICES and not measure_of(requested).has_slices
+    return len(measure.components) <= MOST_IN_SLICES and not measure.has_slices
 
 
 WHOLE_POOL = ReportedDomains()

@@ -15,7 +15,6 @@ from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.measures.base import Measure, Share
-from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.on_cells import (
     cells_adding_to,
     model_risk,
@@ -30,26 +29,16 @@ class Estimand:
     """A measure of m components on a part of the pool, and the data it is estimated from.
 
     Attributes:
-        requested: the measure, with design weights or calibrated weights.
+        measure: what is estimated.
         inputs: the data that its estimates are computed from: n labelled rows.
         domain: the part of the pool, or the whole pool.
         aimed_at: whether the rows were drawn for this measure.
     """
 
-    requested: Requested
+    measure: Measure
     inputs: EstimationInput
     domain: Domain = Domain()
     aimed_at: bool = True
-
-    @property
-    def measure(self) -> Measure:
-        """The measure, whether its weights are calibrated or not."""
-        return measure_of(self.requested)
-
-    @property
-    def calibrates(self) -> bool:
-        """Whether weights are calibrated to known totals."""
-        return isinstance(self.requested, Calibrated)
 
     @property
     def is_pool(self) -> bool:
@@ -73,7 +62,7 @@ class Estimand:
         It is known only for estimates from plain design weights.
         """
         measure, inputs = self.measure, self.inputs
-        if self.calibrates or inputs.response is not None:
+        if inputs.response is not None:
             return [None] * len(measure.components)
         normalised = (not self.is_pool or inputs.self_normalised) and inputs.covers_pool
         return biases(measure, inputs.outputs, inputs.votes, inputs.sample, self.inside, normalised)
@@ -81,7 +70,7 @@ class Estimand:
     @functools.cached_property
     def linearised(self) -> tuple[FloatArray, FloatArray]:
         """The estimated values, shape (m,), and the influences of labelled rows, shape (n, m)."""
-        value, influence = self.linearisation.estimate(self.calibrates)
+        value, influence = self.linearisation.estimate()
         return (less_bias(value, self.biases) if self.inputs.correct_bias else value), influence
 
     @functools.cached_property
@@ -149,8 +138,7 @@ class Estimand:
             and not self.inputs.stochastic
             and "grades" not in self.measure.looks_at
             and self.is_pool
-            and not self.calibrates
-            and len(self.requested.components) <= MOST_COMPONENTS
+            and len(self.measure.components) <= MOST_COMPONENTS
         )
 
     def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:

@@ -22,13 +22,11 @@ from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
     simultaneous_bands,
-    wald_ellipsoid,
 )
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures.base import Measure
-from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.on_cells import cells_adding_to, known_exactly
+from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.arrays import BoolArray, FloatArray
 
 BANDS = "approximate-multiplier-bootstrap"
@@ -36,24 +34,23 @@ BANDS = "approximate-multiplier-bootstrap"
 
 
 def estimate_measure(
-    requested: Requested, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
+    measure: Measure, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope.
 
     Args:
-        requested: the measure, which is not a joint measure.
+        measure: what to estimate, which is not a joint measure.
         inputs: the labelled rows and their weights.
         scope: what to report.
         aimed_at: whether the rows were drawn for this measure.
     """
-    measure = measure_of(requested)
     if isinstance(measure, Extreme):
         return [_extreme(measure, inputs, scope, aimed_at)]
     adding = cells_adding_to(measure, inputs.table)
     return [
         estimate
-        for domain in scope.domains_of(requested)
-        for estimate in _on_domain(Estimand(requested, inputs, domain, aimed_at), scope, adding)
+        for domain in scope.domains_of(measure)
+        for estimate in _on_domain(Estimand(measure, inputs, domain, aimed_at), scope, adding)
     ]
 
 
@@ -64,15 +61,11 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     """
     inputs, domain, confidence = estimand.inputs, estimand.domain, estimand.inputs.confidence
     measure, table = estimand.measure, estimand.inputs.table
-    targets = scope.targets(estimand.requested, domain)
+    targets = scope.targets(measure, domain)
     if inputs.all_known(adding, domain):
         exact = known_value(measure, table, inputs.history, domain).tolist()
         needed = measure.undefined_without
         return [census(*pair, confidence, needed) for pair in zip(targets, exact, strict=True)]
-    sums_known = estimand.is_pool and table.expected is not None
-    if estimand.calibrates and not (sums_known or known_exactly(measure, table)):
-        reason = f"{estimand.requested.name}: the cells do not say its known totals"
-        return [undefined(t, confidence, "unknown totals", reason, warn=True) for t in targets]
     if not estimand.is_pool and not estimand.inside.any():
         reason = inputs.sample.empty_because or f"no labelled row where {domain.title}"
         return [undefined(t, confidence, "no labels", reason) for t in targets]
@@ -85,7 +78,7 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     if len(estimates) > 1:
         return estimates
     (single,) = estimates
-    if scope.anytime and estimand.is_pool and not estimand.calibrates:
+    if scope.anytime and estimand.is_pool:
         single = add_anytime(single, measure, inputs)
     if scope.assumption_light and single.target.against is None:
         single = _with_light(single, estimand)
@@ -191,24 +184,22 @@ def _with_light(estimate: Estimate, estimand: Estimand) -> Estimate:
     return estimate.with_interval(light.interval).moved_into(light.interval)
 
 
-def take_nil(
-    requested: Requested, inputs: EstimationInput, scope: ReportedDomains
-) -> list[Estimate]:
+def take_nil(measure: Measure, inputs: EstimationInput, scope: ReportedDomains) -> list[Estimate]:
     """Return the exact difference, 0 on every domain, of systems with the same predictions."""
-    needed = measure_of(requested).undefined_without
-    targets = scope.all_targets([requested])
+    needed = measure.undefined_without
+    targets = scope.all_targets([measure])
     return [census(target, 0.0, inputs.confidence, needed) for target in targets]
 
 
 def refuse(
-    requested: Requested, sampled_for: Measure, scope: ReportedDomains, confidence: float
+    measure: Measure, sampled_for: Measure, scope: ReportedDomains, confidence: float
 ) -> list[Estimate]:
     """Return undefined estimates of a measure that the sampler cannot estimate."""
     reason = (
-        f"{requested.name} cannot be estimated from rows drawn for {sampled_for.name}: "
+        f"{measure.name} cannot be estimated from rows drawn for {sampled_for.name}: "
         "rows that add to it had no chance of being drawn"
     )
-    targets = scope.all_targets([requested])
+    targets = scope.all_targets([measure])
     return [undefined(target, confidence, "no support", reason, warn=True) for target in targets]
 
 
@@ -227,8 +218,8 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
     return measure.value(Linearisation(measure, inputs).risk(weight))
 
 
-def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f") -> Ellipsoid:
-    """Return the joint design-based confidence region of the components of a measure.
+def estimate_region(measure: Measure, inputs: EstimationInput) -> Ellipsoid:
+    """Return the joint design-based confidence region of [MR] section 3 of a measure's components.
 
     Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
@@ -237,17 +228,14 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
     Args:
         measure: a measure of several components.
         inputs: the labelled rows and their weights.
-        method: "f" for the region of [MR] section 3, "wald" to take the covariance as known.
 
     Raises:
-        ValueError: if a component is undefined, if its labels allow no claim, or if there is no
-            such method.
+        ValueError: if a component is undefined, or if its labels allow no claim.
     """
-    if method not in ("f", "wald"):
-        raise ValueError(f"method must be default, f or wald, got {method!r}")
     if inputs.all_known(cells_adding_to(measure, inputs.table), Domain()):
         exact = known_value(measure, inputs.table, inputs.history, Domain())
-        return wald_ellipsoid(exact, np.zeros((len(exact), len(exact))), inputs.confidence)
+        none = np.zeros((len(exact), len(exact)))
+        return f_ellipsoid(exact, none, inputs.sample.draws, inputs.confidence)
     estimand = Estimand(measure, inputs)
     targets = [Target(c.name, c.bounds, threshold=c.threshold) for c in measure.components]
     for each in _by_weights(estimand, targets):
@@ -255,6 +243,4 @@ def estimate_region(measure: Measure, inputs: EstimationInput, method: str = "f"
             raise ValueError("; ".join(each.warnings) or each.reason or each.measure)
     value, influence = estimand.linearised
     covariance = inputs.sample.covariance(influence)
-    if method == "wald":
-        return wald_ellipsoid(value, covariance, inputs.confidence)
     return f_ellipsoid(value, covariance, inputs.sample.draws, inputs.confidence)

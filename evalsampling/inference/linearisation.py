@@ -8,7 +8,6 @@ import numpy as np
 
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.known_totals import CalibratedWeights, calibrate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.expected_labels import influence_moments
 from evalsampling.measures.on_cells import (
@@ -71,20 +70,15 @@ class Linearisation:
         inputs = self.inputs
         return self.measure.mean_loss(inputs.outputs, inputs.label, inputs.votes.spread(weight))
 
-    def estimate(self, calibrates: bool = False) -> tuple[FloatArray, FloatArray]:
+    def estimate(self) -> tuple[FloatArray, FloatArray]:
         """Return g(R^), shape (m,), and the influence of each labelled row, shape (n, m).
 
         The influence is 0 outside the domain. R^ of a domain is the weighted sum over its rows,
         divided by its known share of the pool. If every row could be drawn, it is divided by the
         estimate of this share instead, whose error is correlated with that of the numerator;
-        self-normalised weights of the whole pool are treated alike. With ``calibrates``, weights
-        are moved to reproduce the known means of the losses. With a model, see `_by_model`.
+        self-normalised weights of the whole pool are treated alike. With a
+        model, see `_by_model`.
         """
-        if calibrates and len(self.inputs.sample.weight):
-            calibrated = self._calibrated_weights()
-            risk = self.risk(calibrated.weight * self.factor)
-            influence = self._influence(risk) * self.factor[:, None]
-            return self.measure.value(risk), calibrated.residuals(influence)
         if self.inputs.response is not None:
             return self._by_model()
         terms = self.terms
@@ -95,7 +89,7 @@ class Linearisation:
 
         A variance estimated from labels reflects only the labels in the sample. Here each labelled
         row counts with the mean of its influence over the labels that it might have had.
-        Calibration of weights to known totals is ignored. Rates, shape (cells, classes), sum to 1.
+        Rates, shape (cells, classes), sum to 1.
         """
         history, question, terms = self.inputs.history, self.inputs.sample.question, self.terms
         outputs, chance = history.outputs.take(question), rate[history.cell[question]]
@@ -166,19 +160,6 @@ class Linearisation:
             risk = risk + model_risk(measure, table, share[:, None] * response)
             centre = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
         return Terms(risk, centre[cell], self.factor)
-
-    def _calibrated_weights(self) -> CalibratedWeights:
-        """Return weights calibrated to the losses that need no label, whose means are known."""
-        measure, inputs, table = self.measure, self.inputs, self.inputs.table
-        share, columns = self.domain.rows(table) / table.rows, list(measure.known)
-        if table.expected is not None:
-            mean = expected_risk(measure, table, share)[columns]
-        else:
-            mass = np.zeros((len(table), table.classes))
-            mass[:, 0] = share
-            mean = model_risk(measure, table, mass)[columns]
-        losses = inputs.votes.mean(measure.loss(inputs.outputs, inputs.label)[:, columns])
-        return calibrate(inputs.sample.weight, losses * self.inside[:, None], mean)
 
 
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:

@@ -14,7 +14,6 @@ import math
 import numpy as np
 import scipy
 
-from evalsampling.inference.intervals import DESIGN_BASED
 from evalsampling.stats.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-7
@@ -28,12 +27,6 @@ _COLLINEAR = 1e-10
 _ENTRIES_AT_A_TIME = 1 << 21
 """Multipliers and sums held at a time by the bootstrap: 16 MB."""
 
-_THICKNESS = 0.02
-"""Variance, as a share of a component's, that a region has in every direction.
-
-Measures that are functions of each other, as F1 of precision and recall, lie on a curved surface: a
-flat region would hold its centre alone of it."""
-
 _NEAR = 1e-9
 """Rounding error allowed between a component and its ends, as a share of its size."""
 
@@ -42,8 +35,7 @@ _NEAR = 1e-9
 class Ellipsoid:
     """A confidence region: the G with d' covariance^-1 d <= radius, and low <= G <= high.
 
-    d is (G - centre) / skew, with the first column of skew for components below the centre and the
-    second for those above. The inverse of a singular covariance is its pseudo-inverse on its range.
+    d is G - centre. The inverse of a singular covariance is its pseudo-inverse on its range.
     Off that range the projections alone bound the region: measures that are functions of each
     other, as F1 of precision and recall, lie on a curved surface that the range only touches. With
     a covariance of zero the region is its centre, which says only that the data show no variance.
@@ -53,39 +45,29 @@ class Ellipsoid:
         covariance: covariance of the estimate, shape (k, k).
         radius: greatest squared Mahalanobis distance; infinite if the draws allow no claim.
         confidence: level of the region, in (0, 1).
-        skew: shape (k, 2), at least 0: factors by which deviations below and above the centre are
-            longer than the covariance says; 1 if not given.
-        kind: what the region rests on: ``design-based`` or ``model-based``, as of intervals.
     """
 
     centre: FloatArray
     covariance: FloatArray
     radius: float
     confidence: float
-    skew: FloatArray | None = None
-    kind: str = DESIGN_BASED
 
     @property
     def low(self) -> FloatArray:
         """Lower ends of the projections, shape (k,)."""
-        return self.centre - self._reach * self._sides[:, 0]
+        return self.centre - self._reach
 
     @property
     def high(self) -> FloatArray:
         """Upper ends of the projections, shape (k,)."""
-        return self.centre + self._reach * self._sides[:, 1]
+        return self.centre + self._reach
 
     @property
     def _reach(self) -> FloatArray:
-        """Half-widths of the projections without skew, shape (k,)."""
+        """Half-widths of the projections, shape (k,)."""
         error = _errors(self.centre, self.covariance)
         varies: BoolArray = error > 0
         return np.multiply(error, math.sqrt(self.radius), out=np.zeros(len(error)), where=varies)
-
-    @property
-    def _sides(self) -> FloatArray:
-        """The skew, shape (k, 2)."""
-        return np.ones((len(self.centre), 2)) if self.skew is None else self.skew
 
     def contains(self, point: FloatArray) -> bool:
         """Tell whether a point, shape (k,), is in the region; a point with a NaN never is."""
@@ -93,70 +75,8 @@ class Ellipsoid:
         if not np.all((self.low - slack <= point) & (point <= self.high + slack)):
             return False
         scale, directions, variances = _principal(self.centre, self.covariance)
-        along = (_straightened(point - self.centre, self._sides) / scale) @ directions
+        along = ((point - self.centre) / scale) @ directions
         return bool((along**2 / variances).sum() <= self.radius)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Projections:
-    """The projections of a region about an estimate: intervals, widened to the joint level.
-
-    The distance from the estimate to either end is multiplied by sqrt(chi-square_k / chi-square_1),
-    quantiles at the level of the region, as an ellipsoid's projections are wider than an interval
-    (H. Scheffe, *A method for judging all contrasts in the analysis of variance*, Biometrika 40,
-    1953). k is the number of intervals that have a width; the region of one number is its interval.
-
-    Attributes:
-        value: the estimate, shape (k,), within its intervals.
-        low: lower ends of the intervals, shape (k,), finite.
-        high: upper ends.
-        confidence: of each interval and of the region, in (0, 1).
-    """
-
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
-    confidence: float
-
-    @property
-    def radius(self) -> float:
-        """Greatest squared Mahalanobis distance in the region."""
-        varying = int((self.high > self.low).sum())
-        return float(scipy.special.chdtri(varying, 1 - self.confidence)) if varying else 0.0
-
-    @property
-    def error(self) -> FloatArray:
-        """Standard errors of normal estimates with intervals of these widths, shape (k,)."""
-        single = float(scipy.special.chdtri(1, 1 - self.confidence))
-        return (self.high - self.low) / 2 / math.sqrt(single)
-
-    @property
-    def skew(self) -> FloatArray:
-        """Distance from the estimate to both ends over half the width, shape (k, 2)."""
-        sides = np.stack([self.value - self.low, self.high - self.value], axis=1)
-        half = np.broadcast_to((sides.sum(axis=1) / 2)[:, None], sides.shape)
-        return np.divide(sides, half, out=np.ones(sides.shape), where=half > 0)
-
-    def straightened(self, offset: FloatArray) -> FloatArray:
-        """Return deviations from the estimate, shape (..., k), without the skew."""
-        return _straightened(offset, self.skew)
-
-    def region(self, covariance: FloatArray, kind: str) -> Ellipsoid:
-        """Return the region with these projections and the correlations of a covariance.
-
-        Args:
-            covariance: of straightened deviations, shape (k, k).
-            kind: of the intervals.
-
-        Raises:
-            ValueError: a value or a covariance is not finite: leave undefined measures out.
-        """
-        scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        factor = np.divide(self.error, scale, out=np.zeros(len(scale)), where=scale > 0)
-        scaled = covariance * np.outer(factor, factor) / (1 + _THICKNESS)
-        scaled[np.diag_indices(len(scale))] = self.error**2
-        _rank(self.value, scaled)
-        return Ellipsoid(self.value, scaled, self.radius, self.confidence, self.skew, kind)
 
 
 def f_ellipsoid(
@@ -184,22 +104,6 @@ def f_ellipsoid(
     if rank and spare > 0:
         quantile = float(scipy.special.fdtri(rank, spare, confidence))
         radius = (draws - 1) * rank / spare * quantile
-    return Ellipsoid(value, covariance, radius, confidence)
-
-
-def wald_ellipsoid(value: FloatArray, covariance: FloatArray, confidence: float) -> Ellipsoid:
-    """Return the region for a known covariance: its radius is a quantile of chi-square_k.
-
-    Args:
-        value: G^, the estimate, shape (k,).
-        covariance: covariance of G^, shape (k, k), symmetric; k of chi-square is its rank.
-        confidence: in (0, 1).
-
-    Raises:
-        ValueError: a value or a covariance is not finite: leave undefined measures out.
-    """
-    rank = _rank(value, covariance)
-    radius = float(scipy.special.chdtri(rank, 1 - confidence)) if rank else 0.0
     return Ellipsoid(value, covariance, radius, confidence)
 
 
@@ -295,12 +199,6 @@ def _peaks(terms: FloatArray, generator: np.random.Generator, replicates: int) -
         sums = generator.standard_normal((len(block), rows)) @ terms
         block[:] = np.abs(sums).max(axis=1, initial=0.0)
     return peaks
-
-
-def _straightened(offset: FloatArray, skew: FloatArray) -> FloatArray:
-    """Return deviations, shape (..., k), over the skew of their side; 0 where that is 0."""
-    side = np.where(offset < 0, skew[:, 0], skew[:, 1])
-    return np.divide(offset, side, out=np.zeros(offset.shape), where=side > 0)
 
 
 def _rank(value: FloatArray, covariance: FloatArray) -> int:

@@ -11,7 +11,7 @@ from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.register import Register
 from evalsampling.labels.sinks import reader_of, sink_of
 from evalsampling.labels.tally import State
-from evalsampling.labels.tasks import task_key, task_name
+from evalsampling.labels.tasks import key_of_seed, task_name
 from evalsampling.labels.votes import BY_REPLACE, check_votes
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import IntArray
@@ -35,7 +35,7 @@ class DrawnTasks:
     @property
     def names(self) -> list[str]:
         """The opaque name of each task, made from the seed of the spec."""
-        key, check = task_key(None, self.spec.seed), sink_of(self.spec).checks_tasks
+        key, check = key_of_seed(self.spec.seed), sink_of(self.spec).checks_tasks
         asked = zip(self.round.tolist(), self.ids, strict=True)
         return [
             task_name(self.spec, key, number, id, question, check)

@@ -10,15 +10,13 @@ _DIGITS = 16
 _DIGEST_BYTES = 10
 
 
-def task_key(key: str | None, seed: int) -> bytes:
-    """Return the key of the names of tasks.
+def key_of_seed(seed: int) -> bytes:
+    """Return the key of the names of tasks where there is no workspace, which has its own.
 
     Args:
-        key: the workspace's own key, in hexadecimal digits; None for old workspaces without one,
-            whose key is the seed.
         seed: seed of the spec. A small one is easily guessed.
     """
-    return seed.to_bytes(8, "little") if key is None else bytes.fromhex(key)
+    return seed.to_bytes(8, "little")
 
 
 def opaque_name(key: bytes, *parts: Any) -> str:
@@ -27,7 +25,7 @@ def opaque_name(key: bytes, *parts: Any) -> str:
     No spreadsheet takes it for a number, and the values cannot be read from it.
 
     Args:
-        key: see `task_key`.
+        key: of the workspace, or `key_of_seed`.
         *parts: the values to hash.
     """
     return _PREFIX + keyed_hash(":".join(map(str, parts)), key)

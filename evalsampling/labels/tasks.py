@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.labels.task_names import key_of_seed as key_of_seed
 from evalsampling.labels.task_names import keyed_hash, opaque_name, with_check
-from evalsampling.labels.task_names import task_key as task_key
-from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.payload import Mask
@@ -34,7 +33,7 @@ def task_name(
 
     Args:
         spec: of the evaluation.
-        key: see `task_key`.
+        key: of the workspace, or `key_of_seed`.
         number: of the round, from 1.
         id: of the row, an integer or a string.
         question: its number, from 1: a stochastic oracle has several about one row.
@@ -63,8 +62,7 @@ def make_batch(
         {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
     )
     for name in payload_columns(rows):
-        # Reserves of earlier versions hold dates and nested values as they are.
-        shown = rendered(rows[name].combine_chunks())
+        shown = rows[name].combine_chunks()
         mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None
         table = table.append_column(name, shown if mask is None else masked(shown, mask, key))
     return table.take(pa.array(np.argsort(names)))

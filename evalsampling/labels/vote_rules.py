@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from evalsampling.errors import InputError
-from evalsampling.labels import dawid_skene
 from evalsampling.labels.tally import BY_ROW, Tally
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.labels import MODEL, VOTE_RULES
+from evalsampling.spec.labels import VOTE_RULES
 
 
 class CastVote(NamedTuple):
@@ -54,9 +53,7 @@ def check_rule(spec: EvaluationSpec) -> None:
     Raises:
         InputError: if it is not installed here, or cannot be imported.
     """
-    if spec.labels.rule == MODEL:
-        dawid_skene.load_model()
-    elif spec.labels.rule not in BY_ROW:
+    if spec.labels.rule not in BY_ROW:
         rule_of(spec)
 
 
@@ -77,14 +74,6 @@ def decided_by(spec: EvaluationSpec, tally: Tally) -> dict[int, int]:
                 f"there are {classes} classes, and rows are those of the votes"
             )
     return codes
-
-
-def voted_labels(tally: Tally) -> dict[int, int]:
-    """Return, for each subject with a vote for a class, the code of one such class.
-
-    Its keys are the subjects that the model of Dawid and Skene decides; crowd-kit is not needed.
-    """
-    return {vote.row: vote.code for vote in cast_votes(tally)}
 
 
 def cast_votes(tally: Tally) -> list[CastVote]:

@@ -337,15 +337,13 @@ def answers_of(
     """Return the stored votes of a delivery as answers, which a `Tally` counts.
 
     Args:
-        votes: as `vote_table` returns them, or an earlier version, without the column ``unsure``.
+        votes: as `vote_table` returns them.
         subject_of_task: the subject behind each task; votes on other tasks are left out.
         codes: code of each class as text.
     """
-    names = votes.column_names
-    unsure = votes["unsure"].to_pylist() if "unsure" in names else [False] * len(votes)
-    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label")]
+    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label", "unsure")]
     return [
         answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)
-        for task, annotator, label, cannot_tell in zip(*columns, unsure, strict=True)
+        for task, annotator, label, cannot_tell in zip(*columns, strict=True)
         if task in subject_of_task
     ]

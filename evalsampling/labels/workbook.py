@@ -6,7 +6,6 @@ extra: ``pip install 'evalsampling[xlsx]'``.
 """
 
 import bisect
-import collections
 import io
 import re
 import warnings
@@ -28,18 +27,6 @@ from evalsampling.spec.labels import LabelsSpec
 BATCH = "batch.xlsx"
 TASKS, SHEET = "tasks", "instructions"
 """Names of the two sheets."""
-
-MOST_STRINGS = 1 << 20
-"""Most shared texts of a workbook."""
-
-MOST_CELLS, MOST_SHEET_ROWS = 1 << 21, 1 << 19
-"""Most cells and rows of a workbook, with the empty ones."""
-
-MOST_COLUMNS = 1 << 10
-"""Most columns of a row."""
-
-MOST_PARTS, MOST_ELEMENTS = 10_000, 1 << 19
-"""Most files in a workbook, and most elements of XML in them other than cells, rows and texts."""
 
 MOST_CHARACTERS = 32_767
 """Most UTF-16 units of a cell's text."""
@@ -115,9 +102,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
 
     Cells are text, numbers, truth values, dates or None; that of a formula is its stored result.
 
-    A workbook of some kilobytes may take hours to parse, since empty texts and cells compress to
-    almost nothing. So they are counted before it is parsed.
-
     Args:
         path: path of the file, for messages.
         content: content of the file.
@@ -127,10 +111,12 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
             stands in a column without a name.
     """
     openpyxl = _openpyxl(path)
-    characters = cells = width = 0
+    characters = width = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            _check_parts(path, archive)
+            size = sum(part.file_size for part in archive.infolist())
+        if size > MOST_BYTES:
+            raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # About styles that openpyxl does not know.
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
@@ -138,11 +124,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
         sheet.reset_dimensions()  # The size that a file states may be wrong.
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             characters += sum(len(value) for value in row if isinstance(value, str))
-            cells += len(row)
-            if len(row) > MOST_COLUMNS:
-                raise too_large(path, f"{len(row):,} columns", f"{MOST_COLUMNS:,}")
-            if cells > _MOST_PADDED:
-                raise too_large(path, "more cells", f"{_MOST_PADDED:,}")
             if number == 1:
                 width = _width(row)
             elif _width(row) > width:
@@ -165,77 +146,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     except Exception as error:  # A damaged workbook can raise anything.
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: cannot be read: damaged, or no workbook: {reason}") from error
-
-
-_MOST_PADDED = 1 << 24
-"""Most cells that are parsed, with those that the file leaves out before a row's last cell."""
-
-_COUNTED = {
-    "texts": (re.compile(rb"<(?:[\w.-]+:)?si[\s/>]"), 4, MOST_STRINGS),
-    "cells": (re.compile(rb"<(?:[\w.-]+:)?c[\s/>]"), 8, MOST_CELLS),
-    "rows": (re.compile(rb"<(?:[\w.-]+:)?row[\s/>]"), 2, MOST_SHEET_ROWS),
-}
-"""Elements that are counted: the tag of one, how many tags it has within it at most, as a shared
-text without formats or a cell with a formula, and most of them."""
-
-_MOST_TAGS = sum(tags * most for _, tags, most in _COUNTED.values())
-
-MOST_MARKUP = 1 << 20
-"""Most bytes of a tag with the text after it, or of a comment: the parser scans one again with
-each piece of a file until it ends."""
-
-MOST_FORMATS, MOST_FORMAT = 1 << 12, 1 << 11
-"""Most number formats, and most bytes of each, whose square openpyxl's time grows with."""
-
-_LONG_TAG = re.compile(rb"<[^<]{%d}" % MOST_MARKUP)
-_FORMAT = re.compile(rb"formatCode\s*=\s*(?:\"[^\"]*|'[^']*)")
-_ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
-"""Begin and end of comments and processing instructions, which may contain tags."""
-
-
-def _check_parts(path: str, archive: zipfile.ZipFile) -> None:
-    """Raise an error if a workbook is too large, or has entities, which may expand to more."""
-    parts = archive.infolist()
-    size = sum(part.file_size for part in parts)
-    if size > MOST_BYTES:
-        raise too_large(path, f"{size:,} bytes uncompressed", f"{MOST_BYTES:,}")
-    if len(parts) > MOST_PARTS:
-        raise too_large(path, f"{len(parts):,} parts", f"{MOST_PARTS:,}")
-    counts = collections.Counter[str]()
-    for part in parts:
-        text = archive.read(part)
-        is_wide = {text[:2], text[2:4]} & {b"<\0", b"\0<"}
-        if is_wide or b"<!ENTITY" in text or b"<!DOCTYPE" in text:
-            raise InputError(f"{path}: cannot be read: {part.filename!r} is no XML of a workbook")
-        if text.count(b"<") > _MOST_TAGS:  # Too many to search for patterns.
-            raise too_large(path, "more elements", f"{_MOST_TAGS:,}")
-        others = text.count(b"<")
-        for kind, (tag, tags, _) in _COUNTED.items():
-            count = sum(1 for _ in tag.finditer(text))
-            counts[kind] += count
-            others -= count * tags
-        counts["other elements"] += max(0, others)
-        if _LONG_TAG.search(text) or any(_is_long(text, *aside) for aside in _ASIDES):
-            raise too_large(path, "a longer element", f"{MOST_MARKUP:,} bytes of each")
-        lengths = [len(match[0]) for match in _FORMAT.finditer(text)]
-        if len(lengths) > MOST_FORMATS or max(lengths, default=0) > MOST_FORMAT:
-            allowed = f"{MOST_FORMATS:,} of {MOST_FORMAT:,} bytes each"
-            raise too_large(path, "more or longer number formats", allowed)
-    for kind, count in counts.items():
-        most = _COUNTED[kind][2] if kind in _COUNTED else MOST_ELEMENTS
-        if count > most:
-            raise too_large(path, f"{count:,} {kind}", f"{most:,}")
-
-
-def _is_long(text: bytes, begin: bytes, end: bytes) -> bool:
-    """Tell whether a part of a text from ``begin`` to ``end`` is longer than `MOST_MARKUP`."""
-    place = text.find(begin)
-    while place >= 0:
-        after = text.find(end, place)
-        if (len(text) if after < 0 else after) - place > MOST_MARKUP:
-            return True
-        place = -1 if after < 0 else text.find(begin, after)
-    return False
 
 
 def _width(row: Sequence[Any]) -> int:

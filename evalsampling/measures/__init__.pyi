@@ -15,9 +15,6 @@ from .binary import Precision as Precision
 from .binary import Prevalence as Prevalence
 from .binary import Recall as Recall
 from .binary import Specificity as Specificity
-from .calibrated import Calibrated as Calibrated
-from .calibrated import Requested as Requested
-from .calibrated import measure_of as measure_of
 from .comparisons import Comparison as Comparison
 from .comparisons import Difference as Difference
 from .comparisons import MeanDifference as MeanDifference

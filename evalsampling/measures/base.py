@@ -194,14 +194,9 @@ class Measure(abc.ABC):
         return self.loss(outputs, np.zeros(0, dtype=np.int64)).shape[1]
 
     @property
-    def known(self) -> tuple[int, ...]:
-        """Indices of entries of the loss that do not involve the label: their means are known."""
-        return ()
-
-    @property
     def is_of_known_rows(self) -> bool:
-        """Whether labels decide one mean alone, as of precision: it is known which rows count."""
-        return self.size - len(self.known) == 1
+        """Whether it is the mean of a loss over rows that are known without labels."""
+        return self.affine
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg at ``risk``, shape (m, d): NaN where a component is undefined.

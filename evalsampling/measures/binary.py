@@ -211,7 +211,7 @@ class Precision(ShareOfRows):
 
     name = "precision"
     made_of = ("precision",)
-    known = (1,)
+    is_of_known_rows = True
     evidence_name = "predicted positives"
     hits = "positives"
 
@@ -257,7 +257,7 @@ class NegativePredictiveValue(ShareOfRows):
 
     name = "npv"
     made_of = ("npv",)
-    known = (1,)
+    is_of_known_rows = True
     evidence_name = "predicted negatives"
     hits = "negatives"
 
@@ -290,8 +290,6 @@ class Prevalence(Binary, Mean):
 @dataclasses.dataclass(frozen=True)
 class Margins(Binary):
     """A measure of both margins and the true positives: l = [y f, y, f]."""
-
-    known = (2,)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [y f, y, f], shape (n, 3)."""

@@ -11,7 +11,6 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.base import Measure, set_own
-from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
@@ -49,7 +48,7 @@ class OrderedScoreError(InputError):
         self.system = system
 
 
-def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Requested]:
+def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Measure]:
     """Return the measures to report, each for every system it is about.
 
     For an entry about several systems, the differences between the first system and each other
@@ -64,12 +63,12 @@ def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list
     """
     reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
-    return list({(item.name, measure_of(item).systems): item for item in reported}.values())
+    return list({(item.name, item.systems): item for item in reported}.values())
 
 
 def build_reported(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> list[Requested]:
+) -> list[Measure]:
     """Return the measures that are reported for an entry: see `build_measures`."""
     if entry.name == JOINT:
         return [item for part in entry.parts for item in build_reported(part, spec, ranges)]
@@ -79,7 +78,7 @@ def build_reported(
     differences = [
         compare("difference", built[0], other)
         for other in built[1:]
-        if are_comparable(measure_of(built[0]), measure_of(other))
+        if are_comparable(built[0], other)
     ]
     return [*built, *differences]
 
@@ -101,8 +100,6 @@ def entry_of(item: Any) -> Any:
         return [entry_of(part) for part in item]
     if isinstance(item, Mapping):
         return {key: entry_of(value) for key, value in item.items()}
-    if isinstance(item, Calibrated):
-        return {**entry_of(item.measure), "calibrate": True}
     if isinstance(item, Joint):
         return {JOINT: entry_of(item.parts)}
     if isinstance(item, Comparison):
@@ -128,8 +125,8 @@ def entry_of(item: Any) -> Any:
 
 
 def choose_measures(
-    entry: Any, listed: Sequence[Requested], spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> list[Requested]:
+    entry: Any, listed: Sequence[Measure], spec: EvaluationSpec, ranges: Sequence[Range | None]
+) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults.
 
     Args:
@@ -145,19 +142,16 @@ def choose_measures(
     return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
 
 
-def compare(kind: str, first: Requested, other: Requested) -> Requested:
-    """Return a comparison of two systems, with calibrated weights if both have them.
+def compare(kind: str, first: Measure, other: Measure) -> Measure:
+    """Return a comparison of two systems.
 
     Raises:
         ValueError: see `measures.comparisons.Comparison`.
     """
-    compared = BY_KIND[kind](measure_of(first), measure_of(other))
-    return Calibrated(compared) if isinstance(first, Calibrated) else compared
+    return BY_KIND[kind](first, other)
 
 
-def build_joints(
-    spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> list[tuple[Requested, ...]]:
+def build_joints(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
     """Return the measures of each entry ``joint``, for which regions are reported too.
 
     Args:
@@ -179,7 +173,7 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
         ranges: see `build_measures`.
     """
     built = build_entry(spec.measures[0], spec, ranges)
-    return as_one([measure_of(item).drawn_for for item in built])
+    return as_one([item.drawn_for for item in built])
 
 
 def build_drawn_for(
@@ -201,7 +195,7 @@ def build_drawn_for(
     weights: list[float] = []
     for place, entry in enumerate(_flat(spec.measures)):
         for item in build_entry(entry, spec, ranges):
-            measure = measure_of(item).drawn_for
+            measure = item.drawn_for
             if place and (not_expected(measure) or thresholded_parts(measure)):
                 continue
             drawn_for.append(measure)
@@ -219,18 +213,17 @@ def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
     ranges = assumed_ranges(spec)
-    return gains.gains_of([measure_of(item) for item in build_measures(spec, ranges)])
+    return gains.gains_of(build_measures(spec, ranges))
 
 
-def as_one(requested: Sequence[Requested]) -> Measure:
+def as_one(measures: Sequence[Measure]) -> Measure:
     """Return a single measure as it is, several as a joint one."""
-    parts = tuple(measure_of(item) for item in requested)
-    return parts[0] if len(parts) == 1 else Joint(parts)
+    return measures[0] if len(measures) == 1 else Joint(tuple(measures))
 
 
 def build_entry(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> list[Requested]:
+) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about.
 
     Args:
@@ -248,27 +241,23 @@ def build_entry(
     if entry.name in EXTREMES:
         inner = build_entry(entry.parts[0], spec, ranges)
         try:
-            return [EXTREME_OF[entry.name](measure_of(item), entry.over) for item in inner]
+            return [EXTREME_OF[entry.name](item, entry.over) for item in inner]
         except ValueError as error:
             raise InputError(f"measure: {error}") from error
     names = [system.name for system in spec.pool.systems]
     if entry.system is not None and entry.system not in names:
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
         raise InputError(f"measure.system: unknown system {entry.system!r}; known: {choices}")
-    built = [
+    return [
         _Builder(entry, spec, number, ranges[number]).build()
         for number, name in enumerate(names)
         if entry.system is None or name == entry.system
     ]
-    try:
-        return [Calibrated(measure) if entry.calibrate else measure for measure in built]
-    except ValueError as error:
-        raise InputError(f"measure.calibrate: {error}") from error
 
 
 def _build_comparison(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
-) -> Requested:
+) -> Measure:
     """Return the comparison that an entry stands for."""
     names = [str(system.name) for system in spec.pool.systems]
     if len(names) < 2:
@@ -538,7 +527,7 @@ def check_measures(spec: EvaluationSpec) -> None:
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
     listed = [item for entry in spec.measures for item in build_entry(entry, spec, ranges)]
-    keys = [(item.name, *measure_of(item).systems) for item in listed]
+    keys = [(item.name, *item.systems) for item in listed]
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")

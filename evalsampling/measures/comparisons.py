@@ -205,8 +205,6 @@ class MeanDifference(Difference):
         if not self.first.affine:
             raise ValueError(f"{self.first.name} is not affine in its mean loss")
 
-    known = ()
-
     @property
     def size(self) -> int:
         """The number of components."""

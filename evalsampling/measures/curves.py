@@ -56,11 +56,6 @@ class Thresholded(Measure):
         """2 L + 1."""
         return 2 * len(self.thresholds) + 1
 
-    @functools.cached_property
-    def known(self) -> tuple[int, ...]:
-        """The L shares of rows whose score reaches a threshold."""
-        return tuple(range(len(self.thresholds)))
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [1[s >= tau_i] (L), y 1[s >= tau_i] (L), y], shape (n, 2 L + 1)."""
         bins, y = self._bins(outputs, label)

@@ -34,7 +34,6 @@ class Extreme(OfParts):
     over: Where
     kind = "extreme"
     has_slices = True
-    known = ()
     pick = np.min
     """Function that picks the extreme of values along an axis."""
 

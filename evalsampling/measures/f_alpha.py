@@ -126,12 +126,6 @@ class MicroFAlpha(_AveragedFAlpha, Ratio):
         )
 
     @property
-    def known(self) -> tuple[int, ...]:
-        """R2 if it involves no label: of precision, and where it is 1: over all classes."""
-        is_one = not self.sets and len(self._codes) == self.classes
-        return (1,) if is_one or self.alpha == 1 else ()
-
-    @property
     def tallies(self) -> tuple[Tally, ...]:
         """Tallies of right predictions and, unless all classes are averaged, of wrong ones."""
         if self.sets:
@@ -180,12 +174,6 @@ class PerClassFAlpha(_AveragedFAlpha):
             dataclasses.replace(share, components=(place // per_class, place // per_class + 1))
             for place, share in enumerate(shares)
         )
-
-    @property
-    def known(self) -> tuple[int, ...]:
-        """The C shares of predictions, if they are the denominators: those of precision."""
-        classes = len(self._codes)
-        return tuple(range(classes, 2 * classes)) if self.alpha == 1 else ()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), alpha f_c + (1 - alpha) y_c (C)], shape (n, 2 C)."""

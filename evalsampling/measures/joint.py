@@ -29,16 +29,6 @@ class OfParts(Measure):
         """The sum of the parts' sizes."""
         return self._ends[-1]
 
-    @property
-    def known(self) -> tuple[int, ...]:
-        """Indices, in the joint loss, of the known entries of the parts' losses."""
-        starts = (0, *self._ends[:-1])
-        return tuple(
-            start + place
-            for start, part in zip(starts, self.parts, strict=True)
-            for place in part.known
-        )
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the losses of the parts side by side, shape (n, d)."""
         return np.concatenate([part.loss(outputs, label) for part in self.parts], axis=1)

@@ -145,11 +145,6 @@ class GeneralizedRisk(_OfTable, Ratio):
         bounds = (float(counted.min()), float(counted.max()))
         set_own(self, losses=losses, weights=weights, name=name, bounds=bounds)
 
-    @property
-    def known(self) -> tuple[int, ...]:
-        """The mean weight, if no weight depends on the label."""
-        return (1,) if not np.any(np.ptp(np.array(self.weights), axis=1)) else ()
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [W L, W], shape (n, 2)."""
         weight = self._at(np.array(self.weights), outputs, label)

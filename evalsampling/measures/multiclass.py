@@ -244,12 +244,6 @@ class F1OfMacroAverages(Averaged):
     _word = "f1_of_macro_averages"
     undefined_without = "labels of a class, no predictions of one, or no right predictions"
 
-    @property
-    def known(self) -> tuple[int, ...]:
-        """Indices of the C shares of predictions."""
-        classes = len(self._codes)
-        return tuple(range(2 * classes, 3 * classes))
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return [tp_c (C), y_c (C), f_c (C)], shape (n, 3 C)."""
         hit, f, y = self._counts(outputs, label)

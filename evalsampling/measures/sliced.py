@@ -69,6 +69,11 @@ class Sliced(Measure):
         return hash((type(self), self.name))
 
     @property
+    def is_of_known_rows(self) -> bool:
+        """Whether the measure is so: the rows of a slice are known."""
+        return self.measure.is_of_known_rows
+
+    @property
     def undefined_without(self) -> str:
         """The rows without which the measure is undefined, in words that follow "no"."""
         return f"{self.measure.undefined_without} where {described(self.where)}"
@@ -90,11 +95,6 @@ class Sliced(Measure):
     @functools.cached_property
     def _has_share(self) -> bool:
         return not self.measure.scale_free
-
-    @property
-    def known(self) -> tuple[int, ...]:
-        """Indices of entries of the loss that do not involve the label."""
-        return (*self.measure.known, *((self.measure.size,) if self._has_share else ()))
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the loss of rows in the slice, 0 outside; then whether it is in it: (n, d)."""

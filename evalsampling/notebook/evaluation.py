@@ -17,10 +17,9 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
-from evalsampling.inference.many_systems import Contest
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.measures.calibrated import Requested
+from evalsampling.measures.base import Measure
 from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.notebook.stored_state import StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
@@ -369,11 +368,7 @@ class Evaluation:
             raise InputError("; ".join(problems))
         return [str(receipt.where) for receipt in receipts]
 
-    def contests(self) -> list[Contest]:
-        """Return who beats whom, for each measure of the evaluation of three systems or more."""
-        return self.analysis.contests()
-
-    def region(self, measure: "Measures", method: str = "default") -> Ellipsoid:
+    def region(self, measure: "Measures") -> Ellipsoid:
         """Return the joint confidence region of a measure's components.
 
         By default it is about the values that `estimate` reports, and of the kind of their default
@@ -382,14 +377,12 @@ class Evaluation:
         Args:
             measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
                 that come by themselves are left out.
-            method: "default", or for the region of the design alone "f" or "wald": see
-                `inference.estimates.estimate_region`.
 
         Raises:
-            InputError: if there is no measure of a name, or it is to use known totals, which
-                regions do not; or if the draws do not support it, or a component is undefined.
+            InputError: if there is no measure of a name, or the draws do not support it, or a
+                component is undefined.
         """
-        return self.analysis.region(measure, method)
+        return self.analysis.region(measure)
 
     def curve(self) -> PrecisionCurve | None:
         """Return the precision at every rank, with measures that follow from it and a guarantee.
@@ -467,8 +460,8 @@ class Evaluation:
         return self.analysis.sampler
 
     @property
-    def measures(self) -> Sequence[Requested]:
-        """What is reported, with design weights or calibrated ones."""
+    def measures(self) -> Sequence[Measure]:
+        """What is reported."""
         return self.analysis.measures
 
     @property

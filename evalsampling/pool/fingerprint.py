@@ -9,15 +9,12 @@ from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile, find_file
 from evalsampling.storage.filesystems import open_file, readable
 
-BLOCKS = "blocks"
-"""Key of a file's hash in a fingerprint."""
-
 _BLOCKS, _BLOCK_BYTES = 4, 1 << 16
 
 
-def fingerprint_of(file: StoredFile, blocks: str | None) -> dict[str, Any]:
+def fingerprint_of(file: StoredFile, blocks: str) -> dict[str, Any]:
     """Return path, size, hash of blocks and, in a store, version of a file, as they are known."""
-    facts = dataclasses.asdict(file) | {BLOCKS: blocks}
+    facts = dataclasses.asdict(file) | {"blocks": blocks}
     del facts["written"]  # A copy has another.
     return {key: value for key, value in facts.items() if value is not None}
 
@@ -38,16 +35,6 @@ def hash_of_blocks(file: StoredFile) -> str:
     return digest.hexdigest()
 
 
-def is_changed(now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
-    """Tell whether a file has another fingerprint than before.
-
-    Args:
-        now: its `fingerprint_of` now.
-        then: its fingerprint then; of a workspace from before there were hashes, without.
-    """
-    return {key: value for key, value in now.items() if key != BLOCKS or BLOCKS in then} != then
-
-
 def what_became_of(then: Mapping[str, Any]) -> str | None:
     """Return how a file of a pool differs from its fingerprint, None if it does not.
 
@@ -60,8 +47,8 @@ def what_became_of(then: Mapping[str, Any]) -> str | None:
     stored = find_file(then["path"])
     if stored.size != then["size"]:
         return f"has {stored.size} bytes in place of {then['size']}"
-    now = fingerprint_of(stored, hash_of_blocks(stored) if BLOCKS in then else None)
-    return "has changed" if is_changed(now, then) else None
+    now = fingerprint_of(stored, hash_of_blocks(stored))
+    return "has changed" if now != then else None
 
 
 def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:

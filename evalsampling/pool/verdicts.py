@@ -7,7 +7,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.source import planned_files
-from evalsampling.pool.tables.stored import is_stored
+from evalsampling.pool.tables.spark import is_stored
 from evalsampling.spec import EvaluationSpec
 
 

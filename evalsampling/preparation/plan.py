@@ -4,7 +4,6 @@ The first pass sums up scores, from which strata are cut. The second finds the c
 sums up the cells, and keeps the first rows of each.
 """
 
-import operator
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer, score_item, scored_item
 from evalsampling.pool.splits import WorkItem
-from evalsampling.pool.tables.stored import store_part
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.ids import (
@@ -76,12 +74,6 @@ def score_pool(spec: EvaluationSpec, directory: str) -> Reading:
     scorer = Scorer(spec.pool.scorer, spec.pool.directory)
     step = Step("ScoreItems", score_item, (scorer, spec, directory), PoolBatch)
     return Reading("ScorePool", step, Step("StoredItem", scored_item, (directory,)))
-
-
-def store_table(spec: EvaluationSpec) -> Reading:
-    """Return how parts of a table are read and stored, and the numbers of those that are."""
-    store = Step("StorePart", store_part, (spec.pool.table,), PoolBatch)
-    return Reading("StoreTable", store, Step("Number", operator.attrgetter("number")))
 
 
 # --- the first pass

@@ -95,7 +95,6 @@ def differences(facts: Facts) -> Section | None:
     ]
     head = ["comparison", "estimate", "interval", "verdict"]
     body.append(table("Comparisons of systems", head, lines, (1, 2)))
-    body += [_contest(contest) for contest in facts.estimate["contests"]]
     return Section("differences", "Which system is better?", "".join(body))
 
 
@@ -110,33 +109,6 @@ def _compared(number: Number) -> str:
     kind, _, inner = number.measure.removesuffix(")").partition("(")
     name = called(inner if kind in ("difference", "ratio") else number.measure)
     return f"{name}: {number.system} {'by' if number.neutral else 'less'} {number.against}"
-
-
-def _contest(contest: Mapping[str, Any]) -> str:
-    """Return the table of a contest: the difference of every pair of systems."""
-    systems, name = contest["systems"], called(contest["measure"])
-    pairs = {(pair["system"], pair["against"]): pair for pair in contest["pairs"]}
-    rows = [
-        [escape(row), *(_pair(pairs.get((row, column))) for column in systems[1:])]
-        for row in systems[:-1]
-    ]
-    words = (
-        "Every pair of systems is compared, design-based: from the weights of the labelled rows "
-        "alone. Comparisons above may also rest on the model of the labels, so that their numbers "
-        "differ. A word stands where the two are surely not alike, all pairs together with "
-        f"{100 * contest['confidence']:g} % confidence."
-    )
-    listed = table(f"{name}: by how much the system of the row is above that of the column",
-                   ["system", *map(str, systems[1:])], rows, range(1, len(systems)))  # fmt: skip
-    return paragraph(words) + listed
-
-
-def _pair(pair: Mapping[str, Any] | None) -> str:
-    if pair is None:
-        return ""
-    low, high = pair["low"], pair["high"]
-    above, below = low is not None and low > 0, high is not None and high < 0
-    return data(pair["value"]) + (" higher" if above else " lower" if below else "")
 
 
 def verdict(number: Number) -> str:

@@ -16,7 +16,7 @@ from evalsampling.inference.results import (
 from evalsampling.parts.records import read_record
 
 CLAIM_NOTHING = (
-    "no ", "few ", "undefined", "unknown totals", "zero variance", "missing weight", "logit at",
+    "no ", "few ", "undefined", "zero variance", "missing weight", "logit at",
 )  # fmt: skip
 """Beginnings of the methods whose default interval is the whole range of its measure."""
 

@@ -22,7 +22,6 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
-from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
@@ -198,7 +197,7 @@ class Sampler(abc.ABC):
         self,
         table: CellTable,
         history: History,
-        measures: Sequence[Requested],
+        measures: Sequence[Measure],
         confidence: float,
         scope: ReportedDomains = WHOLE_POOL,
         model: LabelModel | None = None,
@@ -216,14 +215,13 @@ class Sampler(abc.ABC):
         """
         inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
-        for requested in (part for each in measures for part in _requested_parts(each)):
-            measure = measure_of(requested)
+        for measure in (part for each in measures for part in parts_of(each)):
             if is_nil(measure, table.outputs):
-                estimates += take_nil(requested, inputs, scope)
+                estimates += take_nil(measure, inputs, scope)
             elif self.can_estimate(table, measure) or _is_census(inputs, measure):
-                estimates += estimate_measure(requested, inputs, scope, self.aims_at(measure))
+                estimates += estimate_measure(measure, inputs, scope, self.aims_at(measure))
             else:
-                estimates += refuse(requested, self.measure, scope, confidence)
+                estimates += refuse(measure, self.measure, scope, confidence)
         return estimates
 
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
@@ -395,11 +393,6 @@ def weights_under(
     weights = np.zeros(questions)
     np.divide(1 / table.rows, chance, out=weights[: len(answered)], where=chance > 0)
     return weights
-
-
-def _requested_parts(requested: Requested) -> tuple[Requested, ...]:
-    """Return what is estimated by itself: a calibrated measure is, a joint one is not."""
-    return (requested,) if isinstance(requested, Calibrated) else parts_of(requested)
 
 
 def no_atoms() -> IntArray:

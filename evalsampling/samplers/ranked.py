@@ -20,7 +20,6 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
-from evalsampling.measures.calibrated import Calibrated, Requested, measure_of
 from evalsampling.measures.curves import Thresholded
 from evalsampling.samplers.base import Sampler, no_rounds
 from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
@@ -335,25 +334,22 @@ class RankedSampler(Sampler):
         self,
         table: CellTable,
         history: History,
-        measures: Sequence[Requested],
+        measures: Sequence[Measure],
         confidence: float,
         scope: ReportedDomains = WHOLE_POOL,
         model: LabelModel | None = None,
     ) -> list[Estimate]:
         """Return estimates; those of measures of ranks on the whole pool are the curve's."""
-        curve_of_ranks = self.curve(table, history)
+        curve = self.curve(table, history)
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
-        for requested in measures:
-            measure, remaining = measure_of(requested), scope
-            curve = None if isinstance(requested, Calibrated) else curve_of_ranks
+        for measure in measures:
+            remaining = scope
             if curve is not None and places_on(curve.ranked, measure) is not None:
                 estimates += curve_estimates(measure, curve, scope)
                 remaining = dataclasses.replace(scope, domains=slices)
             if remaining.domains:
-                weighted = super().estimate(
-                    table, history, [requested], confidence, remaining, model
-                )
+                weighted = super().estimate(table, history, [measure], confidence, remaining, model)
                 if curve is not None:
                     weighted = with_envelope(weighted, measure, curve, table)
                 estimates += weighted

@@ -21,7 +21,6 @@ from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.significance import power, required_draws_of_student
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_gains, build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.measures.comparisons import Difference, Quotient, difference
 from evalsampling.measures.gains import GainMoments
 from evalsampling.samplers.base import Sampler
@@ -201,20 +200,18 @@ def plan_gains(
     moments = GainMoments.of_cells(build_gains(spec), table)
     by_cost = spec.money is not None
     built = build_measures(spec, ranges)
-    measures = [item for item in built if not isinstance(measure_of(item), Quotient)]
-    of_all = [measure_of(requested) for requested in measures]
-    choices = candidates_of(of_all)
+    measures = [item for item in built if not isinstance(item, Quotient)]
+    choices = candidates_of(measures)
     entries: list[dict[str, Any]] = []
     for name in names:
         sampler = build_sampler(spec, ranges, name)
         planner = GainPlanner(sampler, table, moments, spec.confidence)
-        for requested, choice in zip(measures, choices, strict=True):
-            measure = measure_of(requested)
-            head = {"sampler": sampler.name, "measure": title(requested, systems)}
+        for measure, choice in zip(measures, choices, strict=True):
+            head = {"sampler": sampler.name, "measure": title(measure, systems)}
             for budget in budgets:
                 plan = planner.at(measure, budget, by_cost)
                 if choice is not None:
-                    plan |= planner.select(choice, of_all, plan["draws"], spec.seed)
+                    plan |= planner.select(choice, measures, plan["draws"], spec.seed)
                 entries.append(head | {"budget": budget} | plan)
             goals = []
             if half_width is not None:

@@ -18,8 +18,8 @@ import scipy
 from evalsampling import samplers
 from evalsampling.errors import InputError
 from evalsampling.inference.class_curves import obstacle
+from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_measures, not_expected
-from evalsampling.measures.calibrated import Requested, measure_of
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
@@ -135,16 +135,15 @@ def plan(
             "difference that it is for (--effect)"
         )
     measures = build_measures(spec, ranges)
-    for requested in measures:
-        measure = measure_of(requested)
+    for measure in measures:
         if not_expected(measure):
             raise InputError(
-                f"measure: {requested.name} cannot be planned for: no label is expected before it "
+                f"measure: {measure.name} cannot be planned for: no label is expected before it "
                 "is given, only its error; leave it out"
             )
         if measure.looks_at == frozenset({"score"}) and not known_exactly(measure, table):
             raise InputError(
-                f"measure: {requested.name} cannot be planned for: the cells do not tell which "
+                f"measure: {measure.name} cannot be planned for: the cells do not tell which "
                 "rows reach its thresholds; list it first, or leave it out"
             )
     plan = Plan(
@@ -166,9 +165,7 @@ def plan(
         imagined = dataclasses.replace(
             imagined, source=by_ranks(table, positive), off=off_ranks(table, positive)
         )
-    savings = [
-        saving_of(measure_of(requested), table) if believed else None for requested in measures
-    ]
+    savings = [saving_of(measure, table) if believed else None for measure in measures]
     spreads = imagined.spreads(built, workers, report)
     while (
         half_width is not None
@@ -186,11 +183,11 @@ def plan(
         else spreads
     )
     for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
-        for m, requested in enumerate(measures):
+        for m, measure in enumerate(measures):
             rows = [
                 {
                     "sampler": sampler.name,
-                    "measure": title(requested, systems),
+                    "measure": title(measure, systems),
                     "budget": budget,
                     **spread,
                     **{key: off[key] for key in NO_RANGE},
@@ -204,7 +201,6 @@ def plan(
             entries += rows
             if half_width is not None:
                 entries.append(_needed(rows, half_width))
-            measure = measure_of(requested)
             if power is not None and isinstance(measure, Comparison):
                 test = draws_for(
                     measure, sampler, table, spec.confidence, power, effect, spec.seed, workers
@@ -313,7 +309,7 @@ class _Imagined:
 
     table: CellTable
     systems: tuple[str | None, ...]
-    measures: Sequence[Requested]
+    measures: Sequence[Measure]
     plan: Plan
     positive: int
     source: CellTable | None = None
@@ -339,7 +335,7 @@ class _Imagined:
             for runs in all_runs
         ]
 
-    def _sum_up(self, points: Sequence[_Outcome], measure: Requested) -> Spread:
+    def _sum_up(self, points: Sequence[_Outcome], measure: Measure) -> Spread:
         least, greatest = measure.components[0].bounds
         spread = _spread(points, self.plan.confidence, (greatest - least) / 2)
         halves = [point.half for point in points if point.half is not None]
@@ -352,7 +348,7 @@ class _Imagined:
         """Return outcomes by budget and measure."""
         pool, truth = self._defined((self.plan.seed, repeat))
         points = run_repeat(pool, sampler, self.measures, self.plan, repeat)
-        candidates = candidates_of([measure_of(requested) for requested in self.measures])
+        candidates = candidates_of(self.measures)
         return [
             [
                 _outcome(point, true, next(iter(selections(among, [row], truth)), None))
@@ -371,7 +367,7 @@ class _Imagined:
             # The sampler knows the probabilities as they were given.
             pool = imagine(source, self.systems, (*seed, attempt))
             pool = dataclasses.replace(pool, table=self.table)
-            truth = [pool.value(measure_of(requested)) for requested in self.measures]
+            truth = [pool.value(measure) for measure in self.measures]
             if all(np.isfinite(value).any() for value in truth):
                 return pool, truth
         values = zip(self.measures, truth, strict=True)

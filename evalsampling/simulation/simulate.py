@@ -17,7 +17,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.interval_methods import OWN
-from evalsampling.measures.calibrated import Requested, measure_of
+from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
@@ -78,7 +78,7 @@ class Plan:
 def simulate(
     known: KnownPool,
     samplers: Sequence[Sampler],
-    measures: Sequence[Requested],
+    measures: Sequence[Measure],
     plan: Plan,
     workers: int | None = None,
     report: Callable[[int], None] = lambda repeats: None,
@@ -105,7 +105,7 @@ def simulate(
             raise InputError("labels.oracle: stochastic needs the probabilities of the labels")
         if known.rate is not None and not sampler.stochastic:
             raise InputError("labels.oracle: probabilities of labels need stochastic")
-    truth = [known.value(measure_of(requested)) for requested in measures]
+    truth = [known.value(measure) for measure in measures]
     for measure, value in zip(measures, truth, strict=True):
         if not np.any(np.isfinite(value)):
             raise InputError(
@@ -114,7 +114,7 @@ def simulate(
     run = functools.partial(run_repeat, known, measures=measures, plan=plan)
     all_runs = repeat_all(run, samplers, plan.repeats, workers, report)
     titles = [title(measure, known.systems) for measure in measures]
-    candidates = candidates_of([measure_of(measure) for measure in measures])
+    candidates = candidates_of(measures)
     results = [
         {
             "sampler": sampler.name,
@@ -143,18 +143,17 @@ def selections(
     return [candidates.select([point.value for point in run], truth) for run in runs]
 
 
-def title(requested: Requested, systems: Sequence[str | None]) -> str:
+def title(measure: Measure, systems: Sequence[str | None]) -> str:
     """Return the name of a measure in results, with its system's if there are several."""
     if len(systems) == 1:
-        return requested.name
-    measure = measure_of(requested)
-    name = requested.components[0].name if isinstance(measure, Comparison) else requested.name
+        return measure.name
+    name = measure.components[0].name if isinstance(measure, Comparison) else measure.name
     others = [f" against {systems[place]}" for place in measure.systems[1:]]
     return f"{name} of {systems[measure.system]}{''.join(others)}"
 
 
 def run_repeat(
-    pool: KnownPool, sampler: Sampler, measures: Sequence[Requested], plan: Plan, repeat: int
+    pool: KnownPool, sampler: Sampler, measures: Sequence[Measure], plan: Plan, repeat: int
 ) -> list[list[Point]]:
     """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
@@ -219,9 +218,7 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
         value = np.array([np.nan if part.value is None else part.value for part in own])
         if is_many:
-            value = analysis.sampler.value(
-                analysis.table, history, measure_of(measure), analysis.confidence
-            )
+            value = analysis.sampler.value(analysis.table, history, measure, analysis.confidence)
         effort = len(history.question), len(history), history.money
         points.append(Point(value, own, *effort, seconds, divergence))
     return points

@@ -16,7 +16,6 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.preparation.ids import check_unique_ids
@@ -216,7 +215,7 @@ def _distinctions(
     systems = range(len(spec.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
     fine = [False for _ in systems]
-    for measure in map(measure_of, build_measures(spec, stratification.ranges)):
+    for measure in build_measures(spec, stratification.ranges):
         for part in thresholded_parts(measure):
             cuts[part.system].append(np.array(part.thresholds))
         if "probability" in measure.looks_at:

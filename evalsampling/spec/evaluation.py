@@ -281,7 +281,7 @@ class EvaluationSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
-        newer_stops = {
+        further_stops = {
             "interval": None if self.stop_interval == INTERVALS[0] else self.stop_interval,
             "significance": self.stop_significance,
             "test": None if self.stop_significance is None else self.stop_test,
@@ -298,8 +298,7 @@ class EvaluationSpec:
             "hidden": dataclasses.asdict(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            # Newer keys are left out where they are not used: specs of older workspaces lack them.
-            "stop": {"half_width": self.stop_half_width, **given(newer_stops)},
+            "stop": {"half_width": self.stop_half_width, **given(further_stops)},
             **self.gates.to_mapping(),
             "workspace": self.workspace,
         }

@@ -33,7 +33,7 @@ class HiddenPrior:
 
 
 _STATED = HiddenPrior(0.05, 1.5, "positives")
-"""Defaults of a section that is not empty and names no reference, as those of older packages."""
+"""Defaults of a section that is not empty and names no reference."""
 
 
 def read_hidden(section: Section) -> HiddenPrior:

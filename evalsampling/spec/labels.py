@@ -11,15 +11,11 @@ from evalsampling.parts.registry import Registry
 from evalsampling.spec.parameters import construct, name_and_parameters
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
 
-MAJORITY, MODEL = "majority", "dawid-skene"
-"""Rules by which several votes decide a row."""
+MAJORITY = "majority"
+"""The rule by which several votes decide a row, unless the spec names another."""
 
-VOTE_RULES: Registry[Any] = Registry(
-    "vote_rules",
-    {MODEL: "evalsampling.labels.dawid_skene:DAWID_SKENE"},
-    "evalsampling.labels.vote_rules:VoteRule",
-)
-"""Rules that look at all votes together, by name; `MAJORITY` looks at the votes of each row."""
+VOTE_RULES: Registry[Any] = Registry("vote_rules", {}, "evalsampling.labels.vote_rules:VoteRule")
+"""Rules of other packages that look at all votes together, by name."""
 
 LABEL_SPACES: Registry[Any] = Registry(
     "label_spaces",
@@ -204,14 +200,13 @@ def _gold(section: Section, directory: str) -> GoldSpec:
 
 
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
-    """Return the section ``labels`` as a mapping, with defaults except those of newer keys."""
+    """Return the section ``labels`` as a mapping, without most unused keys."""
     own = labels.space.to_mapping() if labels.made_by is None else {"space": {**labels.made_by}}
-    # Newer keys are left out where they are not used: specs of older workspaces are compared.
-    newer = {
+    used = {
         "votes": labels.votes if labels.votes > 1 else None,
         "gold": None if labels.gold is None else dataclasses.asdict(labels.gold),
         "repeats": labels.repeats or None,
         "rule": None if labels.rule in (MAJORITY, labels.space.rule) else labels.rule,
         "meanings": dict(labels.meanings) or None,
     }
-    return {"oracle": labels.oracle, **own, **given(newer)}
+    return {"oracle": labels.oracle, **own, **given(used)}

@@ -25,7 +25,6 @@ class MeasureSpec:
             ``module:object``.
         parameters: parameters given with the name.
         system: name of the system it is about; None for each of them.
-        calibrate: whether its known totals are used.
         parts: parts of a joint measure; for a comparison or an extreme its one measure.
         of: name of the system that is compared; None for the first.
         against: name of the system that it is compared with; None for the second.
@@ -37,7 +36,6 @@ class MeasureSpec:
     name: str
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     system: str | None = None
-    calibrate: bool = False
     parts: tuple["MeasureSpec", ...] = ()
     of: str | None = None
     against: str | None = None
@@ -85,11 +83,11 @@ class MeasureSpec:
                 item = {"name": name, **parameters}
         name, parameters = name_and_parameters("measure", item)
         section = Section("measure", parameters)
-        system, calibrate = section.text("system"), section.flag("calibrate", False)
+        system = section.text("system")
         where = read_slices("measure.where", section.get("where"))
-        ours = ("system", "calibrate", "where", "weight")
+        ours = ("system", "where", "weight")
         own = {key: value for key, value in parameters.items() if key not in ours}
-        return cls(name, own, system, calibrate, where=where, weight=_weight(section))
+        return cls(name, own, system, where=where, weight=_weight(section))
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
@@ -137,7 +135,6 @@ class MeasureSpec:
         own = {
             "system": self.system,
             "where": where_mapping(self.where) or None,
-            "calibrate": self.calibrate or None,
             "weight": weight,
         }
         return {"name": self.name, **self.parameters, **given(own)}

@@ -118,7 +118,7 @@ class SinkSpec:
         return sink
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the section as a mapping, without unused keys, as specs of older workspaces."""
+        """Return the section as a mapping, without unused keys."""
         sides, records = self.sides, self.records
         return given(
             {

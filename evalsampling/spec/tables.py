@@ -1,7 +1,6 @@
 """The section ``pool.table`` of a spec: a table of files, in place of ``pool.path``."""
 
 import dataclasses
-import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,6 @@ from evalsampling.spec.sections import READ_FROM, Section, absolute
 TABLES: Registry[Any] = Registry(
     "tables",
     {
-        "bigquery": "evalsampling.pool.tables.bigquery:BIGQUERY",
         "delta": "evalsampling.pool.tables.delta:DELTA",
         "iceberg": "evalsampling.pool.tables.iceberg:ICEBERG",
         "spark": "evalsampling.pool.tables.spark:SPARK",
@@ -73,11 +71,7 @@ def read_table(section: Section, directory: str) -> TableSpec:
         raise InputError(f"{section.name}: must have one of the keys {', '.join(TABLES)}")
     [kind] = kinds
     name = str(section.text(kind, required=True))
-    keys = {  # As JSON has them: YAML makes points of time of some texts.
-        key: value.isoformat() if isinstance(value, datetime.date) else value
-        for key, value in section.content.items()
-        if key != kind
-    }
+    keys = {key: value for key, value in section.content.items() if key != kind}
     if not section.is_stored:
         part = TABLES.find(f"{section.name}.{kind}", kind)
         section.check_keys(kind, *part.keys)

@@ -128,16 +128,11 @@ def read_where(text: str) -> Condition:
         raise InputError(f"{KEY}: nested too deeply") from error
 
 
-def in_dialect(text: str, dialect: str) -> str:
-    """Return a condition in the SQL of another program, by its name in sqlglot.
-
-    Args:
-        text: as `read_where` takes it.
-        dialect: ``bigquery`` or ``spark``.
-    """
+def in_spark(text: str) -> str:
+    """Return a condition, as `read_where` takes it, in the SQL of Spark."""
     import sqlglot  # As in `read_where`.
 
-    return str(sqlglot.transpile(text, write=dialect)[0])
+    return str(sqlglot.transpile(text, write="spark")[0])
 
 
 def _condition(tree: "Expression") -> Condition:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.permanent import share_beyond
 
 
@@ -82,24 +81,6 @@ class RoundChances:
             return np.full(len(code), elsewhere)
         place = np.minimum(np.searchsorted(self.code, code), len(self.code) - 1)
         return np.where(self.code[place] == code, values[place], elsewhere)
-
-    def scaled(self, code: IntArray, count: IntArray, expected: float) -> "RoundChances":
-        """Return chances in the same proportions by which a pool has an expected number of rows.
-
-        min(1, kappa chance), kappa such that their sum over the pool is that number; rows of cells
-        that it does not have get kappa times their chance too.
-
-        Args:
-            code: shape (cells,), ascending: codes of the cells of the pool.
-            count: shape (cells,): rows of each.
-            expected: number of rows wanted, above 0.
-        """
-        codes = np.union1d(self.code, code)
-        rows = np.zeros(len(codes), dtype=np.int64)
-        rows[np.searchsorted(codes, code)] = count
-        size = np.append(self.of_cells(codes), self.elsewhere)
-        chance = water_fill(size, np.append(rows, 0), expected)
-        return RoundChances(codes, chance[:-1], float(chance[-1]), round(expected), self.posterior)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the chances as plain values, for JSON."""

@@ -212,7 +212,7 @@ class Store(abc.ABC):
         return content
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
-        """Check that a file is of a version that can be read; a file without one has version 1.
+        """Check that a file is of the version that is read.
 
         Args:
             name: of the file.
@@ -221,11 +221,16 @@ class Store(abc.ABC):
         Raises:
             InputError: if it is not.
         """
-        latest, version = self.latest_version(name), content.get(VERSION, 1)
-        if latest is not None and not (isinstance(version, int) and version <= latest):
+        latest = self.latest_version(name)
+        if latest is None:
+            return
+        if VERSION not in content:
+            raise InputError(f"{self.url(name)}: damaged, {VERSION!r} is missing")
+        version = content[VERSION]
+        if version != latest:
             raise InputError(
                 f"{self.url(name)}: version {version!r} of this kind of file; this evalsampling "
-                f"reads up to version {latest}: use the one that wrote it, or a later one"
+                f"reads version {latest}: use the one that wrote it"
             )
 
     def is_sealed(self, name: str) -> bool:
@@ -237,7 +242,7 @@ class Store(abc.ABC):
 
         Args:
             name: of the file; its draft may count and not be in place yet.
-            checksum: of the file, by its marker; None if the marker is older than checksums.
+            checksum: of the file, by its marker; None if that has none.
 
         Raises:
             InputError: if it cannot be read, or is not as it was written.

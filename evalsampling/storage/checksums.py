@@ -68,7 +68,7 @@ Checksums = Mapping[str, Checksum]
 
 
 def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
-    """Return the checksums in a marker of the files of its draft; an old marker has none."""
+    """Return the checksums in a marker of the files of its draft, if there are any."""
     return {name: Checksum(**record) for name, record in marker.get(FILES, {}).items()}
 
 

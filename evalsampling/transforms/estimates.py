@@ -36,25 +36,13 @@ from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.latest import Latest
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.stats.slices import SliceCounts
-from evalsampling.transforms.rounds import check_budget, check_windows
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import SumFn
-from evalsampling.transforms.windows import (
-    DropNothing,
-    InNextWindow,
-    bounds_of,
-    check_accumulates,
-    check_same_windows,
-    is_fixed,
-    like,
-)
+from evalsampling.transforms.windows import DropNothing, check_together, like
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 
-COUNTS, POOL, SLICES, CHANCES = "counts", "pool", "slices", "chances"
-"""Kinds of states that an estimate is made of; those of the window before are `_BEFORE`."""
-
-_NOW = {kind: kind for kind in (COUNTS, POOL, SLICES, CHANCES)}
-_BEFORE = {kind: f"{kind} before" for kind in _NOW}
+COUNTS, POOL, SLICES = "counts", "pool", "slices"
+"""Kinds of states that an estimate is made of."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,8 +66,8 @@ class JoinLabels(beam.PTransform):
     From a PCollection of answers, each a mapping with the columns of a delivery of labels
     (``task`` or ``id``, ``label``, maybe ``annotator``, ``time``, ``skipped``): the rows are those
     of all rounds of the workspace. Or from a dict of ``labels`` and ``rows``, those that
-    `SampleRound` picked, however they were kept meanwhile; both in the same windows. Where several
-    columns of the pool are the id, answers have these in place of ``id``.
+    `SampleRound` picked, however they were kept meanwhile. Where several columns of the pool are
+    the id, answers have these in place of ``id``.
 
     The outputs are a dict: ``counts``, which `EstimateMeasures` and `DesignRound` take; and
     ``rejects``, a PCollection of dicts: answers that do not count, each with its reason. The rules
@@ -121,17 +109,15 @@ class JoinLabels(beam.PTransform):
 def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam.PCollection[Any]]:
     """Return answers, and the rows of rounds: as they are given, or those of a workspace."""
     if isinstance(given, beam.PCollection):
-        check_accumulates(given, "labels")
+        check_together(given, "labels")
         created = given.pipeline | "Workspace" >> beam.Create([path])
-        check_same_windows(created, "rows of a workspace", given, "labels")
-        return given, created | "DrawnRows" >> beam.Map(drawn_rows) | "WindowRows" >> like(given)
+        return given, created | "DrawnRows" >> beam.Map(drawn_rows) | "FireRows" >> like(given)
     missing = [name for name in ("labels", "rows") if name not in given]
     if missing:
         raise InputError(f"give labels and rows; there are: {', '.join(given)}")
-    labels, rows = given["labels"], given["rows"]
-    check_accumulates(labels, "labels")
-    check_same_windows(rows, "rows", labels, "labels")
-    return labels, rows
+    for name in ("labels", "rows"):
+        check_together(given[name], name)
+    return given["labels"], given["rows"]
 
 
 class _Join(beam.DoFn):
@@ -148,11 +134,10 @@ class _Join(beam.DoFn):
 
 
 class _Together(beam.PTransform):
-    """States that estimates are made of to one `Latest` of each window.
+    """States that estimates are made of to one `Latest`.
 
     From ``counts`` of `JoinLabels`; or from a dict with these, ``pool``, the CellSums of rows
-    (`SumCells`), ``slices``, their SliceCounts (`CountSlices`), and ``chances`` of `SampleRound`.
-    In fixed windows those of the window before are among them.
+    (`SumCells`), and ``slices``, their SliceCounts (`CountSlices`).
     """
 
     def expand(self, given: Any) -> beam.PCollection[Latest]:
@@ -163,17 +148,11 @@ class _Together(beam.PTransform):
             raise InputError("slices are of the rows of a pool: give pool, by SumCells, too")
         for kind, state in ((POOL, _pool_state), (SLICES, _slices_state)):
             if kind in named:
-                check_same_windows(named[kind], kind, counts, COUNTS)
+                check_together(named[kind], kind)
                 states = named[kind] | f"Drop {kind}" >> DropNothing()
                 states = states | f"Name {kind}" >> beam.Map(state)
-                parts.append(states | f"Window {kind}" >> like(counts))
-        if CHANCES in named:
-            states = named[CHANCES] | f"Name {CHANCES}" >> beam.Map(_chances_state)
-            parts.append(states | f"Window {CHANCES}" >> like(counts))
+                parts.append(states | f"Fire {kind}" >> like(counts))
         states = parts | "States" >> beam.Flatten()
-        if is_fixed(states):
-            earlier = states | "Before" >> InNextWindow() | "NameBefore" >> beam.Map(_before)
-            states = (states, earlier) | "WithBefore" >> beam.Flatten()
         latest = states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
         return latest | "DropEmpty" >> DropNothing()
 
@@ -196,60 +175,34 @@ def _slices_state(counts: SliceCounts) -> Latest:
     return Latest.of((SLICES, 0), rows, counts)
 
 
-def _chances_state(chances: RoundChances) -> Latest:
-    return Latest.of((CHANCES, 0), 1, chances)
-
-
-def _before(states: Latest) -> Latest:
-    return Latest({(_BEFORE[kind], key): held for (kind, key), held in states.states.items()})
-
-
 class EstimateMeasures(beam.PTransform):
-    """Estimates the measures of a spec: ``counts`` of `JoinLabels` to a dict for each window.
+    """Estimates the measures of a spec: ``counts`` of `JoinLabels` to a dict.
 
-    The dict is `evaluation.counted.CountedEstimates.to_json` with the ends of the window: rows,
-    drawn, labels, rejects, measures (those of ``estimate --json``, equal to the last digit),
-    warnings and changes since the window before. From a dict of ``counts``, ``pool``, the
-    `SumCells` of the rows, and ``chances`` of `SampleRound`, the pool is that of these rows;
-    with a budget it has to be. With ``slices`` too, the `CountSlices` of the rows, numbers of the
-    spec's ``pool.slices`` are among the measures: of the values that the workspace's pool has.
+    The dict is `evaluation.counted.CountedEstimates.to_json`: rows, drawn, labels, rejects,
+    measures (those of ``estimate --json``, equal to the last digit) and warnings. From a dict of
+    ``counts`` and ``pool``, the `SumCells` of the rows, the pool is that of these rows. With
+    ``slices`` too, the `CountSlices` of the rows, numbers of the spec's ``pool.slices`` are among
+    the measures: of the values that the workspace's pool has.
 
-    A window fires again whenever more of its rows or labels come, or of the window before. In any
-    order, the dict with the greatest ``seen`` counts: so many rows and answers it is made of. A
-    window without rows gives nothing.
+    In a stream there is a dict whenever more rows or labels come. In any order, the one with the
+    greatest ``seen`` counts: so many rows and answers it is made of. No rows give nothing.
     """
 
-    def __init__(
-        self,
-        workspace: str | Path | PoolFacts,
-        round: Rounds | None = None,
-        budget: float | None = None,
-    ) -> None:
+    def __init__(self, workspace: str | Path | PoolFacts, round: Rounds | None = None) -> None:
         """Choose what rows were picked by: `SampleRound`'s arguments.
 
         Args:
             workspace: whose spec, strata and rounds are used.
             round: the last round; by default that of the workspace.
-            budget: rows expected of a window.
 
         Raises:
             InputError: if there is no such round.
         """
         super().__init__()
-        facts = PoolFacts.read(workspace)
-        self._make = _Maker(facts, round, budget)
-        check_budget(budget)
-        if budget is not None and not self._make.rounds:
-            raise InputError(f"{facts.path}: a budget needs a round, whose chances windows keep")
+        self._make = _Maker(PoolFacts.read(workspace), round)
 
     def expand(self, given: Any) -> beam.PCollection[dict[str, Any]]:
         own = isinstance(given, Mapping) and POOL in given
-        if self._make.budget is not None and not (own and CHANCES in given):
-            raise InputError(
-                "windows with a budget need the rows of each: give pool, by SumCells, and chances, "
-                "by SampleRound"
-            )
-        check_windows(_counts_of(given), self._make.budget)
         states = given | "Gather" >> _Together()
         return states | "Estimate" >> beam.FlatMap(self._make.estimates, own)
 
@@ -281,60 +234,51 @@ class DesignRound(beam.PTransform):
 
 
 class _Maker:
-    """Makes of the states of a window what is asked for."""
+    """Makes of states what is asked for."""
 
-    def __init__(self, facts: PoolFacts, last: Rounds | None, budget: float | None = None) -> None:
-        self.rounds = facts.rounds if last is None else facts.rounds_until(last)
-        self._facts, self.budget = facts, budget
+    def __init__(self, facts: PoolFacts, last: Rounds | None) -> None:
+        self._rounds = facts.rounds if last is None else facts.rounds_until(last)
+        self._facts = facts
 
-    def estimates(
-        self, states: Latest, own: bool, of: Any = beam.DoFn.WindowParam
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the estimates, unless the window has no rows; ``own`` if the pool is its own."""
-        now = self._analysis(states, own, _NOW)
+    def estimates(self, states: Latest, own: bool) -> Iterator[dict[str, Any]]:
+        """Yield the estimates, unless there are no rows; ``own`` if the pool is its own."""
+        now = self._analysis(states, own)
         if now is not None:
-            analysis, rejects, outside = now
-            before = self._analysis(states, own, _BEFORE)
-            made: CountedEstimates = estimated(analysis, rejects, before and before[0], outside)
-            yield {**bounds_of(of), "seen": states.version, **made.to_json()}
+            made: CountedEstimates = estimated(*now)
+            yield {"seen": states.version, **made.to_json()}
 
     def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""
-        now = self._analysis(states, own, _NOW)
+        now = self._analysis(states, own)
         if now is not None:
-            begin = self._facts.begin_after(self.rounds, now[0].table.code)
+            begin = self._facts.begin_after(self._rounds, now[0].table.code)
             yield next_chances(now[0], size, begin=begin)
 
     def _analysis(
-        self, states: Latest, own: bool, kinds: Mapping[str, str]
+        self, states: Latest, own: bool
     ) -> tuple[Analysis, int, Mapping[str, int]] | None:
         """Return what stands with some states, the answers that do not count, `Slices.outside`."""
-        shares = states.named(kinds[COUNTS])
-        pools = states.named(kinds[POOL])
+        shares, pools = states.named(COUNTS), states.named(POOL)
         if not (pools if own else shares):
             return None
-        facts, rounds = self._facts, self.rounds
+        facts = self._facts
         analysis, outside = facts.analysis, {}
         if pools:
             facts.check_draws_by_row()
-            slices = states.named(kinds[SLICES])
+            slices = states.named(SLICES)
             pool = facts.pool.of_rows(pools[0], slices[0] if slices else None)
             outside = pool.slices.outside(pool.table)
-            if self.budget is None and self._has_rows_by_sample(shares):
+            if self._has_rows_by_sample(shares):
                 facts.check_same_rows(pool)
             analysis = Analysis.of_pool(pool)
-        if self.budget is not None:
-            rounds = tuple(states.named(kinds[CHANCES]))
-            if not rounds:
-                return None
         counts = LabelledCounts.sum([share.counts for share in shares])
         try:
-            made = analysis_of(analysis, counts, rounds, facts.drawn)
+            made = analysis_of(analysis, counts, self._rounds, facts.drawn)
             return made, sum(share.rejects for share in shares), outside
         except ValueError as error:
             raise InputError(f"{facts.path}: {error}") from error
 
     def _has_rows_by_sample(self, shares: Iterable[_Joined]) -> bool:
         """Return whether rounds that `sample` drew are among those that count."""
-        goes_on = 0 < len(self._facts.rounds) < len(self.rounds)
+        goes_on = 0 < len(self._facts.rounds) < len(self._rounds)
         return goes_on or any(share.by_sample for share in shares)

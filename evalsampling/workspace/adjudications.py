@@ -25,11 +25,6 @@ class Adjudication:
     tasks: pa.Table
     exported: str
 
-    @property
-    def shows_ids(self) -> bool:
-        """Whether the adjudicator's file is the one with the ids, as older versions wrote it."""
-        return self.exported.endswith(f"/{LINKED}")
-
     @classmethod
     def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
         """Return an adjudication batch.

@@ -24,13 +24,12 @@ class Delivery:
         votes: those that count: columns line, task, id, label, annotator, time, skipped.
         order: in which deliveries came in, from 1.
         rejects: number of votes that do not count.
-        file: name of the file; None of a withdrawal and of deliveries of older versions.
-        rounds: how many rounds there were then; None for deliveries of older versions.
+        rounds: how many rounds there were then.
+        file: name of the file; None of a withdrawal.
         replace: whether its labels replace earlier ones.
         withdraws: the round that it withdraws, if it is a withdrawal and no labels.
-        rejected: number of votes that do not count, by task; empty for deliveries of older
-            versions.
-        bytes: size of the file; None for deliveries of older versions.
+        rejected: number of votes that do not count, by task.
+        bytes: size of the file; None of a withdrawal.
         unended: number of the file's last line, if that line has no end.
         beginnings: hashes of earlier deliveries that are a beginning of this file, and are
             replaced by it.
@@ -40,8 +39,8 @@ class Delivery:
     votes: pa.Table
     order: int
     rejects: int
+    rounds: int
     file: str | None = None
-    rounds: int | None = None
     replace: bool = False
     withdraws: int | None = None
     rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)

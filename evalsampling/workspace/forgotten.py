@@ -48,8 +48,8 @@ class ForgottenRows:
         store = pool.workspace.store
         finished: dict[str, bool] = {}
         for name in store.names(FORGOTTEN):
-            record = store.read_json(f"{FORGOTTEN}/{name}", [ROW])
-            finished[record[ROW]] = record.get(FINISHED, True)  # Older versions did not keep it.
+            record = store.read_json(f"{FORGOTTEN}/{name}", [ROW, FINISHED])
+            finished[record[ROW]] = record[FINISHED]
         return cls(pool, finished)
 
     def hash(self, id: str) -> str:

@@ -19,7 +19,7 @@ from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import read_file, replace_json
@@ -41,7 +41,6 @@ class PoolFacts:
         pool: its spec, cells and slices.
         key: of the names of its tasks.
         check: whether names of tasks have a check character.
-        folds_names: whether spellings of an annotator's name that look alike are one person.
         rounds: chances of the rounds that stand, in order.
         begin: `RoundChances.begin` of the round after these.
         drawn: the rounds without labels, where the order of draws counts; else None.
@@ -51,7 +50,6 @@ class PoolFacts:
     pool: CountedPool
     key: bytes
     check: bool
-    folds_names: bool
     rounds: tuple[RoundChances, ...]
     begin: FloatArray | None = None
     drawn: History | None = None
@@ -83,7 +81,6 @@ class PoolFacts:
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
             sink_of(pool.spec).checks_tasks,
-            pool.folds_names,
             rounds,
             begin,
             drawn if snapshot.analysis.sampler.keeps_order else None,
@@ -98,28 +95,15 @@ class PoolFacts:
     def label_join(self) -> LabelJoin:
         """How answers are joined to rows."""
         pool = self.pool
-        return LabelJoin(pool.spec, pool.table.classes, pool.slices, self.folds_names)
+        return LabelJoin(pool.spec, pool.table.classes, pool.slices)
 
-    def picker(self, rounds: tuple[RoundChances, ...], batch: int) -> RoundPicker:
+    def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
         """Return what picks the rows of the last of some rounds.
 
         Args:
             rounds: chances of all rounds up to it.
-            batch: number in the names of its tasks.
         """
-        return RoundPicker(self.pool.spec, self.key, rounds, batch, self.check)
-
-    def scaled(self, chances: RoundChances, budget: float, before: CellSums | None) -> RoundChances:
-        """Return the chances of a window of a stream.
-
-        Args:
-            chances: of the round whose proportions they keep.
-            budget: rows expected, in a window as large as the one before.
-            before: sums over the cells of that window; None takes the workspace's pool for it.
-        """
-        table = self.pool.table
-        code, count = (table.code, table.count) if before is None else before.means()[:2]
-        return chances.scaled(code, count, budget)
+        return RoundPicker(self.pool.spec, self.key, rounds, self.check)
 
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one.
@@ -210,8 +194,6 @@ def _check_counted(snapshot: Snapshot) -> None:
         problem = "its oracle is stochastic"
     elif labels.rule not in BY_ROW:
         problem = f"its rule {labels.rule} looks at the votes on all rows together"
-    elif any(past.cell_probability is None for past in snapshot.history.rounds):
-        problem = "it has rounds of an older version, which kept no chances"
     if problem is not None:
         path = snapshot.pool.workspace.path
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
@@ -220,7 +202,7 @@ def _check_counted(snapshot: Snapshot) -> None:
 def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
     """Return what is known of a round beside its rows."""
     chance = past.cell_probability
-    assert chance is not None  # `PoolFacts.of` refuses older rounds
+    assert chance is not None
     return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.errors import InputError
-from evalsampling.labels.task_names import opaque_name, task_key
+from evalsampling.labels.task_names import opaque_name
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -26,19 +25,16 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
-from evalsampling.storage.base import VERSION
 from evalsampling.storage.checksums import Checksums
 from evalsampling.workspace.reserve import ReserveFiles
-from evalsampling.workspace.workspace import ANNOTATORS, BUDGETS, FOLDED, MARKER, Workspace
+from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
 
 if TYPE_CHECKING:
     from evalsampling.preparation.stratification import Stratification
 
-_OLDEST = 2
-"""Oldest version of the marker that is read; since 3 it says how annotators' names compare."""
-
 _MARKER_KEYS = (
-    "spec", "directory", "rows", "partition", "pool", "seconds", "runner", "versions",
+    "attempt", "key", "spec", "directory", "rows", "partition", "pool", "seconds", "runner",
+    "versions",
 )  # fmt: skip
 
 
@@ -65,17 +61,11 @@ class PreparedPool:
         """Return the prepared pool of a workspace, after reading its marker.
 
         Raises:
-            InputError: if the workspace is not prepared, or by a version that is not read.
+            InputError: if the workspace is not prepared, or by another version.
         """
         store = workspace.store
         store.settle_if_allowed()
         workspace.check_prepared()
-        version = store.read_json(MARKER, [VERSION])[VERSION]
-        if version < _OLDEST:
-            raise InputError(
-                f"{store.url(MARKER)}: version {version!r}, expected {_OLDEST} or later; "
-                "prepare a workspace anew"
-            )
         return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
 
     def reread(self) -> "PreparedPool":
@@ -102,12 +92,7 @@ class PreparedPool:
     @property
     def task_key(self) -> bytes:
         """The key of the names of tasks, a secret of the workspace."""
-        return task_key(self.marker.get("key"), self.spec.seed)
-
-    @property
-    def folds_names(self) -> bool:
-        """Whether spellings of an annotator's name count as one person; not in old workspaces."""
-        return self.marker.get(ANNOTATORS) == FOLDED
+        return bytes.fromhex(self.marker["key"])
 
     def batch_name(self, number: int) -> str:
         """Return the opaque name of the batch of a round, or of an adjudication (negative)."""
@@ -115,7 +100,7 @@ class PreparedPool:
 
     @functools.cached_property
     def checksums(self) -> Checksums:
-        """Checksums of the files that `prepare` wrote; workspaces of old versions have none."""
+        """Checksums of the files that `prepare` wrote."""
         return checksums_of(self.marker)
 
     @functools.cached_property
@@ -158,7 +143,7 @@ class PreparedPool:
     @property
     def reserve(self) -> ReserveFiles:
         """The reserve."""
-        return ReserveFiles(self.workspace.store, self.marker.get("attempt", ""))
+        return ReserveFiles(self.workspace.store, self.marker["attempt"])
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers of the rows of the reserve."""

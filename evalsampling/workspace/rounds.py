@@ -109,27 +109,27 @@ class RoundFiles:
         ids = self.subjects
         questions = subject_questions(self.asked, self.asked["question"].to_pylist())
         return [
-            task_name(spec, key, self.number, id, question, self.design.get("check", False))
+            task_name(spec, key, self.number, id, question, self.design["check"])
             for id, question in zip(ids, questions, strict=True)
         ]
 
     @property
     def closes(self) -> Sequence[int]:
-        """Earlier rounds that were closed when this one was drawn; empty in old versions' files."""
-        return tuple(self.design.get(CLOSES, ()))
+        """Earlier rounds that were closed when this one was drawn."""
+        return tuple(self.design[CLOSES])
 
     @property
     def round(self) -> Round:
         """The draws of the round, without outputs and labels of their rows."""
         posterior = self.design["posterior"]
-        chances = self.design.get("cell_probability")  # Older versions did not keep it.
+        chances = self.design["cell_probability"]
         return Round(
             question=self.draws["question"].to_numpy() - 1,
             probability=self.draws["q"].to_numpy(),
             new=self.draws["new"].to_numpy(zero_copy_only=False),
             posterior=None if posterior is None else np.array(posterior),
             cell_probability=None if chances is None else np.array(chances),
-            wanted=self.design.get("wanted"),
+            wanted=self.design["wanted"],
         )
 
 

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,6 @@ class Snapshot:
         deliveries: of labels, in the order in which they came in.
         rounds: in order, withdrawn ones among them.
         adjudications: in order.
-        decide: decides labels by all votes together, if the spec's rule is of that kind: by default
-            `decided_by` that rule; `voted_labels` if the classes of labels do not matter.
         forgotten: number of the next record of erased payload, before anything was read.
     """
 
@@ -54,7 +52,6 @@ class Snapshot:
     deliveries: Sequence[Delivery]
     rounds: Sequence[RoundFiles]
     adjudications: Sequence[Adjudication] = ()
-    decide: Callable[[Tally], Mapping[int, int]] | None = None
     forgotten: int = 1
 
     @classmethod
@@ -185,21 +182,17 @@ class Snapshot:
         settles = {first + place: q for place, (_, _, q) in enumerate(self._adjudication_tasks)}
         labels = self.pool.spec.labels
         tally = Tally.of(labels, first, settles)
-        decide = self.decide or functools.partial(decided_by, self.pool.spec)
         # A rule that looks at all votes is applied once to all deliveries between two rounds.
         for rounds, deliveries in itertools.groupby(self.deliveries, self._rounds_before):
             for delivery in deliveries:
                 answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
                 tally.add(answers, delivery.replace, rounds)
             if tally.looks_at_all:
-                tally.decide_together(decide(tally), rounds)
+                tally.decide_together(decided_by(self.pool.spec, tally), rounds)
         return tally
 
     def _rounds_before(self, delivery: Delivery) -> int:
         """Return how many rounds, withdrawn ones left out, there were when a delivery came in."""
-        # Deliveries of older versions do not say, so all rounds may have been there.
-        if delivery.rounds is None:
-            return len(self.standing)
         return sum(files.number <= delivery.rounds for files in self.standing)
 
     @functools.cached_property
@@ -346,7 +339,7 @@ class Snapshot:
                 ]
             },
             pairs=self._pairs,
-            folds_names=self.pool.folds_names,
+            folds_names=True,
             id=self.pool.spec.pool.id,
         )
 

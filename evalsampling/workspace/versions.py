@@ -1,9 +1,8 @@
 """Versions of the kinds of files of a workspace, as this package writes and reads them.
 
-A file with a greater version than the one here was written by a later package, and its keys may
-have another meaning: reading it is an error. A file without a version was written before its kind
-had one, and counts as version 1. The version of a marker is also that of the Parquet files it
-names. A delivery has a version in its metadata as well.
+A file with another version than the one here was written by another package, and its keys may
+have another meaning: reading it is an error. The version of a marker is also that of the Parquet
+files it names. A delivery has a version in its metadata as well.
 """
 
 import re

@@ -31,9 +31,6 @@ MARKER = "evaluation.json"
 BUDGETS = "budgets"
 """Folder of raised budgets."""
 
-ANNOTATORS, FOLDED = "annotators", "folded"
-"""Key of the marker, and its value if spellings of an annotator's name count as one person."""
-
 _TABLE = "table.json"
 """Which version of a table a `prepare` reads that has not finished."""
 
@@ -132,9 +129,9 @@ class Workspace:
             try:
                 # Made here, so that no option of a job and no part of its graph shows the secret.
                 key = secrets.token_hex(_KEY_BYTES)
-                draft.commit(MARKER, {**content, ANNOTATORS: FOLDED, "key": key})
+                draft.commit(MARKER, {**content, "key": key})
             except FileExistsError as error:
-                if self.store.read_json(MARKER).get("attempt") != attempt:
+                if self.store.read_json(MARKER)["attempt"] != attempt:
                     raise self.store.overtaken() from error
             else:
                 failed = self.store.written(_PRODUCTS, lambda name: attempt not in name)

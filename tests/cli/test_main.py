@@ -1,6 +1,5 @@
 """The command line: usage, exit codes, and what it prints for people."""
 
-import dataclasses
 import itertools
 import json
 import os
@@ -16,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import samplers
-from evalsampling.cli.estimate import contest_table, estimate_table
+from evalsampling.cli.estimate import estimate_table
 from evalsampling.inference.intervals import Interval
-from evalsampling.inference.many_systems import Contest, PairTest
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
@@ -320,28 +318,6 @@ def section(text: list[str], measure: str) -> list[tuple[str, str]]:
     begin = text.index(measure) + 1
     rows = list(itertools.takewhile(lambda line: line.startswith(" "), text[begin:]))
     return [tuple(re.split(r"\s{2,}", row.strip())[:2]) for row in rows]
-
-
-def test_who_beats_whom_is_a_table() -> None:
-    """A row's system less a column's, both ways; a star where all pairs together leave out 0."""
-    told = {("a", "b"): (0.2, 0.1, 0.3), ("a", "c"): (-1e-9, -0.1, 0.2), ("b", "c"): (None, -1, 1)}
-    pairs = tuple(
-        PairTest(one, other, value, 0.05, 0.01, 0.03, 0.02, low, high)
-        for (one, other), (value, low, high) in told.items()
-    )
-    contest = Contest("accuracy", ("a", "b", "c"), 0.95, None, pairs)
-    assert contest_table(contest) == [
-        "accuracy, row less column, design-based: from the weights alone, where estimates",
-        "  above may also rest on the model of the labels",
-        "* where surely not alike (all pairs together, 95 %); all alike: p -",
-        "                     a          b          c",
-        "a                    -   +0.2000*     0.0000",
-        "b             -0.2000*          -          -",
-        "c               0.0000          -          -",
-    ]
-    for p_value, expected in ((0.0, "p < 0.0001"), (0.0123, "p 0.0123")):
-        line = contest_table(dataclasses.replace(contest, range_p_value=p_value))[2]
-        assert line.endswith(f"all alike: {expected}")
 
 
 @pytest.mark.slow

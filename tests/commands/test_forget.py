@@ -227,17 +227,6 @@ def test_killed_at_any_file_operation(
     assert unfinished > (1 if steps else 10)
 
 
-def test_what_an_earlier_forget_left_is_removed(drawn: Job) -> None:
-    left = drawn.round_directory(1) / f".batch.csv-{'5a' * 16}"
-    left.write_text("payload")
-    verified = call("verify", drawn.workspace)
-    assert (verified.status, f"{left}: left by a `forget`" in verified.out) == (1, True)
-    result = call("forget", drawn.workspace, drawn.batch(1)["id"][0], "--json")
-    assert str(left.relative_to(drawn.workspace)) in result.json["files"]
-    assert not left.exists()
-    assert call("verify", drawn.workspace).status == 0
-
-
 def test_what_a_job_told_a_killed_command_is_removed(job: Callable[..., Job]) -> None:
     """The first reject of a delivery, with the text of the label; whenever it was killed."""
     one = job(secret_pool(), pool={"payload": ["secret"]})

@@ -214,19 +214,3 @@ def test_the_difference_estimator_is_exact_where_the_model_is() -> None:
     evaluation.label(ids, sure.lists(sure.y[ids]))
     wanted = [f1_score(sure.y, sure.f, average=average) for average in ("micro", "macro")]
     assert [one.value for one in evaluation.estimate()] == pytest.approx(wanted)
-
-
-def test_known_numbers_of_predictions_are_those_of_the_pool() -> None:
-    """By weights that reproduce their mean: the regression estimator of an even sample."""
-    tagged = Tagged.make(800, 12, seed=4)
-    measure = [{"name": "micro_precision", "calibrate": True}, "micro_precision"]
-    evaluation = in_memory(tagged, sampler="stratified", measure=measure, strata={"leaves": 1})
-    ids = evaluation.sample(300)
-    evaluation.label(ids, tagged.lists(tagged.y[ids]))
-    calibrated, plain = evaluation.estimate()
-    f, hit = (flags[ids].sum(axis=1) for flags in (tagged.f, tagged.f & tagged.y))
-    known = tagged.f.sum(axis=1).mean()
-    regressed = hit.mean() + (hit @ f / (f @ f)) * (known - f.mean())
-    wanted = regressed / known
-    assert calibrated.value == pytest.approx(wanted, abs=1e-9)
-    assert plain.value == pytest.approx(hit.sum() / f.sum())

@@ -15,7 +15,6 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
-from evalsampling.report.numbers import shown
 from evalsampling.storage import durability
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.operations import CHANGES, Killed, faults
@@ -138,12 +137,7 @@ def test_comparisons_of_many_systems(job: Callable[..., Job]) -> None:
     one = job(make_rich_pool(600, systems=3), pool={"systems": systems}, measure="accuracy",
               sampler={"name": "compare", "delta": 0.1}, round_size=80)  # fmt: skip
     page, twin = check(answered(one, 1))
-    [contest] = twin["estimate"]["contests"]
-    assert len(contest["pairs"]) == 3
     text = html.unescape(re.sub("<[^>]+>", " ", page))
-    for pair in contest["pairs"]:
-        sign = "higher" if (pair["low"] or 0) > 0 else "lower" if (pair["high"] or 0) < 0 else ""
-        assert (f"{shown(pair['value'])}" + f"  {sign}" * bool(sign)) in " ".join(text.split("\n"))
     compared = [told for told in twin["estimate"]["measures"] if told["against"]]
     assert [(told["system"], told["against"]) for told in compared] == [("s0", "s1"), ("s0", "s2")]
     for told in compared:

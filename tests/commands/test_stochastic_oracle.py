@@ -220,7 +220,7 @@ def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
     ("labels", "words"),
     [
         ({"repeats": 2}, "labels.repeats: a stochastic oracle is asked again by the draws"),
-        ({"votes": 3, "rule": "dawid-skene"}, "labels.rule: dawid-skene: votes of a stochastic"),
+        ({"votes": 3, "rule": "mine:RULE"}, "labels.rule: mine:RULE: votes of a stochastic"),
     ],
 )
 def test_what_a_stochastic_oracle_has_no_use_for(

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.commands import adjudication
-from evalsampling.labels.sinks import task_file
 from tests.commands.votes import deliver, majority, numbers, votes
 from tests.jobs import Job, call
 
@@ -206,32 +204,6 @@ def test_a_batch_of_disputes_in_parquet_has_no_ids(disputed: Job) -> None:
     pq.write_table(settled, disputed.directory / "settled.parquet")
     done = disputed.estimate("--labels", disputed.directory / "settled.parquet").json
     assert (done["labels"], done["rejects"]) == (20, 0)
-    assert call("verify", disputed.workspace).status == 0
-
-
-def test_a_batch_of_disputes_that_shows_ids_is_made_anew(
-    disputed: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As an earlier version wrote it: it is read, its answers count, and it is not given again."""
-    with monkeypatch.context() as patch:
-        patch.setattr(adjudication, "task_file", lambda spec, disputed: task_file(spec))
-        old = disputed.sample("--adjudicate").json
-    assert "id" in pq.read_table(old["batch"]).column_names
-    new = disputed.sample("--adjudicate").json
-    assert (old["round"], new["round"], new["rows"]) == (1, 2, 20)
-    assert pq.read_table(new["batch"]).column_names == ["task", "name", "label"]
-    assert disputed.sample("--adjudicate").json == new
-    task = pq.read_table(old["batch"])["task"].to_pylist()[0]
-    assert disputed.estimate("--labels", disputed.deliver([(task, "0")])).json["labels"] == 1
-    id = disputed.batch(1)["id"][0]
-    shown = [pq.read_table(one["batch"]).to_pylist() for one in (old, new)]
-    assert call("forget", disputed.workspace, id).status == 0
-    left = [pq.read_table(one["batch"]).to_pylist() for one in (old, new)]
-    assert [[f"row {id}" in str(rows) for rows in one] for one in (shown, left)] == [
-        [True, True],
-        [False, False],
-    ]
-    assert [len(rows) for rows in left] == [20, 20]
     assert call("verify", disputed.workspace).status == 0
 
 

@@ -20,7 +20,6 @@ from google.cloud.bigquery_storage_v1.services.big_query_read.transports import 
     BigQueryReadGrpcTransport,
 )
 
-from evalsampling.pool.tables.bigquery import EMULATOR
 from tests import bigquery
 from tests.bigquery_rest import DATASET, PROJECT, FakeRest, Table, serving
 from tests.in_pipelines import PLAIN, keep, kept, pipeline
@@ -166,8 +165,7 @@ def test_labels_are_read_without_a_bucket(
     native: bool,
 ) -> None:
     """By the Storage Read API."""
-    with bigquery.serving(labels.to_arrow()) as storage_api:
-        storage_api.versions[f"{PROJECT}.{DATASET}.labels"] = storage_api.versions[bigquery.TABLE]
+    with bigquery.serving(f"{PROJECT}.{DATASET}.labels", labels.to_arrow()) as storage_api:
         monkeypatch.setattr(bigquery_storage_v1, "BigQueryReadClient", _storage_client)
         with pipeline() as root:
             how = {"method": "DIRECT_READ", "use_native_datetime": native}
@@ -181,5 +179,5 @@ _Client = bigquery_storage_v1.BigQueryReadClient
 
 
 def _storage_client() -> Any:
-    channel = grpc.insecure_channel(os.environ[EMULATOR])
+    channel = grpc.insecure_channel(os.environ[bigquery.EMULATOR])
     return _Client(transport=BigQueryReadGrpcTransport(channel=channel))

@@ -36,20 +36,3 @@ def test_a_region_of_a_slice_that_cells_do_not_know_is_refused(sampler: str) -> 
         for asked in (entry, [entry, "precision"], {"joint": [entry, "precision"]}):
             with pytest.raises(InputError, match="half=a: cells do not tell these rows apart"):
                 region(asked)
-
-
-def test_a_region_of_reported_estimates_estimates_nothing_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pool = POOL
-    joint = [{"joint": ["recall", "precision"]}]
-    evaluation = Evaluation.from_arrays(**arrays(measure=joint, sampler="calibrated"))
-    answered(evaluation, pool.truth, rounds=2)
-    analysis = evaluation.analysis
-    estimates = analysis.estimate()
-    wanted = analysis.region(list(analysis.measures))
-    monkeypatch.setattr(type(analysis.sampler), "estimate", None)
-    region = analysis.region(list(analysis.measures), estimates=estimates)
-    np.testing.assert_array_equal(region.centre, wanted.centre)
-    np.testing.assert_array_equal(region.covariance, wanted.covariance)
-    assert (region.radius, region.kind) == (wanted.radius, wanted.kind)

@@ -9,7 +9,6 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.counted import (
-    CountedEstimates,
     CountedPool,
     analysis_of,
     check_draws_by_row,
@@ -118,25 +117,6 @@ def test_counts_say_what_rows_say(name: str) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_counts_say_what_rows_say_of_every_kind(name: str) -> None:
     check(name)
-
-
-@pytest.mark.slow
-def test_changes_are_since_the_pool_before() -> None:
-    """The same labels twice: nothing changed, with as many changes as numbers that claim much."""
-    analysis = labelled(CASES["measures of two classes by calibrated"])
-    now = estimated(analysis, 3, analysis)
-    assert now.rejects == 3
-    assert now.labels == len(analysis.history.labelled)
-    claimed = [one for one in analysis.estimate() if one.value is not None and one.claims]
-    assert [one.measure for one in now.changes] == [one.measure for one in claimed]
-    assert {one.value for one in now.changes} == {0.0}
-    for change, estimate in zip(now.changes, claimed, strict=True):
-        half = np.hypot(estimate.high - estimate.value, estimate.value - estimate.low)
-        assert (-change.low, change.high) == pytest.approx((half, half))
-    none = analysis.with_history(nothing_drawn(analysis))
-    assert estimated(analysis, 0, none).changes == ()
-    assert estimated(none, 0, analysis).changes == ()
-    assert isinstance(now, CountedEstimates)
 
 
 def test_a_pool_of_sums_knows_no_numbers_of_rows() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import special
 
 from evalsampling import Evaluation, InputError, measures
 from tests.evaluation.systems import three_systems
@@ -329,26 +328,11 @@ def test_region() -> None:
     estimates = evaluation.estimate()
     assert not any(estimate.intervals[0].method == "census" for estimate in estimates)
     joint = measures.Joint((measures.Precision(), measures.Recall()))
-    for method in ("f", "wald"):
-        region = evaluation.region(joint, method)
-        assert region.centre.tolist() == [estimate.value for estimate in estimates]
-        errors = np.sqrt(np.diag(region.covariance))
-        np.testing.assert_allclose(errors, [e.standard_error for e in estimates], rtol=1e-9)
-        assert region.radius > 5.99, "two things vary"
-    assert evaluation.region(joint, "f").radius > evaluation.region(joint, "wald").radius
-
-
-def test_default_region_fits_the_reported_numbers() -> None:
-    """It was the design's: of `calibrated` about values that no estimate showed."""
-    factor = np.sqrt(special.chdtri(2, 0.05) / special.chdtri(1, 0.05))
-    for evaluation in (with_errors(), with_errors("calibrated")):
-        estimates, region = evaluation.estimate(), evaluation.region(["precision", "recall"])
-        value, low, high = np.transpose([(one.value, one.low, one.high) for one in estimates])
-        assert (region.kind, region.centre.tolist()) == ("model-based", value.tolist())
-        np.testing.assert_allclose(value - region.low, factor * (value - low))
-        np.testing.assert_allclose(region.high - value, factor * (high - value))
-    assert evaluation.region("recall").high == pytest.approx(high[1:])
-    assert abs(evaluation.region(["precision", "recall"], "f").centre - value).max() > 1e-4
+    region = evaluation.region(joint)
+    assert region.centre.tolist() == [estimate.value for estimate in estimates]
+    errors = np.sqrt(np.diag(region.covariance))
+    np.testing.assert_allclose(errors, [e.standard_error for e in estimates], rtol=1e-9)
+    assert region.radius > 5.99, "two things vary"
 
 
 def test_regions_of_names() -> None:
@@ -364,7 +348,6 @@ def test_regions_of_names() -> None:
     for wrong, words in (
         ("recal", "unknown measure 'recal'"),
         ([], "a region needs a measure"),
-        ({"name": "precision", "calibrate": True}, "precision, calibrated: regions do not use"),
         (7, "no measure: 7"),
     ):
         with pytest.raises(InputError, match=words):
@@ -448,46 +431,6 @@ def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
     one.prepare()
     with pytest.raises(InputError, match="not in memory: use its workspace"):
         Evaluation.open(one.workspace).items([1])
-
-
-def calibrated_curve(thresholds: list[float]) -> dict[str, Any]:
-    return {"name": "pr_curve", "thresholds": thresholds, "calibrate": True}
-
-
-@pytest.mark.slow
-def test_known_totals_are_used_only_where_cells_tell_them() -> None:
-    """Thresholds that cut bins in two, or cells of pooled signatures, leave the totals unknown."""
-    truth = make_pool().truth
-    for measure, strata, known in [
-        ([calibrated_curve([-1.3, 0.7])], {"leaves": 16}, True),
-        (["accuracy", calibrated_curve([-1.3, 0.7])], {"leaves": 16}, False),
-        (["accuracy", calibrated_curve([-1.3, 0.7])], {"edges": [-1.3, 0.7]}, True),
-        (["accuracy", {"name": "precision", "calibrate": True}], {"leaves": 3}, True),
-    ]:
-        evaluation = Evaluation.from_arrays(
-            **arrays(measure=measure, strata=strata, sampler={"name": "ais", "delta": 0.5})
-        )
-        answered(evaluation, truth)
-        told = [e for e in evaluation.estimate() if "calibrated" in e.measure]
-        assert told
-        for estimate in told:
-            assert (estimate.value is not None) == known
-            assert known or "the cells do not say its known totals" in str(estimate.reason)
-    arguments, truth = rich(
-        measure=["accuracy", {"name": "precision", "calibrate": True}],
-        strata={"leaves": 2000},
-        sampler="passive",
-    )
-    arguments["columns"]["s0.prediction"] = make_pool().table["prediction"].to_numpy()
-    pooled = Evaluation.from_arrays(**arguments)
-    assert len(pooled.table.kind_cell) > len(pooled.table)
-    answered(pooled, truth)
-    told = [e for e in pooled.estimate() if e.measure == "precision, calibrated"]
-    # In this slice all predicted positives have labels, or there are none: its value is known.
-    of_slice = [e for e in told if e.target.slice == "city=Zürich"]
-    assert [e.value for e in of_slice] == [None, 1.0, None]
-    untold = [e for e in told if "the cells do not say its known totals" in str(e.reason)]
-    assert len(untold) == len(told) - len(of_slice)
 
 
 def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:

@@ -131,7 +131,6 @@ def test_sets_of_labels(tmp_path: Any) -> None:
     ("keys", "words"),
     [
         ({"sampler": {"name": "poisson", "estimator": "difference"}}, "sampler.estimator: the tot"),
-        ({"measure": {"name": "precision", "calibrate": True}}, "its totals are those of the pool"),
         ({"measure": "pr_curve"}, "list the thresholds"),
     ],
 )

@@ -56,7 +56,7 @@ def test_picked_rows_are_those_of_the_command(job: Any, parameters: dict[str, An
 def test_tasks_are_those_of_the_command_and_say_no_score(job: Any) -> None:
     one = two_rounds(job)
     facts = PoolFacts.read(one.workspace)
-    picker = facts.picker(facts.rounds, 2)
+    picker = facts.picker(facts.rounds)
     tasks = picker.tasks(picker.pick(cells_of(facts, one.pool.table)))
     assert tasks.column_names == ["task", "name", "label"]
     batch = (one.round_directory(2) / "batch.csv").read_text("utf-8-sig")
@@ -74,7 +74,7 @@ def test_rows_of_cells_that_are_new_have_the_mean_chance(job: Any) -> None:
     (chances,) = facts.rounds[:1]
     kept = chances.code != common
     fewer = type(chances)(chances.code[kept], chances.chance[kept], 0.5)
-    rows = facts.picker((fewer,), 1).pick(cells)
+    rows = facts.picker((fewer,)).pick(cells)
     number = permanent_numbers(hash_ids(cells.ids, facts.pool.spec.seed))
     wanted = number[cells.cell == common] < 0.5
     taken = rows.filter(pa.compute.equal(rows[CELL], common))

@@ -126,8 +126,6 @@ OF_TWO_CLASSES = [
     "log_loss",
     "confusion_matrix",
     {"name": "precision", "positive": 0},
-    {"name": "precision", "calibrate": True},
-    {"name": "mcc", "calibrate": True},
 ]
 OF_CURVES = [
     {"name": "pr_curve", "thresholds": [-3.0, -1.0, 1.0, 3.0]},
@@ -156,7 +154,6 @@ OF_FOUR_CLASSES = [
     "recall",
     "brier",
     "log_loss",
-    {"name": "micro_f1", "calibrate": True},
 ]
 FEW = ["f1", "precision", "recall", "accuracy"]
 """Measures that samplers are compared by."""

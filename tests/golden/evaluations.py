@@ -34,7 +34,6 @@ def told_by(case: Case) -> dict[str, Any]:
             "exhausted": evaluation.exhausted,
             "label_likelihood": evaluation.label_likelihood(),
             "sample_size": evaluation.sample_size,
-            "contests": evaluation.contests(),
             "curve": _curve(evaluation),
             "region": _region(evaluation, case),
             "warnings": list(dict.fromkeys(one for each in estimates for one in each.warnings)),

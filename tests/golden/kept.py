@@ -9,8 +9,6 @@ from tests.golden.text import laid_out, rounded
 
 HERE = Path(__file__).parent
 ESTIMATES = HERE / "estimates"
-WORKSPACES = HERE / "workspaces"
-SAID = HERE / "said"
 
 
 def file_of(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Estimates on parts of the pool, by calibration, and of several numbers at once."""
+"""Estimates on parts of the pool, and of several numbers at once."""
 
 import dataclasses
 
@@ -11,16 +11,12 @@ from evalsampling.inference.estimates import estimate_region, point_estimate
 from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,
-    Calibrated,
     FBeta,
-    FowlkesMallows,
     Joint,
     Measure,
     PRCurve,
     Precision,
     Recall,
-    Requested,
-    measure_of,
 )
 from evalsampling.samplers import (
     AdaptiveImportance,
@@ -31,7 +27,6 @@ from evalsampling.samplers import (
     Stratified,
 )
 from evalsampling.stats.history import History
-from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.slow import slowly
 
@@ -51,7 +46,7 @@ SCOPE = ReportedDomains(domains=PARTS)
 
 
 def estimate(
-    sampler: Sampler, history: History, measure: Requested, scope: ReportedDomains = SCOPE
+    sampler: Sampler, history: History, measure: Measure, scope: ReportedDomains = SCOPE
 ) -> list[Estimate]:
     return sampler.estimate(POOL.table, history, [measure], 0.95, scope)
 
@@ -154,8 +149,8 @@ def test_part_without_labels_is_undefined(kind: type[Sampler]) -> None:
     history = pool.answer(history, order)
     scope = ReportedDomains(domains=(pool.domain(1, 0), pool.domain(1, 1)))
     assert pool.domain(1, 0).rows(pool.table).sum() > 5
-    for measure in (Accuracy(), FBeta(), Calibrated(Precision())):
-        if not sampler.can_estimate(POOL.table, measure_of(measure)):
+    for measure in (Accuracy(), FBeta(), Precision()):
+        if not sampler.can_estimate(POOL.table, measure):
             continue
         nothing, other = estimate(sampler, history, measure, scope)
         assert nothing.value is None
@@ -267,16 +262,13 @@ def test_region_of_several_numbers() -> None:
     risk = losses.mean(axis=0)
     covariance = np.cov(losses @ both.jacobian(risk).T, rowvar=False) / 400
     inputs = sampler.inputs(POOL.table, history, 0.9)
-    for method in ("f", "wald"):
-        region = estimate_region(both, inputs, method)
-        np.testing.assert_allclose(region.centre, both.value(risk), rtol=1e-12)
-        np.testing.assert_allclose(region.covariance, covariance, rtol=1e-9)
-        radius = 399 * 2 / 398 * special.fdtri(2, 398, 0.9)
-        assert region.radius == pytest.approx(
-            radius if method == "f" else special.chdtri(2, 0.1), rel=1e-12
-        )
-        assert region.contains(both.value(risk))
-        assert not region.contains(both.value(risk) + 10 * np.sqrt(np.diag(covariance)))
+    region = estimate_region(both, inputs)
+    np.testing.assert_allclose(region.centre, both.value(risk), rtol=1e-12)
+    np.testing.assert_allclose(region.covariance, covariance, rtol=1e-9)
+    radius = 399 * 2 / 398 * special.fdtri(2, 398, 0.9)
+    assert region.radius == pytest.approx(radius, rel=1e-12)
+    assert region.contains(both.value(risk))
+    assert not region.contains(both.value(risk) + 10 * np.sqrt(np.diag(covariance)))
 
 
 def test_region_claims_no_more_than_its_intervals() -> None:
@@ -311,13 +303,6 @@ def test_region_of_all_labels_is_the_value_alone() -> None:
     assert not region.covariance.any()
 
 
-def test_region_knows_two_methods() -> None:
-    sampler = Passive(FBeta())
-    history, _ = POOL.run(sampler, 1, 100, seed=1)
-    with pytest.raises(ValueError, match="method must be default, f or wald, got 'normal'"):
-        estimate_region(FBeta(), sampler.inputs(POOL.table, history, 0.95), "normal")
-
-
 def test_region_and_point_estimate_subtract_the_bias() -> None:
     """They took the uncorrected value, which no estimate shows."""
     sampler = Poisson(FBeta(), correct_bias=True)
@@ -341,145 +326,3 @@ def test_region_holds_the_truth_as_often_as_it_says() -> None:
         region = estimate_region(both, sampler.inputs(POOL.table, history, 0.9))
         covered += region.contains(POOL.values(both))
     assert 0.84 < covered / 300 < 0.96
-
-
-class Assisted(Measure):
-    """Share of positives; that of predicted positives, and all rows, are known beside it."""
-
-    name = "combined"
-    known = (1, 2)
-    looks_at = frozenset({"prediction"})
-
-    def loss(self, outputs: Outputs, label: np.ndarray) -> np.ndarray:
-        f = outputs.prediction[:, 0] == 1
-        return np.stack([label == 1, f, np.ones(len(label))], axis=1).astype(np.float64)
-
-    def value(self, risk: np.ndarray) -> np.ndarray:
-        return risk[:1]
-
-
-@pytest.mark.parametrize("sampler", [Passive(Assisted()), AdaptiveImportance(Assisted())])
-@pytest.mark.parametrize("measure", [Assisted(), FowlkesMallows()], ids=lambda m: m.name)
-def test_calibrated_estimate_is_the_regression_estimator(
-    sampler: Sampler, measure: Measure
-) -> None:
-    """R^ + (Z - Z^) B with B from weighted least squares, in all components of the risk."""
-    history, order = POOL.run(sampler, 2, 80, seed=4)
-    rows = POOL.rows(history, order)[history.question]
-    weight = 1 / (600 * history.probability * len(rows))
-    losses = measure.loss(POOL.outputs.take(rows), POOL.label[rows])
-    known = list(measure.known)
-    z, mean = losses[:, known], POOL.risk(measure)[known]
-    root = np.sqrt(weight)[:, None]
-    slope = np.linalg.lstsq(root * z, root * losses, rcond=None)[0]
-    risk = weight @ losses + (mean - weight @ z) @ slope
-    np.testing.assert_allclose(risk[known], mean, rtol=1e-10)
-    (found,) = estimate(sampler, history, Calibrated(measure), ReportedDomains())
-    assert found.measure == f"{measure.name}, calibrated"
-    assert found.value == pytest.approx(float(measure.value(risk)[0]), rel=1e-9)
-    influence = losses @ measure.jacobian(risk)[0]
-    inside = np.linalg.lstsq(root * z, root[:, 0] * influence, rcond=None)[0]
-    ratio = 1 + z @ np.linalg.solve(z.T @ (weight[:, None] * z), mean - weight @ z)
-    terms = weight * len(rows) * ratio * (influence - z @ inside)
-    assert found.standard_error == pytest.approx(np.std(terms, ddof=1) / len(rows) ** 0.5, rel=1e-6)
-
-
-@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])
-def test_calibrated_estimate_is_exact_for_what_the_totals_tell(kind: type[Sampler]) -> None:
-    """Every prediction is right, so the label's loss is a linear function of the known ones."""
-    right = dataclasses.replace(POOL, label=POOL.prediction)
-    sampler, errors = kind(Assisted()), []
-    for seed in range(5):
-        history, _ = right.run(sampler, 1, 40, seed)
-        plain, calibrated = sampler.estimate(
-            right.table, history, [Assisted(), Calibrated(Assisted())], 0.95
-        )
-        truth = right.value(Assisted())
-        assert calibrated.value == pytest.approx(truth, rel=1e-9)
-        assert calibrated.standard_error == 0
-        errors.append(abs(plain.value - truth))
-    assert max(errors) > 0.02
-
-
-@pytest.mark.slow
-def test_calibration_reduces_the_variance() -> None:
-    """300 repeats of 150 passive labels; nine predictions in ten are right.
-
-    The variance falls by the square of the correlation. A ratio of two variances of 300 values
-    is known to 12 %, and the mean of a told variance better.
-    """
-    wrong = np.random.default_rng(1).random(600) < 0.1
-    pool = dataclasses.replace(POOL, label=np.where(wrong, 1 - POOL.prediction, POOL.prediction))
-    correlation = np.corrcoef(pool.prediction, pool.label)[0, 1]
-    assert 0.3 < 1 - correlation**2 < 0.5
-    values, errors = [], []
-    sampler = Passive(Assisted(), draws=150)
-    for seed in range(300):
-        history, _ = pool.run(sampler, 1, 150, seed)
-        found = sampler.estimate(pool.table, history, [Assisted(), Calibrated(Assisted())], 0.95)
-        values.append([f.value for f in found])
-        errors.append([f.standard_error for f in found])
-    plain, calibrated = np.var(np.array(values), axis=0)
-    assert calibrated / plain == pytest.approx(1 - correlation**2, rel=0.3)
-    assert calibrated < plain
-    told = np.mean(np.square(errors), axis=0)
-    np.testing.assert_allclose(told, [plain, calibrated], rtol=0.25)
-    mean = np.mean(values, axis=0)[1]
-    assert mean == pytest.approx(pool.value(Assisted()), abs=4 * np.sqrt(calibrated / 300) + 0.002)
-
-
-def test_known_totals_are_never_plugged_into_a_ratio() -> None:
-    """Precision, calibrated, keeps numerator and denominator together: at most 1, and the plain
-    ratio; plugging the known share of predicted positives in would exceed 1 now and then."""
-    right = dataclasses.replace(POOL, label=np.maximum(POOL.label, POOL.prediction))
-    assert right.value(Precision()) == 1
-    sampler, exceeds = Passive(Precision()), 0
-    for seed in range(20):
-        history, order = right.run(sampler, 1, 60, seed)
-        rows = right.rows(history, order)[history.question]
-        plain, calibrated = sampler.estimate(
-            right.table, history, [Precision(), Calibrated(Precision())], 0.95
-        )
-        assert plain.value == pytest.approx(1)
-        assert calibrated.value == pytest.approx(1, rel=1e-12)
-        hits = np.mean(right.prediction[rows] * right.label[rows])
-        exceeds += hits / np.mean(right.prediction) > 1
-    assert exceeds > 3
-    history, _ = POOL.run(sampler, 1, 60, seed=1)
-    found = sampler.estimate(POOL.table, history, [Precision(), Calibrated(Precision())], 0.95)
-    assert found[1].value == pytest.approx(found[0].value, rel=1e-12)
-
-
-def test_parts_are_calibrated_to_their_own_totals() -> None:
-    """Least squares within the part: losses and auxiliaries are 0 outside."""
-    sampler = Passive(Assisted(), draws=200)
-    history, order = POOL.run(sampler, 1, 200, seed=4)
-    rows = POOL.rows(history, order)[history.question]
-    found = estimate(sampler, history, Calibrated(Assisted()))
-    for one, value in zip(found[1:], range(3), strict=True):
-        own = POOL.part(np.flatnonzero(POOL.slices[:, 0] == value))
-        drawn = POOL.part(rows[POOL.slices[rows, 0] == value])
-        z = np.stack([drawn.prediction, np.ones(len(drawn))], axis=1)
-        slope = np.linalg.lstsq(z, drawn.label, rcond=None)[0]
-        expected = own.prediction.mean() * slope[0] + slope[1]
-        assert one.value == pytest.approx(expected, rel=1e-9)
-
-
-def test_thresholds_that_bins_keep_apart_are_known() -> None:
-    """Scores are leaf numbers: totals of a curve are counts of rows."""
-    curve = PRCurve(thresholds=(1.0, 3.0))
-    sampler = Passive(curve)
-    history, _ = POOL.run(sampler, 1, 150, seed=4)
-    plain, found = (
-        sampler.estimate(POOL.table, history, [m], 0.95) for m in (curve, Calibrated(curve))
-    )
-    assert all(one.value is not None for one in (*plain, *found))
-    assert [f.measure for f in found] == [f"{f.measure}, calibrated" for f in plain]
-    other = Calibrated(PRCurve(thresholds=(1.0, 3.0), system=1))
-    pool = with_second_system(POOL, seed=1)
-    sampler = Passive(other.measure)
-    history, _ = pool.run(sampler, 1, 150, seed=4)
-    unknown = sampler.estimate(
-        pool.table, history, [other], 0.95, ReportedDomains(systems=("a", "b"))
-    )
-    assert all("the cells do not say its known totals" in str(one.reason) for one in unknown)

@@ -1,9 +1,8 @@
 """Names of tasks."""
 
-import json
 from collections.abc import Callable
 
-from evalsampling.labels.tasks import task_key, task_name
+from evalsampling.labels.tasks import key_of_seed, task_name
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job
@@ -20,21 +19,7 @@ def test_names_cannot_be_told_from_spec_and_id(job: Callable[..., Job]) -> None:
     pool = PreparedPool.read(Workspace(one.workspace))
     tasks = set(one.batch(1)["task"])
     ids = one.pool.table["id"].to_pylist()
-    by_seed = {task_name(pool.spec, task_key(None, 0), 1, id, 1) for id in ids}
+    by_seed = {task_name(pool.spec, key_of_seed(0), 1, id, 1) for id in ids}
     assert not tasks & by_seed
     assert tasks <= {task_name(pool.spec, pool.task_key, 1, id, 1) for id in ids}
     assert len(bytes.fromhex(pool.marker["key"])) == 16
-
-
-def test_old_workspaces_go_on_with_the_seed(job: Callable[..., Job]) -> None:
-    one = job(seed=7)
-    one.prepare()
-    marker = one.workspace / "evaluation.json"
-    content = json.loads(marker.read_text())
-    del content["key"], content["sha256"]
-    marker.write_text(json.dumps(content))
-    one.sample()
-    spec = PreparedPool.read(Workspace(one.workspace)).spec
-    names = {task_name(spec, (7).to_bytes(8, "little"), 1, id, 1) for id in one.batch(1)["id"]}
-    assert names == set(one.batch(1)["task"])
-    assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20

@@ -6,13 +6,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, State, Subjects, Tally
-from evalsampling.labels.vote_rules import (
-    CastVote,
-    cast_votes,
-    check_rule,
-    decided_by,
-    voted_labels,
-)
+from evalsampling.labels.vote_rules import CastVote, cast_votes, check_rule, decided_by
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL
 
@@ -53,7 +47,6 @@ def test_a_rule_gets_the_votes_for_classes_in_order() -> None:
     votes = [CastVote(0, "a", 1), CastVote(0, "b", 1), CastVote(1, "a", 1), CastVote(1, "b", 0),
              CastVote(3, "a", 0)]  # fmt: skip
     assert cast_votes(tally("any")) == votes
-    assert set(voted_labels(tally("any"))) == {0, 1, 3}
 
 
 def test_what_a_rule_decides_counts_once_all_votes_are_there() -> None:
@@ -86,3 +79,9 @@ def test_a_rule_that_decides_for_what_there_is_not_is_told(rule: str, message: s
 def test_what_is_no_rule_is_told_before_any_label(rule: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         check_rule(spec(rule))
+
+
+def test_a_rule_needs_several_votes() -> None:
+    content = {"pool": {"path": "x"}, "labels": {"rule": f"{__name__}:LEAST"}}
+    with pytest.raises(InputError, match=r"LEAST needs labels\.votes of at least 2"):
+        EvaluationSpec.from_mapping(content, "/")

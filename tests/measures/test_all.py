@@ -138,26 +138,6 @@ def test_values_of_ones_own_value_are_taken_risk_by_risk() -> None:
 
 
 @every_measure
-def test_what_is_known_does_not_depend_on_the_label(measure: Measure) -> None:
-    outputs, _ = make_pool(1)
-    losses = [
-        measure.loss(outputs, np.full(len(outputs), label))[:, list(measure.known)]
-        for label in range(CLASSES)
-    ]
-    for loss in losses[1:]:
-        np.testing.assert_array_equal(loss, losses[0])
-
-
-@every_measure
-def test_all_else_does_depend_on_the_label(measure: Measure) -> None:
-    """Otherwise more could be declared as known."""
-    outputs, _ = make_pool(1, rows=200)
-    losses = [measure.loss(outputs, np.full(len(outputs), label)) for label in range(CLASSES)]
-    varies = (np.ptp(losses, axis=0) > 0).any(axis=0)
-    assert np.flatnonzero(~varies).tolist() == list(measure.known)
-
-
-@every_measure
 def test_shapes_and_bounds(measure: Measure) -> None:
     outputs, label = make_pool(2)
     none = Outputs.none(2, CLASSES)
@@ -241,7 +221,6 @@ def test_a_measure_of_ones_own_needs_three_things() -> None:
     assert measure.size == 4
     assert [component.name for component in measure.components] == ["g_mean"]
     assert measure.evidence(outputs, label).all()
-    assert measure.known == ()
 
 
 def test_a_measure_without_a_loss_is_none() -> None:

@@ -177,14 +177,6 @@ def test_differences_and_ratios() -> None:
     assert [MeasureSpec.parse(one) for one in mapping] == [*spec.measures]
 
 
-def test_calibrated_differences() -> None:
-    spec = parse(pool=systems(), measure={"name": "precision", "calibrate": True})
-    names = [one.name for one in build_measures(spec, [(0.0, 1.0), None])]
-    assert names[2] == "difference(precision), calibrated"
-    (component,) = build_measures(spec, [(0.0, 1.0), None])[2].components
-    assert (component.name, component.against) == ("precision, calibrated", 1)
-
-
 @pytest.mark.parametrize(
     ("measure", "words"),
     [

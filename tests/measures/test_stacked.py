@@ -15,7 +15,6 @@ def test_a_joint_measure_is_its_parts_side_by_side() -> None:
     assert joint.name == "joint(f1, precision, pr_curve, accuracy)"
     assert joint.evidence_name == "positives or predicted positives or labels"
     assert joint.size == 2 + 2 + 5 + 1
-    assert joint.known == (3, 4, 5)
     assert [(component.name, component.system) for component in joint.components] == [
         ("f1", 0), ("precision", 1), ("pr_curve.precision", 1), ("pr_curve.precision", 1),
         ("pr_curve.recall", 1), ("pr_curve.recall", 1), ("accuracy", 0),

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
+from evalsampling.commands.forget import ForgetOptions, forget
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.commands.verify import verify
 from evalsampling.pool import stored_rows
+from evalsampling.pool.source import planned_files
 from evalsampling.spec import EvaluationSpec
 from tests.cases import CASES
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
@@ -84,14 +87,28 @@ def test_a_table_by_its_name_and_the_rows_that_satisfy_a_condition(
     session.catalog.dropTempView("pool")
 
 
-def test_later_commands_read_what_was_stored(session: Any, of_rows: Any) -> None:
+def test_later_commands_read_what_was_stored_and_payload_can_be_erased(
+    session: Any, of_rows: Any
+) -> None:
     one = of_rows(budget=30)
     prepare(rows_of(session, one), one)
     for path in (one.directory / "pool").iterdir():
         path.unlink()
+    options = WorkspaceOptions(str(one.workspace))
+    assert verify(options).ok
+    id = one.pool.table["id"][1234].as_py()
+    forgotten = forget(ForgetOptions(str(one.workspace), str(id)))
+    assert any(name.startswith("stored/") for name in forgotten.files)
+    kept = pq.read_table(one.workspace / "stored")
+    assert kept.filter(pc.equal(kept["id"], id))["name"].to_pylist() == [None]
+    assert kept["name"].null_count == 1
     assert one.prepare("--check-ids").status == 0
     assert one.prepare("--top-up").status == 0
-    assert verify(WorkspaceOptions(str(one.workspace))).ok
+    assert verify(options).ok
+    damaged = stored(one)[0]
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    assert damaged.name in str(verify(options).bad)
+    assert one.prepare("--top-up").status == 1
 
 
 def test_each_try_of_a_task_has_a_file_and_the_last_counts(
@@ -147,6 +164,14 @@ def test_a_table_that_is_not_there(session: Any, of_rows: Any) -> None:
     with pytest.raises(InputError, match=r"^pool\.table\.spark: pool is read by PySpark alone: "):
         prepare_in_process(EvaluationSpec.load(one.spec))
     assert not one.workspace.exists()
+
+
+def test_only_prepare_reads_such_a_table(of_rows: Any) -> None:
+    with pytest.raises(
+        InputError,
+        match=r"pool.table.spark: only `prepare` reads .* export .* name these by pool.path",
+    ):
+        planned_files(EvaluationSpec.load(of_rows().spec).pool)
 
 
 @pytest.mark.slow

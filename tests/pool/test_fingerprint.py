@@ -11,7 +11,6 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.fingerprint import (
     fingerprint_of,
     hash_of_blocks,
-    is_changed,
     what_became_of,
 )
 
@@ -38,17 +37,8 @@ def test_what_became_of_a_file(tmp_path: Path) -> None:
     assert what_became_of(there) is None
     path.write_bytes(b"id,score\n1,0.6\n")
     assert what_became_of(there) == "has changed"
-    older = fingerprint_of(stored, None)
-    assert what_became_of(older) is None, "of before there were hashes: its size is all there is"
     path.write_bytes(b"id,score\n")
     assert what_became_of(there) == "has 9 bytes in place of 15"
     path.unlink()
     with pytest.raises(InputError, match="no such file"):
         what_became_of(there)
-
-
-def test_a_hash_that_was_not_kept_tells_nothing() -> None:
-    here = {"path": "a", "size": 3, "blocks": "x"}
-    assert not is_changed(here, {"path": "a", "size": 3})
-    assert is_changed(here, {"path": "a", "size": 3, "blocks": "y"})
-    assert is_changed(here, {"path": "a", "size": 4})

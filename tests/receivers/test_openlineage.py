@@ -104,9 +104,9 @@ def test_what_was_read_and_what_was_made() -> None:
             '{"snapshot": 7}',
         ),
         (
-            TableSpec("bigquery", "p.d.t", pinned="2026-11-01T00:00:00+00:00"),
-            ("bigquery", "p.d.t"),
-            "2026-11-01T00:00:00+00:00",
+            TableSpec("spark", "fraud.scored", pinned={"files": "/run/stored"}),
+            ("spark", "fraud.scored"),
+            '{"files": "/run/stored"}',
         ),
     ],
 )

@@ -41,7 +41,7 @@ def twin(*measures: dict[str, Any], **told: Any) -> dict[str, Any]:
         "round": 2, "labels": 40, "open": 0, "rejects": 0, "done": False,
         "warnings": [], "notes": [],
         "measures": list(measures) or [number("f1")], "regions": [], "half_width": None,
-        "assumes": {}, "hidden": [], "missing": None, "label_error": None, "contests": [],
+        "assumes": {}, "hidden": [], "missing": None, "label_error": None,
         "guarantee": None, **told.pop("estimate", {}),
     }  # fmt: skip
     evaluation = {

@@ -162,22 +162,6 @@ def test_ratios_are_compared_with_one() -> None:
     assert "does not hold 1 can" in text
 
 
-def test_many_systems_are_compared_pair_by_pair() -> None:
-    names = ["a", "b", "c"]
-    ends = {("a", "b"): (0.1, 0.3), ("a", "c"): (-0.3, 0.1), ("b", "c"): (-0.4, None)}
-    pairs = [
-        {"system": one, "against": other, "value": value, "low": low, "high": high}
-        for value, ((one, other), (low, high)) in zip((0.2, -0.1, -0.3), ends.items(), strict=True)
-    ]
-    contest = {"measure": "f1", "systems": names, "confidence": 0.95, "pairs": pairs}
-    compared = number("f1", 0.2, low=0.15, high=0.25, system="a", against="b")
-    text = section("differences", number("f1"), compared, estimate={"contests": [contest]},
-                   evaluation={"systems": names})  # fmt: skip
-    assert "F1: by how much the system of the row is above that of the column" in text
-    assert "design-based: from the weights of the labelled rows alone" in text
-    assert "system b c a 0.200 higher \N{MINUS SIGN}0.100 b \N{MINUS SIGN}0.300" in text
-
-
 def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
     design = {"low": 0.0, "high": 1.0, "kind": "design-based", "method": "no positives"}
     model = {"low": 0.2, "high": 0.4, "kind": "model-based", "method": "calibration-curve"}

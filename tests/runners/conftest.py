@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from tests.runners.expansion import expanding
 from tests.runners.portable import RUNNERS, Runner, Server, serving, skip_unless_there
 
 
@@ -22,11 +21,4 @@ def runner(request: Any) -> Runner:
 def server(runner: Runner, tmp_path_factory: Any) -> Iterator[Server]:
     """A server of the runner, for all tests of a module."""
     with serving(runner, tmp_path_factory.mktemp(runner.name)) as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def expansion(tmp_path_factory: Any) -> Iterator[str]:
-    """The option that names a service for transforms in Java, for all tests."""
-    with expanding(tmp_path_factory.mktemp("expansion")) as started:
         yield started

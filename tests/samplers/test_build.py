@@ -35,8 +35,6 @@ def test_the_first_measure_of_all_its_systems_drives() -> None:
     spec = parse(pool=systems(), measure=["recall", "f1"], sampler="ais")
     sampler = build_sampler(spec, [(0.0, 1.0), None])
     assert sampler.measure.name == "joint(recall, recall)", "one sample serves both systems"
-    calibrated = parse(measure={"name": "precision", "calibrate": True})
-    assert build_sampler(calibrated, [None]).measure.name == "precision"
 
 
 def test_the_default_draws_for_all_measures_by_their_weights() -> None:

@@ -154,17 +154,6 @@ def test_signatures_that_share_a_cell_support_only_the_measure_sampled_for() -> 
     assert "no chance of being drawn" in str(second.reason)
 
 
-def test_totals_that_cells_do_not_tell_are_not_calibrated_to() -> None:
-    measure = ["f1", {"name": "pr_curve", "thresholds": [0.45], "calibrate": True},
-               {"name": "pr_curve", "thresholds": [0.6]}]  # fmt: skip
-    evaluation, _ = evaluate(measure=measure, sampler="passive")
-    found = evaluation.estimate()
-    assert "the cells do not say its known totals" in str(
-        only(found, "pr_curve.recall, calibrated").reason
-    )
-    assert only(found, "pr_curve.recall").value is not None
-
-
 def test_own_weights_must_not_vanish_later() -> None:
     evaluation, label = evaluate(rounds=0, measure="accuracy", sampler="passive")
 

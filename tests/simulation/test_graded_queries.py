@@ -11,7 +11,6 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
-from evalsampling.measures.calibrated import measure_of
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.simulation.graded_queries import Grades
 from evalsampling.simulation.truth import KnownPool
@@ -35,7 +34,7 @@ def test_the_truth_is_that_of_all_queries(tmp_path: Path) -> None:
         f"difference(err@{CUT})": own["err"][0] - own["err"][1],
     }
     for requested in build_measures(spec, stratification.ranges):
-        measure = measure_of(requested)
+        measure = requested
         value = known.value(measure)[0]
         wanted = expected.get(measure.name, own["err"][measure.system])
         assert value == pytest.approx(wanted)

@@ -56,7 +56,6 @@ def test_defaults_are_filled_in_and_read_again() -> None:
         ({"measure": {"name": "dcg", "cut": 0}}, "measure: dcg: cut must be between 1 and 1000"),
         ({"measure": {"name": "dcg", "cut": "all"}}, "measure: dcg: cut must be a whole number"),
         ({"measure": {"name": "dcg", "depth": 3}}, "unknown key measure.depth of dcg"),
-        ({"measure": {"name": "dcg", "calibrate": True}}, "measure.calibrate: "),
         ({"sampler": "ais"}, "sampler: ais: queries are drawn by ranking, passive or"),
         ({"sampler": {"name": "ranking", "variant": "best"}}, "sampler: ranking: variant must be"),
         ({"sampler": {"name": "ranking", "floor": 2}}, "sampler: ranking: floor must be between"),

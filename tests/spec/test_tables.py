@@ -48,10 +48,7 @@ def test_a_table_of_a_package_that_is_not_here() -> None:
     ("pool", "problem"),
     [
         ({"table": {"delta": "a"}, "path": "b"}, "pool.path: a pool has a path or a table"),
-        (
-            {"table": {"version": 5}},
-            "pool.table: must have one of the keys bigquery, delta, iceberg, spark",
-        ),
+        ({"table": {"version": 5}}, "pool.table: must have one of the keys delta, iceberg, spark"),
         ({"table": "events"}, "pool.table: must be a mapping"),
         ({"table": {"delta": "a", "snapshot": 5}}, "unknown key pool.table.snapshot"),
         ({"table": {"delta": "a", "version": "x"}}, "pool.table.version: must be a whole number"),

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import Threshold, conditional
 from evalsampling.stats.round_chances import RoundChances, taken_by_last
@@ -90,22 +89,6 @@ def test_rows_of_cells_that_are_new_have_the_mean_chance() -> None:
     assert of([0, 0, 0], begin=np.array([0.1, 0.2, 0.3])).beginnings(
         np.array([5, 6])
     ) == pytest.approx([0.2, 0.0])  # fmt: skip
-
-
-def test_scaled_chances_have_the_expected_number() -> None:
-    chances = of([0.02, 0.3, 0.001])
-    code, count = np.array([2, 5, 7]), np.array([1000, 40, 500])
-    scaled = chances.scaled(code, count, 60)
-    np.testing.assert_allclose(count @ scaled.of_cells(code), 60, rtol=1e-12)
-    assert scaled.wanted == 60
-    rate = scaled.of_cells(np.array([2, 7, 9, 4])) / [0.02, 0.25, 0.001, 0.25]
-    np.testing.assert_allclose(rate, rate[0], rtol=1e-12)
-    full = chances.scaled(code, count, 5000)
-    assert full.of_cells(np.array([2, 5, 7, 9, 1])).tolist() == [1, 1, 1, 1, 1]
-    some_certain = chances.scaled(code, count, 400)
-    np.testing.assert_allclose(count @ some_certain.of_cells(code), 400, rtol=1e-12)
-    expected = water_fill(np.array([0.02, 0.3, 0.25]), count, 400)
-    np.testing.assert_allclose(some_certain.of_cells(code), expected, rtol=1e-12)
 
 
 def with_model(table: CellTable) -> RoundChances:

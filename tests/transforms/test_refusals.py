@@ -7,7 +7,6 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 import pytest
-from apache_beam.transforms import trigger, window
 
 from evalsampling.errors import InputError
 from evalsampling.stats.round_chances import RoundChances
@@ -24,12 +23,6 @@ from evalsampling.workspace.pool_facts import PoolFacts, design_round, drawn_row
 from tests.in_pipelines import answers_to, pipeline
 from tests.jobs import Job
 
-ACCUMULATING = trigger.AccumulationMode.ACCUMULATING
-DISCARDING = trigger.AccumulationMode.DISCARDING
-
-
-PARTS = ("counts", "pool", "chances")
-
 
 @pytest.fixture
 def one(job: Any) -> Job:
@@ -38,23 +31,6 @@ def one(job: Any) -> Job:
     made.in_process = True
     assert made.prepare().status == made.sample().status == 0
     return made
-
-
-def late(mode: Any) -> beam.WindowInto:
-    """Windows of a day that wait for what is late."""
-    return beam.WindowInto(
-        window.FixedWindows(86_400),
-        trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
-        accumulation_mode=mode,
-        allowed_lateness=86_400,
-    )
-
-
-@pytest.mark.parametrize("budget", [0, -3, float("nan"), float("inf"), "150", True])
-def test_budgets_that_are_none(one: Job, budget: Any) -> None:
-    for make in (SampleRound, EstimateMeasures):
-        with pytest.raises(InputError, match=r"^the budget of a window must be a number above 0"):
-            make(one.workspace, 1, budget=budget)
 
 
 def test_rounds_that_are_none(one: Job, tmp_path: Path) -> None:
@@ -73,14 +49,6 @@ def test_rounds_that_are_none(one: Job, tmp_path: Path) -> None:
         DesignRound(one.workspace, 0)
 
 
-def test_a_budget_of_a_workspace_without_a_round(job: Any) -> None:
-    none = job()
-    none.in_process = True
-    assert none.prepare().status == 0
-    with pytest.raises(InputError, match="a budget needs a round, whose chances windows keep"):
-        EstimateMeasures(none.workspace, budget=10)
-
-
 @pytest.mark.parametrize(
     "make", [AssignCells, JoinLabels, EstimateMeasures, lambda path: WriteTasks(path, "tasks")]
 )
@@ -92,30 +60,6 @@ def test_workspaces_that_are_none(make: Callable[[Path], Any], tmp_path: Path) -
 def test_columns_that_name_no_row(one: Job) -> None:
     with pytest.raises(InputError, match=r"^labels are joined by task or id, not by 'label'$"):
         JoinLabels(one.workspace, by="label")
-
-
-@pytest.mark.slow
-def test_windows_that_do_not_go_together(one: Job) -> None:
-    """All while the job is built: nothing runs."""
-    root = beam.Pipeline()
-    cells = root | "cells" >> beam.Create([])
-    with pytest.raises(InputError, match=r"^a budget is that of a window: put the rows into"):
-        _ = cells | "sample" >> SampleRound(one.workspace, 1, budget=5)
-    with pytest.raises(InputError, match=r"^windows with a budget need the rows of each"):
-        _ = cells | "estimate" >> EstimateMeasures(one.workspace, 1, budget=5)
-    with pytest.raises(InputError, match=r"^a budget is that of a window: put the rows into"):
-        _ = dict.fromkeys(PARTS, cells) | EstimateMeasures(one.workspace, 1, budget=5)
-    labels = root | "labels" >> beam.Create([]) | "late" >> late(DISCARDING)
-    words = "^labels: windows that wait for what is late must keep what came before"
-    with pytest.raises(InputError, match=words):
-        _ = labels | "join" >> JoinLabels(one.workspace)
-    with pytest.raises(InputError, match=r"^tasks: windows that wait for what is late must keep"):
-        _ = labels | "write" >> WriteTasks(one.workspace, "tasks")
-    daily = root | "daily" >> beam.Create([]) | "days" >> late(ACCUMULATING)
-    with pytest.raises(InputError, match=r"^rows of a workspace and labels are in different"):
-        _ = daily | "join daily" >> JoinLabels(one.workspace)
-    with pytest.raises(InputError, match=r"^rows and labels are in different windows"):
-        _ = {"rows": daily, "labels": cells} | "join all" >> JoinLabels(one.workspace)
 
 
 def test_inputs_that_lack_something(one: Job) -> None:

@@ -72,7 +72,6 @@ def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> No
             if name == "batches":
                 written = sampled["tasks"] | WriteTasks(one.workspace, tmp_path / "annotators")
                 keep(written, tmp_path / "written")
-                keep(sampled["chances"] | beam.Map(str), tmp_path / "chances")
     with (one.round_directory(2) / "batch.csv").open(encoding="utf-8-sig") as file:
         tasks = list(csv.DictReader(file))
     for name in given:
@@ -80,7 +79,6 @@ def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> No
         assert {row["task"]: row["id"] for row in rows} == dict(one.asked(2))
         assert len(rows) == len(tasks)
         assert sorted(kept(tmp_path / f"{name}.tasks"), key=str) == sorted(tasks, key=str)
-    assert kept(tmp_path / "chances") == []
     (path,) = kept(tmp_path / "written")
     with Path(path).open(encoding="utf-8-sig") as file:
         assert sorted(csv.DictReader(file), key=str) == sorted(tasks, key=str)

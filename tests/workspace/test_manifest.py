@@ -157,7 +157,7 @@ def test_a_round_that_is_lost_has_no_manifest(
 def test_a_damaged_manifest_is_named(job: Callable[..., Job]) -> None:
     one = job()
     one.prepare()
-    (one.workspace / "jobs" / "prepare.json").write_text("{}")
+    (one.workspace / "jobs" / "prepare.json").write_text('{"version": 1}')
     result = call("status", one.workspace)
     assert result.status == 1
     assert "jobs/prepare.json: damaged, 'started' is missing" in result.err

@@ -1,8 +1,5 @@
 """What transforms are to know of a workspace, and what is refused in one sentence."""
 
-import dataclasses
-import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,6 @@ from evalsampling.workspace.pool_facts import (
     read_chances,
     write_chances,
 )
-from evalsampling.workspace.snapshot import Snapshot
 from tests.golden.cases import QUERIES, TAGS
 from tests.golden.pools import pool_of
 from tests.jobs import Job
@@ -75,20 +71,14 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
         "its oracle is stochastic",
     ),
     "all votes": (
-        {"labels": {"votes": 3, "rule": "dawid-skene"}},
-        "its rule dawid-skene looks at the votes on all rows together",
+        {"labels": {"votes": 3, "rule": "tests.labels.own_rule:LEAST"}},
+        "its rule tests.labels.own_rule:LEAST looks at the votes on all rows together",
     ),
 }
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_kinds_that_take_the_commands_are_refused(
-    job: Any, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stand_in = types.ModuleType("crowdkit.aggregation")
-    stand_in.DawidSkene = None  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "crowdkit", types.ModuleType("crowdkit"))
-    monkeypatch.setitem(sys.modules, "crowdkit.aggregation", stand_in)
+def test_kinds_that_take_the_commands_are_refused(job: Any, name: str) -> None:
     keys, problem = KINDS[name]
     keys = {**keys}
     rows = pool_of(keys.pop("rows")) if "rows" in keys else None
@@ -109,18 +99,6 @@ def test_rounds_that_draw_rows_again_are_not_picked_row_by_row(job: Any, sampler
         PoolFacts.read(one.workspace).rounds_until(1)
     with pytest.raises(InputError, match=wanted):
         design_round(one.workspace)
-
-
-def test_rounds_of_older_versions_are_refused(job: Any) -> None:
-    """Their files have no chances of cells."""
-    one = prepared(job)
-    assert one.sample().status == 0
-    snapshot = Snapshot.at(one.workspace)
-    (first,) = snapshot.history.rounds
-    older = dataclasses.replace(first, cell_probability=None)
-    snapshot.__dict__["history"] = dataclasses.replace(snapshot.history, rounds=(older,))
-    with pytest.raises(InputError, match="rounds of an older version, which kept no chances"):
-        PoolFacts.of(snapshot)
 
 
 def test_what_is_not_there_is_refused(job: Any, tmp_path: Path) -> None:

@@ -1,36 +1,108 @@
-"""Tables of Spark and other DataFrames, whose rows only a session of Spark can read."""
+"""Tables of Spark and other DataFrames, whose rows only a session of Spark can read.
+
+Their rows cannot be read again by place, so `pipelines.spark_dataframe` stores them below the
+workspace once.
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.files import find_files
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.tables.stored import StoredTable
+from evalsampling.pool.stored_rows import stored_pattern
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
-from evalsampling.spec.where import Condition
+from evalsampling.spec.where import Condition, columns_of
+from evalsampling.storage import open_store
 
 KIND = "spark"
 """Key of ``pool.table``."""
 
+FILES = "files"
+"""Key of a pinned version: directory or URL of the files that hold its rows."""
 
-class SparkTable(StoredTable):
-    """A table by its name in Spark, or a DataFrame that was given one.
+_DIGITS = 5
+"""Of the number of a partition in the name of its file."""
 
-    No other engine reads its rows: `pipelines.spark_dataframe` stores them.
+
+class SparkTable:
+    """A table by its name in Spark, or a DataFrame that was given one: a `tables.base.TableKind`.
+
+    No other engine reads its rows.
     """
 
-    part = "partition"
+    keys: Sequence[str] = ()
+    is_path = False
 
-    def plan(self, table: TableSpec, where: Condition | None) -> list[PlannedFile]:
+    def check(self, section: Section) -> None:
+        """Check the values of the further keys; there are none."""
+
+    def pin(self, _: TableSpec) -> dict[str, Any]:
+        """Return the version to read."""
+        return {}
+
+    def plan(self, table: TableSpec, _: Condition | None) -> list[PlannedFile]:
         """Return the files that the rows were stored in.
 
         Raises:
             InputError: if nobody has stored them.
         """
-        files = super().plan(table, where)
-        if not files:
+        if FILES not in table.pinned:
+            raise InputError(
+                "pool.table.spark: only `prepare` reads such a table; for other commands export "
+                "its rows to Parquet files and name these by pool.path"
+            )
+        directory = table.pinned[FILES]
+        if not open_store(directory).names():
             raise InputError(
                 f"pool.table.spark: {table.name} is read by PySpark alone: "
                 "python -m evalsampling.pipelines.spark_prepare"
             )
-        return files
+        files = find_files(stored_pattern(directory))
+        numbers = [int(file.path.rpartition("/")[2][:_DIGITS]) for file in files]
+        return [
+            PlannedFile(file, called=f"partition {number} of {table.name}")
+            for file, number in zip(files, numbers, strict=True)
+        ]
 
 
 SPARK = SparkTable()
+
+
+def stored_name(number: int, attempt: str) -> str:
+    """Return the name of the file with the rows of a partition.
+
+    Args:
+        number: of the partition.
+        attempt: in the name, since rows of another attempt may differ.
+    """
+    return f"{number:0{_DIGITS}d}-{attempt}.parquet"
+
+
+def is_stored(pool: PoolSpec) -> bool:
+    """Tell whether a pool is a table whose rows are stored."""
+    return pool.table is not None and pool.table.kind == KIND
+
+
+def stored_in(spec: EvaluationSpec, directory: str) -> EvaluationSpec:
+    """Return a spec whose pool, if it is such a table, is in files of a directory, or below a URL.
+
+    Args:
+        spec: whose table, if it has one, is pinned.
+        directory: for the files.
+    """
+    table = spec.pool.table
+    if table is None or not is_stored(spec.pool):
+        return spec
+    return spec.at_version({**table.pinned, FILES: directory})
+
+
+def columns_to_store(spec: EvaluationSpec) -> list[str] | None:
+    """Return the columns of a table that a spec names; None for all, which a scorer may want."""
+    if spec.pool.scorer is not None:
+        return None
+    return list(dict.fromkeys([*required_columns(spec), *columns_of(spec.pool.condition)]))

@@ -1,4 +1,4 @@
-"""Who beats whom of several systems, in memory."""
+"""Differences of several systems, in memory."""
 
 import numpy as np
 import pytest
@@ -7,38 +7,20 @@ from evalsampling import Evaluation
 from tests.evaluation.systems import three_systems
 
 
-def test_who_beats_whom() -> None:
-    """Every pair from rows on which some systems differ, though no system's own value is known."""
+def test_differences_of_three_systems() -> None:
+    """From rows on which some systems differ, though no system's own value is known."""
     evaluation, label = three_systems(seed=2)
     ids = evaluation.sample(400)
     evaluation.label(ids, label[ids])
-    (contest,) = evaluation.contests()
-    assert contest.systems == ("a", "b", "c")
-    assert [contest.beaten_by(name) for name in "abc"] == [("b", "c"), ("c",), ()]
-    assert contest.range_p_value is not None
-    assert contest.range_p_value < 0.01
-    for pair, true in zip(contest.pairs, (0.1, 0.3, 0.2), strict=True):
-        assert pair.low < true < pair.high
     found = {(e.target.system, e.target.against): e for e in evaluation.estimate()}
     assert found["a", None].intervals[0].method == "no support"
+    for pair, true in ((("a", "b"), 0.1), (("a", "c"), 0.3)):
+        design = next(one for one in found[pair].intervals if one.kind == "design-based")
+        assert design.low < true < design.high
     tested = found["a", "b"].significance
     assert tested is not None
-    assert tested.p_value == pytest.approx(contest.pairs[0].p_value)
     assert tested.chance_above is not None
     assert tested.chance_above > 0.95
-
-
-def test_each_number_of_a_measure_has_a_contest_of_its_own() -> None:
-    evaluation, label = three_systems(measure="class_f1", sampler="passive")
-    ids = evaluation.sample(300)
-    evaluation.label(ids, label[ids])
-    contests = evaluation.contests()
-    assert [one.measure for one in contests] == ["class_f1[0]", "class_f1[1]"]
-    for one in contests:
-        assert [(pair.system, pair.against) for pair in one.pairs] == [
-            ("a", "b"), ("a", "c"), ("b", "c")
-        ]  # fmt: skip
-        assert one.beaten_by("a") == ("b", "c")
 
 
 @pytest.mark.slow
@@ -78,11 +60,10 @@ def test_points_of_curves_of_two_systems_differ() -> None:
     assert beside.high > point.intervals[0].high
 
 
-def test_two_systems_have_a_difference_and_no_contest() -> None:
+def test_a_difference_of_two_of_three_systems() -> None:
     evaluation, label = three_systems(measure={"difference": "accuracy", "of": "a", "against": "c"})
     ids = evaluation.sample(100)
     evaluation.label(ids, label[ids])
     (found,) = evaluation.estimate()
     assert (found.target.system, found.target.against) == ("a", "c")
     assert found.intervals[0].low < 0.3 < found.intervals[0].high
-    assert evaluation.contests() == []
