@@ -44,6 +44,10 @@ CLOSE = 1.5
 """Factor within which a plan is as good as what comes."""
 
 
+ROUNDING = 1e-3
+"""What half-widths may differ by where they are the same, 0 or all of the range."""
+
+
 def main(argv: list[str] | None = None) -> int:
     """Plan and simulate, print the table; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -130,7 +134,7 @@ def _add(path: Path | None, rows: list[dict[str, Any]]) -> None:
 def table(rows: list[dict[str, Any]]) -> str:
     """Return a Markdown table: how often plans are close, by reading, kind and measure."""
     head = ["reading", "kind", "measure", "pools", "planned within 1.5", "too narrow", "too wide",
-            "in the range"]  # fmt: skip
+            "in the range", "upper end by lower"]  # fmt: skip
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     groups = sorted({(row["reading"], row["kind"], row["measure"]) for row in rows})
     groups += sorted({(row["reading"], "all", row["measure"]) for row in rows})
@@ -145,14 +149,15 @@ def table(rows: list[dict[str, Any]]) -> str:
             for key in ("simulated", "planned", "low", "high")
         )
         ratio = came / np.where(planned > 0, planned, np.nan)
-        inside = (came >= low / CLOSE) & (came <= high * CLOSE)
+        inside = (came >= low - ROUNDING) & (came <= high + ROUNDING)
         shares = [
             f"{np.mean(each):.2f}"
             for each in (
                 (ratio <= CLOSE) & (ratio >= 1 / CLOSE), ratio > CLOSE, ratio < 1 / CLOSE, inside
             )
         ]  # fmt: skip
-        lines.append(" | ".join([reading, kind, measure, str(len(chosen)), *shares]))
+        ends = f"{np.median(high / np.maximum(low, ROUNDING)):.1f}"
+        lines.append(" | ".join([reading, kind, measure, str(len(chosen)), *shares, ends]))
     return "\n".join(f"| {line} |" for line in lines)
 
 

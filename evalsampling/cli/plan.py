@@ -69,9 +69,9 @@ def _what_to_expect(result: PlanResult) -> list[str]:
             if row.half_width_low is not None and row.half_width_high is not None
         ]
         if off:
-            if_off = "With probabilities as far off as those of real models"
+            if_off = "In nine of ten pools with scores like those of real models"
             if not result.believed:
-                if_off = "The scores do not tell more: over eight in ten such curves it is"
+                if_off = "The scores do not tell more: in nine of ten real pools it is"
             sentence += f" {if_off} {', '.join(off)}."
         sentences.append(sentence)
     return hanging(sentences)

@@ -62,10 +62,10 @@ class PlannedError:
             planned for.
         standard_error: None if it cannot be known.
         half_width: of the default interval, None if there is none.
-        half_width_low: least half-width to expect, but for one pool of ten, if the probabilities
-            are off as those of real models are; None of other than two classes, and where the
-            budget is the one that was searched for.
-        half_width_high: greatest half-width to expect, likewise.
+        half_width_low: from here to `half_width_high` it is in nine of ten pools like those that
+            the range was measured on, whatever their precision and recall; None of other than two
+            classes, and where the budget is the one that was searched for.
+        half_width_high: see `half_width_low`.
         power: of a comparison's test at the level 1 - confidence; None if it is none.
         selection_error: of a difference: chance that the system that looks best is not, among all
             that the first system is compared with by this measure; None if it is no difference, and

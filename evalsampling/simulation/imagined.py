@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
@@ -12,39 +12,26 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.log_odds import logit
-from evalsampling.stats.rank_prior import STEEPNESS, log_odds_by_rank
+from evalsampling.stats.log_odds import log_odds_of_rank, logit
+from evalsampling.stats.rank_prior import ONE_CLASS
 from evalsampling.stats.score_kinds import ORDER, fits
 
-Off = Mapping[str, tuple[float, float]]
-"""Means and standard deviations: see `miscalibrated`."""
+RECALL_SPREAD = 1.0
+"""Standard deviation of the log-odds of the recall about that which probabilities expect.
 
-OFF = {"slope": (-0.5, 0.8), "number": (0.0, 1.0), "hidden": (math.log(0.075), 2.0)}
-"""Means and standard deviations of the logarithms of errors of real models' probabilities.
+Of 35 real pools whose probabilities are believed 20 are within one, 23 within 1.1."""
 
-Slope and hidden positives are those of curves fitted to all labels of 53 real pools
-(docs/studies/calibrated-trials.md). The number of positives is a judgement: it is within a factor
-of e of that expected on 31 of these, and far below on most others, whose positives were thinned or
-whose scores are no probabilities."""
+_GENTLEST, _STEEPEST = 0.02, 20.0
+"""Least and greatest factor by which log-odds are multiplied."""
 
+_CLOSE = 0.02
+"""By how much the logarithm of that factor may be off."""
 
-def off_ranks(table: CellTable, positive: int) -> Off:
-    """Return the same of the rates that follow from ranks: see `by_ranks`.
-
-    Curves fitted to the ranks of 53 real pools and all their labels are the steeper the fewer rows
-    are predicted positive: about (0.1 / share)^0.3. The number of positives is within a factor of e
-    of that predicted on 38.
-
-    Args:
-        table: of two classes.
-        positive: code of the positive class.
-    """
-    share = max(_predicted(table, positive), 1) / table.rows
-    slope = 0.3 * math.log(0.1 / share) - math.log(STEEPNESS)
-    return {"slope": (slope, 0.9), "number": (-0.3, 1.0), "hidden": OFF["hidden"]}
-
+LEAST_RECALL = 0.15
+"""Least recall of a curve where only the order of scores counts: of 53 real pools 3 have less."""
 
 _LEAST_OF_POOL = 0.1
 """Least probability, and least share of positives, times the rows of the pool: smaller ones hardly
@@ -77,37 +64,92 @@ def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[in
     )
 
 
-def miscalibrated(
-    table: CellTable, rng: np.random.Generator, off: Off = OFF, positive: int = 1
-) -> CellTable:
-    """Return the table with its probabilities changed at random, as far as real models are off.
+@dataclasses.dataclass(frozen=True)
+class Curves:
+    """Curves of labels by score that real pools might have, as far as scores tell before any label.
 
-    The log-odds of the positive class are multiplied by exp(s), and shifted so that its expected
-    number of rows is multiplied by exp(t). Then hidden positives are added, r times the overlap of
-    the classes, spread evenly. s, t and log r are normal.
+    What is not known is the precision and the recall of the first system. Those of 53 real pools
+    are spread about evenly between 0 and 1: quartiles .18, .47, .83 and .37, .52, .83. So they are
+    here, but that no recall is below `LEAST_RECALL`, nor the share of rows predicted positive, as
+    blind guesses have. Believed probabilities tell the recall roughly (`RECALL_SPREAD`), the
+    precision hardly.
 
-    Args:
-        table: of two classes.
-        rng: source of randomness.
-        off: means and standard deviations of s, t and log r.
+    Attributes:
+        table: cells of two classes.
         positive: code of the positive class.
+        hidden: prior of the positives that scores do not tell.
+        believed: whether the prior of the cells is: see `is_believed`; else only its order counts.
     """
-    slope, number, hidden = (
-        float(np.exp(rng.normal(*off[name]))) for name in ("slope", "number", "hidden")
-    )
-    least = _LEAST_OF_POOL / table.rows
-    given = table.prior[:, positive]
-    log_odds = slope * logit(np.clip(given, min(least, 0.25), _MOST))
-    wanted = float(np.clip(number * (table.count @ given) / table.rows, least, 0.9))
 
-    def excess(shift: float) -> float:
-        return float(table.count @ scipy.special.expit(log_odds + shift)) / table.rows - wanted
+    table: CellTable
+    positive: int
+    hidden: HiddenPrior
+    believed: bool
 
-    far = 50 + float(np.abs(log_odds).max())
-    rate = scipy.special.expit(log_odds + scipy.optimize.brentq(excess, -far, far))
-    overlap = float(table.count @ (rate * (1 - rate))) / table.rows
-    background = min(hidden * overlap, 0.5)
-    return _with_rate(table, rate + (1 - rate) * background, positive)
+    def spread(self, seed: int, repeat: int, repeats: int) -> CellTable:
+        """Return one of some curves that are spread evenly: a Latin hypercube."""
+        strata = np.tile(np.arange(repeats), (3, 1))
+        place = np.random.default_rng(seed).permuted(strata, axis=1)[:, repeat]
+        return self.at((place + 0.5) / repeats)
+
+    def at(self, chance: FloatArray) -> CellTable:
+        """Return the table with the rates of a curve.
+
+        The log-odds of the prior, or of the ranks, are multiplied by a factor and shifted, and
+        hidden positives added, so that precision and recall come out, or are as near as can be.
+
+        Args:
+            chance: shape (3,), in [0, 1): the share of the curves with a lower precision, recall,
+                and ratio of hidden positives.
+        """
+        table, given = self.table, self.table.prior[:, self.positive]
+        predicted = table.count * _predicted_share(table, self.positive)
+        positives = float(predicted.sum()) or ONE_CLASS * table.rows
+        least = _LEAST_OF_POOL / table.rows
+        precision, recall = np.maximum(chance[:2], least)
+        blind = max(positives / table.rows, least)
+        if self.believed:
+            log_odds = logit(np.clip(given, min(least, 0.25), _MOST))
+            found = float((predicted @ given + 0.5) / (table.count @ given + 1))
+            away = RECALL_SPREAD * scipy.special.ndtri(recall)
+            recall = max(float(scipy.special.expit(logit(min(found, _MOST)) + away)), blind)
+        else:
+            lowest = max(LEAST_RECALL, blind)
+            recall = lowest + (1 - lowest) * recall
+            log_odds = log_odds_of_rank(given, table.count)
+        wanted = float(np.clip(positives * precision / recall / table.rows, least, 0.9))
+        hidden = self.hidden.share * np.exp(self.hidden.spread * scipy.special.ndtri(chance[2]))
+
+        def rates(factor: float) -> FloatArray:
+            return self._with_share(np.exp(factor) * log_odds, float(hidden), wanted)
+
+        def excess(factor: float) -> float:
+            return float(predicted @ rates(factor)) / table.rows - recall * wanted
+
+        ends = np.log([_GENTLEST, _STEEPEST])
+        if not 0 < predicted.sum() < table.rows:
+            factor = 0.0
+        elif excess(ends[0]) >= 0:
+            factor = ends[0]
+        elif excess(ends[1]) <= 0:
+            factor = ends[1]
+        else:
+            factor = scipy.optimize.brentq(excess, *ends, xtol=_CLOSE)
+        return _with_rate(table, rates(factor), self.positive)
+
+    def _with_share(self, log_odds: FloatArray, hidden: float, wanted: float) -> FloatArray:
+        """Return rates with these log-odds but for a shift, and a wanted mean, hidden included."""
+        share = self.table.count / self.table.rows
+        is_over_all = self.hidden.relative_to == "positives"
+
+        def rates(shift: float) -> FloatArray:
+            rate = scipy.special.expit(log_odds + shift)
+            odds = hidden * float(share @ (rate if is_over_all else rate * (1 - rate)))
+            return np.asarray((odds + rate) / (1 + odds))
+
+        far = 50 + float(np.abs(log_odds).max())
+        shift = scipy.optimize.brentq(lambda shift: float(share @ rates(shift)) - wanted, -far, far)
+        return rates(shift)
 
 
 def _whole_shares(table: CellTable) -> IntArray:
@@ -142,15 +184,6 @@ def is_believed(spec: EvaluationSpec, table: CellTable) -> bool:
     return fits(float(table.count @ table.prior[:, positive]), predicted, table.rows)
 
 
-def by_ranks(table: CellTable, positive: int) -> CellTable:
-    """Return the table of two classes with the prior that follows from the ranks of its own."""
-    order, place = np.unique(table.prior[:, positive], return_inverse=True)
-    rows = np.bincount(place, table.count, len(order)).astype(np.int64)
-    log_odds = log_odds_by_rank(rows, _predicted(table, positive))
-    rate = scipy.special.expit(log_odds)[place]
-    return _with_rate(table, rate, positive)
-
-
 def _with_rate(table: CellTable, rate: FloatArray, positive: int) -> CellTable:
     """Return the table of two classes with a probability of the positive one, shape (cells,)."""
     both = [1 - rate, rate] if positive else [rate, 1 - rate]
@@ -159,8 +192,13 @@ def _with_rate(table: CellTable, rate: FloatArray, positive: int) -> CellTable:
 
 def _predicted(table: CellTable, positive: int) -> float:
     """Return the rows that the first system predicts positive."""
+    return round(float(table.count @ _predicted_share(table, positive)))
+
+
+def _predicted_share(table: CellTable, positive: int) -> FloatArray:
+    """Return the share of the rows of each cell that it predicts positive, shape (cells,)."""
     predicted = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
-    return round(float(table.count @ table.mean_by_cell(predicted)))
+    return table.mean_by_cell(predicted)
 
 
 def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:

@@ -8,14 +8,17 @@ from scipy import special
 
 from evalsampling.measures import Accuracy, FBeta, Measure, Recall, difference
 from evalsampling.simulation.imagined import (
-    OFF,
-    by_ranks,
+    LEAST_RECALL,
+    RECALL_SPREAD,
+    Curves,
     imagine,
     is_believed,
-    miscalibrated,
     with_value,
 )
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.rank_prior import ONE_CLASS
 from tests.samplers.pools import Pool, make_pool
 
 POOL = make_pool(4000, 8, seed=3)
@@ -98,48 +101,70 @@ def test_what_no_labels_could_show() -> None:
     assert with_value(measure, same.table, 0.01) is None
 
 
-@pytest.mark.slow
-def test_miscalibrated_probabilities_are_as_far_off_as_told() -> None:
-    """Over 400 draws: factor of the expected rows, slope of the log-odds, hidden positives.
-
-    Medians to .15 on the scale of logarithms, some three standard errors of the median.
-    """
-    pool = make_pool(50_000, 40, seed=2, positive=0.02, strength=3)
-    table = pool.table
-    rows, slopes = [], []
-    for seed in range(400):
-        there = miscalibrated(table, np.random.default_rng(seed))
-        np.testing.assert_allclose(there.prior.sum(axis=1), 1)
-        assert np.all((there.prior >= 0) & (there.prior <= 1))
-        order = np.argsort(table.prior[:, 1])
-        assert np.all(np.diff(there.prior[order, 1]) >= -1e-12), "their order stays"
-        rows.append(table.count @ there.prior[:, 1] / (table.count @ table.prior[:, 1]))
-        top = special.logit(there.prior[order[-3:], 1])
-        slopes.append((top[-1] - top[0]) / np.diff(special.logit(table.prior[order[[-3, -1]], 1])))
-    assert abs(np.median(np.log(rows)) - np.log(1.04)) < 0.2
-    assert abs(np.median(np.log(slopes)) - OFF["slope"][0]) < 0.2
+def shares(table: CellTable, positive: int = 1) -> tuple[float, float]:
+    """Precision and recall that the rates of a table make expect."""
+    predicted = table.mean_by_cell((table.outputs.prediction[:, 0] == positive).astype(float))
+    rate = table.count * table.prior[:, positive]
+    hits = float(predicted @ rate)
+    return hits / float(predicted @ table.count), hits / float(rate.sum())
 
 
 @pytest.mark.parametrize("positive", [0, 1])
-def test_rates_by_rank_expect_what_is_predicted(positive: int) -> None:
-    """Whatever the prior says of their number: here it is far off, and its order is kept."""
+@pytest.mark.parametrize("chance", [(0.3, 0.7, 0.5), (0.9, 0.4, 0.1), (0.6, 0.8, 0.4)])
+def test_curves_of_ranks_have_precision_and_recall(
+    positive: int, chance: tuple[float, float, float]
+) -> None:
+    """Whatever the prior says but for the order, which is kept; no recall is below a blind one."""
     prior = TABLE.prior**0.2
     table = dataclasses.replace(TABLE, prior=prior / prior.sum(axis=1, keepdims=True))
-    made = by_ranks(table, positive)
-    predicted = TABLE.count @ (TABLE.outputs.prediction[:, 0] == positive)
-    assert made.count @ made.prior[:, positive] == pytest.approx(predicted)
+    made = Curves(table, positive, HiddenPrior(), believed=False).at(np.array(chance))
+    blind = TABLE.count @ (TABLE.outputs.prediction[:, 0] == positive) / TABLE.rows
+    lowest = max(blind, LEAST_RECALL)
+    precision, recall = shares(made, positive)
+    assert precision == pytest.approx(chance[0], rel=0.02)
+    assert recall == pytest.approx(lowest + (1 - lowest) * chance[1], rel=0.02)
     order = np.argsort(table.prior[:, positive], kind="stable")
-    assert np.all(np.diff(made.prior[order, positive]) >= 0)
+    assert np.all(np.diff(made.prior[order, positive]) >= -1e-12)
     np.testing.assert_allclose(made.prior.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("positive", [0, 1])
-def test_the_number_of_positives_is_changed_whichever_class_they_are(positive: int) -> None:
-    """By the factor asked for, with no other error."""
-    off = {"slope": (0.0, 0.0), "number": (np.log(0.5), 0.0), "hidden": (-50.0, 0.0)}
-    made = miscalibrated(TABLE, np.random.default_rng(0), off, positive)
-    before, after = (TABLE.count @ table.prior[:, positive] for table in (TABLE, made))
-    assert after == pytest.approx(before / 2, rel=1e-6)
+@pytest.mark.parametrize("away", [-1, 0, 1])
+def test_believed_probabilities_tell_recall_roughly(away: int) -> None:
+    """One standard deviation is `RECALL_SPREAD` on the scale of log-odds."""
+    chance = np.array([0.5, special.ndtr(away), 0.3])
+    made = Curves(TABLE, 1, HiddenPrior(), believed=True).at(chance)
+    expected, found = special.logit(shares(TABLE)[1]), special.logit(shares(made)[1])
+    assert found - expected == pytest.approx(away * RECALL_SPREAD, abs=0.1)
+    assert shares(made)[0] == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.parametrize("over", RELATIVE_TO)
+def test_hidden_positives_lift_the_tail(over: str) -> None:
+    curves = Curves(TABLE, 1, HiddenPrior(0.1, 1.0, over), believed=False)
+    last = int(np.argmin(TABLE.prior[:, 1]))
+    few, many = (curves.at(np.array([0.5, 0.5, c])).prior[last, 1] for c in (0.01, 0.9))
+    assert many > 2 * few
+
+
+def test_curves_of_a_class_that_is_never_predicted() -> None:
+    """As many positives as if a tenth of the rows were."""
+    silent = dataclasses.replace(POOL, prediction=np.zeros_like(POOL.prediction)).table
+    made = Curves(silent, 1, HiddenPrior(), believed=False).at(np.array([0.5, 0.4, 0.5]))
+    number = ONE_CLASS * silent.rows * 0.5 / (LEAST_RECALL + (1 - LEAST_RECALL) * 0.4)
+    assert silent.count @ made.prior[:, 1] == pytest.approx(number)
+
+
+def test_curves_are_spread_evenly() -> None:
+    """Each twentieth of the precisions has one of 20 curves, and so of the recalls."""
+    curves = Curves(TABLE, 1, HiddenPrior(0.01, 0.5), believed=False)
+    lowest = max(LEAST_RECALL, float(TABLE.outputs.prediction[:, 0] @ TABLE.count) / TABLE.rows)
+    for seed in (0, 1):
+        made = [shares(curves.spread(seed, repeat, 20)) for repeat in range(20)]
+        precision, recall = np.sort(made, axis=0).T
+        even = (np.arange(20) + 0.5) / 20
+        assert precision == pytest.approx(even, abs=0.02)
+        assert recall == pytest.approx(lowest + (1 - lowest) * even, abs=0.02)
+    assert np.array_equal(curves.spread(1, 3, 9).prior, curves.spread(1, 3, 9).prior)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from evalsampling.errors import InputError
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation import power
-from evalsampling.simulation.plan import _needed, plan, usable_samplers
+from evalsampling.simulation.plan import WIDER, _needed, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 from tests.jobs import call
 
@@ -265,6 +265,15 @@ def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
     assert row["standard_error"] == 0  # recall is 0 wherever it is defined
 
 
+def test_the_range_holds_the_half_width_if_scores_are_right(pool: tuple[Path, np.ndarray]) -> None:
+    """By `WIDER` at least on either side, up to the whole range of the measure."""
+    spec, table, ranges = read(pool[0], measure=["f1", "recall"])
+    for row in plan(spec, table, ranges, ["calibrated"], (60,), repeats=4):
+        assert row["half_width_low"] <= row["half_width"] / WIDER
+        assert row["half_width_high"] >= min(row["half_width"] * WIDER, 0.5)
+        assert row["half_width_high"] <= 0.5
+
+
 def test_scores_that_are_an_order_promise_nothing(tmp_path: Path) -> None:
     """Only ranks count: the same plan of percent as of their ranks, with a range and no saving."""
     probability = make_pool(tmp_path / "pool.parquet", rows=2000)
@@ -296,6 +305,6 @@ def test_the_command_says_that_it_does_not_believe_scores(tmp_path: Path) -> Non
     spec.write_text("pool: {path: pool.parquet}\nbudget: 60\nround_size: 60\nmeasure: f1\n")
     said = " ".join(call("plan", spec, "--sampler", "passive", "--repeats", "3").out.split())
     assert said.startswith("'score' is read as an order, of which only ranks count: ")
-    assert "The scores do not tell more: over eight in ten such curves it is " in said
+    assert "The scores do not tell more: in nine of ten real pools it is " in said
     assert "if the scores' probabilities are right" not in said
     assert "label likelihood" not in said
