@@ -22,7 +22,7 @@ from evalsampling.measures.build import Range, build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.effort import effort_of, paid_by, saving_of
+from evalsampling.simulation.effort import effort_of, paid_by, prices_of, saving_of
 from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.imagined import (
     Curves,
@@ -180,6 +180,7 @@ def plan(
         else spreads
     )
     for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
+        prices = prices_of(sampler, table)
         for m, measure in enumerate(measures):
             rows = [
                 {
@@ -190,6 +191,7 @@ def plan(
                     **_widened(off, spread["half_width"], _most_half(measure)),
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
+                    "price": next((price for part, price in prices if part == measure), None),
                 }
                 for budget, spread, off in zip(
                     plan.budgets, sampler_spreads[m], if_off[m], strict=True
