@@ -53,13 +53,12 @@ def combine_with_model(
 
     Its ends are weighted means of those of the design-based interval and of the shortest interval
     that holds a share of the predictive draws (`share_held`), widened to hold the estimate. The
-    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing, the model
-    assumes no more than the design does (`LabelModel.is_exact`), or it is known which rows count
-    (`Measure.is_of_known_rows`): there the design's interval is the default if it is narrower.
-    However the errors of two numbers correlate, the weighted mean of their intervals holds their
-    weighted mean if each interval holds its number. The shortest interval is taken because
-    positives that are not yet labelled skew the draws against a bound, which equal tails would
-    miss.
+    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
+    assumes no more than the design does (`LabelModel.is_exact`). However the errors of two numbers
+    correlate, the weighted mean of their intervals holds their weighted mean if each interval holds
+    its number. The shortest interval is taken because positives that are not yet labelled skew the
+    draws against a bound, which equal tails would miss. Where it is known which rows count
+    (`Measure.is_of_known_rows`), the design's interval is the default if it is narrower.
 
     Args:
         estimates: of the measure's components, with design-based intervals.
@@ -89,16 +88,18 @@ def combine_with_model(
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     errors = [estimate.standard_error for estimate in estimates]
+    biases = [0.0] * len(drawn)
+    if measure.is_of_known_rows:
+        biases = list(map(bias_of_draws, estimates, drawn))
     weights = [
-        1.0 if model.is_exact else weight_of_draws(*of) for of in zip(errors, drawn, strict=True)
+        1.0 if model.is_exact else weight_of_draws(*of)
+        for of in zip(errors, drawn, biases, strict=True)
     ]
     of_design = estimates
     if combine:
         estimates = list(map(_combined, estimates, drawn, weights))
-    if measure.is_of_known_rows:
-        weights = [1.0] * len(weights)
-    elif expected is not None and not model.is_exact:
-        weights = weights_of_draws(errors, drawn, expected, combine)
+    if expected is not None and not model.is_exact:
+        weights = weights_of_draws(errors, drawn, biases, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares, aside = {}, None
     for share in model.other_shares if is_number_of_pool else ():
@@ -136,7 +137,20 @@ def combine_with_model(
     ]
 
 
-def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
+def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
+    """Return how far draws are off, as far as the design-based estimate tells, at least 0.
+
+    It is the root of what their distance leaves of both variances, squared: of numbers whose rows
+    are known, where the design misses nothing, draws that are further from it than chance makes
+    likely are of a curve that does not fit.
+    """
+    if not estimate.standard_error or estimate.value is None or not drawn.defined.any():
+        return 0.0
+    left = (estimate.value - drawn.median) ** 2 - estimate.standard_error**2 - drawn.variance
+    return math.sqrt(max(left, 0.0))
+
+
+def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -> float:
     """Return the weight, in [0, 1], of the draws of a number beside its design-based estimate.
 
     The standard error of the design divided by the standard deviation of the difference of the two.
@@ -149,15 +163,17 @@ def weight_of_draws(error: float | None, drawn: DrawnRange) -> float:
     Args:
         error: standard error of the design-based estimate, None if there is no estimate.
         drawn: draws of the same number.
+        bias: of the draws, added to their standard deviation by its square.
     """
     if not error or not drawn.defined.any():
         return 1.0
-    return error / math.hypot(error, math.sqrt(drawn.variance))
+    return error / math.hypot(error, math.sqrt(drawn.variance), bias)
 
 
 def weights_of_draws(
     errors: Sequence[float | None],
     drawn: Sequence[DrawnRange],
+    biases: Sequence[float],
     expected: FloatArray,
     combine: bool = False,
 ) -> list[float]:
@@ -166,12 +182,13 @@ def weights_of_draws(
     Args:
         errors: standard errors of the design-based estimates, m numbers.
         drawn: draws of the same numbers.
+        biases: of the draws: `bias_of_draws`.
         expected: shape (m,): standard errors of the design that the draws predict.
         combine: whether the model stands for rows without a label in the estimates.
     """
     least = 0.0 if combine else NARROW
     pairs = zip(errors, expected.tolist(), strict=True)
-    return list(map(weight_of_draws, (between(*pair, least) for pair in pairs), drawn))
+    return list(map(weight_of_draws, (between(*pair, least) for pair in pairs), drawn, biases))
 
 
 def between(error: float | None, expected: float, least: float = 0.0) -> float | None:

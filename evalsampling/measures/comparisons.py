@@ -78,6 +78,11 @@ class Comparison(OfParts):
         return (self.first, self.other)
 
     @property
+    def is_of_known_rows(self) -> bool:
+        """Whether both measures are so."""
+        return self.first.is_of_known_rows and self.other.is_of_known_rows
+
+    @property
     def systems(self) -> tuple[int, ...]:
         """Numbers of the two systems."""
         return (self.first.system, self.other.system)
