@@ -42,9 +42,8 @@ folder of pools with truth will do.
 *Coverage* is the share of 95 % intervals that hold the truth, among those that claim anything
 (*claims*). *Warned* is the share of runs with a warning, *width* the mean width of the default
 interval. *Error* is the root mean squared error. *Score* is the interval score: the width, and 40
-times what the interval misses by. Both are divided by those of the sampler `ais` of the same commit
-(`benchmarks/{baseline}`), which draws for F1, where the default draws for all four measures and
-average precision is estimated from the same rows. Means over the pools are geometric. In
+times what the interval misses by. Both are divided by those of the sampler `ais` as it was before
+this page was first made (`benchmarks/{baseline}`). Their means over the pools are geometric. In
 brackets are 95 % intervals of the error's, by the delta method over the runs of both.
 Errors below {error} count as that, mean scores of a pool below {score} too, and no value is an
 error of {none}.

@@ -82,6 +82,7 @@ ELSEWHERE = {
     "pool/tables/base.py": "test_outside_package.py",
     "pool/tables/iceberg_filter.py": "pool/tables/test_iceberg.py",
     "preparation/drawn_payload.py": "commands/test_draw.py",
+    "preparation/kinds.py": "evaluation/test_kinds_of_scores.py",
     "preparation/local.py": "simulation/test_truth.py",
     "preparation/plan.py": "commands/test_prepare_plan.py",
     "preparation/stages.py": "commands/test_prepare_plan.py",

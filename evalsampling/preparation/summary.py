@@ -315,8 +315,8 @@ def ranked_columns(spec: EvaluationSpec) -> tuple[str, ...]:
     alone, and so does one whose thresholds the first measure looks at.
     """
     pool, strata = spec.pool, spec.strata
-    named = dict.fromkeys([pool.score, *(each.score or each.probability for each in pool.systems)])
-    columns = tuple(column for column in named if isinstance(column, str))
+    named = [pool.score, *(each.score or each.probability for each in pool.systems)]
+    columns = tuple(dict.fromkeys(column for column in named if isinstance(column, str)))
     by_rank = strata.method == BY_RANK and strata.by_score and strata.edges is None
     of_systems = pool.score in [system.score for system in pool.systems]
     if not (by_rank and of_systems and spec.labels.space.is_binary and len(columns) > 1):

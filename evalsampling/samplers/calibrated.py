@@ -193,7 +193,8 @@ class _Comparison:
         rates = model.rates
         risks = expected_labels(model, rates).risks(measure)
         values = measure.values(risks)
-        values = values[:, np.isfinite(values).all(axis=0)]
+        defined = np.isfinite(values).all(axis=0)
+        values = values[:, defined]
         deviation = values - values.mean(axis=0)
         scale = np.sqrt(np.mean(deviation**2, axis=0))
         rate = model.mean_rates
@@ -206,7 +207,7 @@ class _Comparison:
             spread=_spread(measure, weights, model, risks, labels),
             alike=alike,
             deviation=np.stack([of_class.take(first, axis=1) for of_class in by_class]) - mean,
-            value=deviation[:, scale > 0] * np.sqrt(weights[scale > 0]) / scale[scale > 0],
+            value=(deviation * np.sqrt(weights[defined]))[:, scale > 0] / scale[scale > 0],
         )
 
     def size(self, power: float) -> FloatArray:

@@ -28,7 +28,7 @@ class HiddenPrior:
     """
 
     share: float = 0.075
-    spread: float = 3.0
+    spread: float = 2.0
     relative_to: str = "overlap"
 
 

@@ -14,7 +14,7 @@ def read(content: Any) -> HiddenPrior:
 
 
 def test_defaults() -> None:
-    assert read({}) == HiddenPrior() == HiddenPrior(0.075, 3.0, "overlap")
+    assert read({}) == HiddenPrior() == HiddenPrior(0.075, 2.0, "overlap")
     assert read({"share": 0.2}) == HiddenPrior(0.2, 1.5, "positives")
     assert read({"share": 2, "spread": 0.5}) == HiddenPrior(2.0, 0.5, "positives")
     assert read({"relative_to": "overlap"}) == HiddenPrior()
