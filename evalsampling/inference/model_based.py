@@ -117,7 +117,7 @@ def combine_with_model(
             FULL_EVIDENCE if evidence is None else int(evidence[i]),
             observed[i],
             model.method,
-            measure.is_of_known_rows,
+            measure.is_of_known_rows and not model.is_exact,
         )
         for i, estimate in enumerate(estimates)
     ]
