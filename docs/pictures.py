@@ -48,14 +48,14 @@ def labelled_pool() -> Labelled:
     prediction = (score > 0).astype(int)
     measure = [{"name": "pr_curve", "thresholds": np.linspace(-9, 9, 25).tolist()}]
     evaluation = Evaluation.from_arrays(
-        score, prediction, measure=["f1", "precision", "recall", *measure], seed=7
+        score, prediction, measure=["f1", "precision", *measure], seed=7
     )
     drawn = []
     for _ in range(BUDGET // ROUND):
         ids = evaluation.sample(ROUND)
         evaluation.label(ids, truth[ids].astype(int))
         drawn.append(ids)
-    estimates = [one for one in evaluation.estimate() if one.target.threshold is None]
+    estimates = list(evaluation.estimate(["f1", "precision", "recall"]))
     return Labelled(score, truth, np.concatenate(drawn), estimates, evaluation)
 
 
