@@ -163,9 +163,8 @@ def with_model_based(
     """
     design = estimate.intervals[0]
     is_wider = interval.high - interval.low >= design.high - design.low
-    if not (evidence >= FEWEST_EVIDENCE and drawn.is_informative):
-        return estimate.with_interval(interval)
-    if of_known_rows and is_wider and estimate.claims and estimate.reliable:
+    is_enough = of_known_rows and is_wider and estimate.claims and estimate.reliable
+    if is_enough or evidence < FEWEST_EVIDENCE or not drawn.is_informative:
         return estimate.with_interval(interval)
     title, notes = estimate.target.title, list(estimate.notes)
     least, greatest = estimate.target.bounds

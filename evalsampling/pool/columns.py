@@ -116,11 +116,6 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     return space.signed(_side_by_side(predictions))
 
 
-def read_signatures(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
-    """Return `read_predictions`, then the codes of the slices that the spec names, if any."""
-    return with_slices(read_predictions(batch, spec), read_named_slices(batch, spec))
-
-
 def with_slices(
     predictions: npt.NDArray[np.integer], slices: SliceCodes | None
 ) -> npt.NDArray[np.integer]:

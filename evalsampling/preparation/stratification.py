@@ -370,7 +370,8 @@ class Stratification:
         if isinstance(self.grouped, Partition):
             return self.grouped.find(read_partition(batch, spec))
         if self.grouped is not None:
-            return self.grouped.find([read_scores(batch, spec, c) for c in ranked_columns(spec)])
+            columns = self.grouped.columns
+            return self.grouped.find([read_scores(batch, spec, column) for column in columns])
         if self.compared is not None:
             return self._bins.find(self.compared.score(outputs))
         if self.by_predictions:
@@ -509,7 +510,7 @@ def _grouped_leaves(
     if summary.features is not None:
         return KdTree.fit(summary.features.features, spec.strata.leaves)
     if summary.ranked:
-        return GreatestRank.cut(summary.ranked, spec.strata.leaves)
+        return GreatestRank.cut(ranked_columns(spec), summary.ranked, spec.strata.leaves)
     return None
 
 

@@ -139,10 +139,11 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     if predictions is not None and wants.codes:
         signature = with_slices(predictions, read_named_slices(batch, spec))
         codes = signature_codes(spec.signature_shape, signature, spec.signature_order)
-    ranked = tuple(
-        ScoreCounts.from_scores(read_scores(batch, spec, column), wants.histogram_bins)
+    by_rank = (
+        scores[column] if column in scores else read_scores(batch, spec, column)
         for column in wants.ranked
     )
+    ranked = tuple(ScoreCounts.from_scores(each, wants.histogram_bins) for each in by_rank)
     if wants.histogram_bins and not ranked:
         compared = ComparedSystems.of(spec)
         score = scores[str(spec.pool.score)] if compared is None else compared.score_of(batch, spec)

@@ -31,7 +31,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import History
-from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
+from evalsampling.stats.inclusion import compromise, draw_unseen, mix_evenly, water_fill
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
@@ -90,6 +90,11 @@ class CalibratedDesign(Sampler):
     needs_classes = True
     takes_stochastic_oracle = False
 
+    @property
+    def weights(self) -> FloatArray:
+        """The weight of each component of the measure, shape (m,)."""
+        return np.array(self.importance or [1.0] * len(self.measure.components))
+
     def remarks(self, table: CellTable) -> list[str]:
         """Return a warning if rows are drawn evenly because there can be no model."""
         reason = obstacle(table)
@@ -112,9 +117,8 @@ class CalibratedDesign(Sampler):
             return draw_unseen(table, history, chance, rng)
         hidden = dataclasses.replace(self.hidden, share=self.hidden.share * DESIGN_SHARE)
         model = fit_labels(table, history, (model_seed,), hidden, _SCHEDULE)
-        weights = np.array(self.importance or [1.0] * len(self.measure.components))
         labels = len(history.labelled) + wanted
-        comparison = _Comparison.of_designs(self.measure, weights, model, labels)
+        comparison = _Comparison.of_designs(self.measure, self.weights, model, labels)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         left_in_leaf = table.sum_by_leaf(left[:, None])[table.leaf, 0]
         by_strata = 1 / np.maximum(left_in_leaf, 1) / table.leaves
@@ -238,10 +242,7 @@ def _spread(
 ) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,).
 
-    Of several components the variances are added, each with its weight and by what the best design
-    for this component alone would leave. So a round for all of them minimises the weighted sum of
-    their variances by those that each could have (W. G. Cochran, *Sampling Techniques*, 3rd
-    edition, 1977, section 5A.3).
+    Of several components it is their `compromise`.
 
     Of one component it is the root of the mean variance over draws of the rates, each with its own
     influences: at the mean rates, a draw with many positives in the tail would hide how much a
@@ -265,10 +266,7 @@ def _spread(
     total = np.zeros((len(measure.components), len(table)))
     for rate, of_part in zip(np.array_split(rates, parts), influences, strict=True):
         total += _counted_variance(measure, table, rate, of_part, labels).sum(axis=0)
-    total /= len(risks)
-    least = (np.sqrt(total) @ (table.count / table.rows)) ** 2
-    by_least = np.divide(weights, least, out=np.zeros_like(least), where=least > 0)
-    return np.asarray(np.sqrt(by_least @ total))
+    return compromise(total / len(risks), table.count / table.rows, weights)
 
 
 def _counted_variance(

@@ -19,7 +19,7 @@ from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import draws_within, predicted_saving
 from evalsampling.stats.draws import Proposal
-from evalsampling.stats.inclusion import distinct_rows
+from evalsampling.stats.inclusion import compromise, distinct_rows, least_variance
 
 MOST_DRAWS = 1e15
 """Most draws: a number of distinct rows that takes more is treated as out of reach."""
@@ -117,9 +117,7 @@ def prices_of(sampler: Sampler, table: CellTable) -> list[tuple[Measure, float]]
         np.einsum("cy,cym->mc", table.prior, power) for power in (influence, influence**2)
     )
     variance = np.maximum(square - mean**2, 0.0)
-    least = (np.sqrt(variance) @ share) ** 2
-    weights = np.array(sampler.importance)
-    size = np.sqrt(np.divide(weights, least, out=np.zeros_like(least), where=least > 0) @ variance)
+    least, size = least_variance(variance, share), compromise(variance, share, sampler.weights)
     drawn = size > 0
     of_joint = (variance[:, drawn] / size[drawn]) @ share[drawn] * (size @ share)
     ends = np.cumsum([len(part.components) for part in parts])[:-1]

@@ -22,21 +22,24 @@ class GreatestRank:
     the scores does not matter.
 
     Attributes:
+        columns: names of the scores.
         edges: of each score, strictly increasing.
         leaf: of each score the leaf of every interval between its edges, shape (edges + 1,), in
             [0, leaves).
         leaves: number of leaves.
     """
 
+    columns: tuple[str, ...]
     edges: tuple[FloatArray, ...]
     leaf: tuple[IntArray, ...]
     leaves: int
 
     @classmethod
-    def cut(cls, scores: Sequence[ScoreCounts], leaves: int) -> Self:
+    def cut(cls, columns: Sequence[str], scores: Sequence[ScoreCounts], leaves: int) -> Self:
         """Return the leaves of a pool.
 
         Args:
+            columns: names of the scores.
             scores: counts of each score over the pool, at least one row.
             leaves: most leaves wanted, at least 1.
         """
@@ -48,7 +51,7 @@ class GreatestRank:
             levels.append(np.append(0, above))
         found = np.unique(np.concatenate(levels))
         leaf = tuple(np.searchsorted(found, of_score) for of_score in levels)
-        return cls(tuple(edges), leaf, len(found))
+        return cls(tuple(columns), tuple(edges), leaf, len(found))
 
     def find(self, scores: Sequence[npt.NDArray[np.floating]]) -> IntArray:
         """Return the leaf of each row, shape (n,), given all its scores, shape (n,) each."""
@@ -69,6 +72,7 @@ class GreatestRank:
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON."""
         return {
+            "columns": list(self.columns),
             "edges": [edges.tolist() for edges in self.edges],
             "leaf": [leaf.tolist() for leaf in self.leaf],
             "leaves": self.leaves,
@@ -78,6 +82,7 @@ class GreatestRank:
     def from_mapping(cls, content: Mapping[str, Any]) -> Self:
         """Return the leaves that `to_mapping` described."""
         return cls(
+            tuple(content["columns"]),
             tuple(np.array(edges, np.float64) for edges in content["edges"]),
             tuple(np.array(leaf, np.int64) for leaf in content["leaf"]),
             content["leaves"],

@@ -78,6 +78,33 @@ def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
     return flat if total == 0 else (1 - even) * size / total + even * flat
 
 
+def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the measure of size that serves several quantities, shape (cells,).
+
+    It minimises the sum of their variances, each times its weight and by the least that a size for
+    it alone leaves, the squared mean of its standard deviations (W. G. Cochran, *Sampling
+    Techniques*, 3rd edition, 1977, section 5A.3). A quantity without variance adds nothing.
+
+    Args:
+        variance: shape (m, cells): what a row of a cell adds to the variance of each quantity.
+        share: shape (cells,): share of the rows.
+        weights: shape (m,), above 0.
+    """
+    least = least_variance(variance, share)
+    by_least = np.divide(weights, least, out=np.zeros_like(least), where=least > 0)
+    return np.asarray(np.sqrt(by_least @ variance))
+
+
+def least_variance(variance: FloatArray, share: FloatArray) -> FloatArray:
+    """Return the variance that the best size for each quantity alone leaves: shape (m,), one draw.
+
+    Args:
+        variance: shape (m, cells).
+        share: shape (cells,): share of the rows.
+    """
+    return np.asarray((np.sqrt(variance) @ share) ** 2)
+
+
 def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
     """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88).
 

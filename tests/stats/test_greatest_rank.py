@@ -23,7 +23,7 @@ def scores() -> list[np.ndarray]:
 
 def cut(of: list[np.ndarray]) -> GreatestRank:
     counts = [ScoreCounts.from_scores(each, LOGIT_RANK.bins(LEAVES)) for each in of]
-    return GreatestRank.cut(counts, LEAVES)
+    return GreatestRank.cut([f"score {place}" for place in range(len(of))], counts, LEAVES)
 
 
 def test_a_row_is_as_high_as_the_score_that_ranks_it_highest_has_it() -> None:
