@@ -151,7 +151,10 @@ def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
     answers = [(task, "spam" if place % 3 else name, "bob" if place % 3 else "ann")
                for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
     path = mail.deliver(answers, header="task,label,annotator")
-    *_, doubt = mail.estimate("--labels", path).json["doubts"]
+    swapped, doubt = mail.estimate("--labels", path).json["doubts"]
+    assert swapped.startswith(
+        "The answers of labels.csv contradict the predictions: 'spam' is said"
+    )
     assert doubt.startswith(
         "All 100 answers of annotator 2, as `evalsampling annotators` orders them, are 'spam'; "
     )

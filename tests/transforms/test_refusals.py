@@ -24,15 +24,6 @@ from tests.in_pipelines import answers_to, pipeline
 from tests.jobs import Job
 
 
-@pytest.fixture
-def one(job: Any) -> Job:
-    """A workspace with one round by a sampler that draws row by row."""
-    made: Job = job(sampler="poisson")
-    made.in_process = True
-    assert made.prepare().status == made.sample().status == 0
-    return made
-
-
 def test_rounds_that_are_none(one: Job, tmp_path: Path) -> None:
     for make in (
         lambda round: SampleRound(one.workspace, round),

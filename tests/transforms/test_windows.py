@@ -24,15 +24,6 @@ from tests.jobs import Job
 HOUR = 3600
 
 
-@pytest.fixture
-def one(job: Any) -> Job:
-    """A workspace with one round by a sampler that draws row by row."""
-    made: Job = job(sampler="poisson")
-    made.in_process = True
-    assert made.prepare().status == made.sample().status == 0
-    return made
-
-
 def test_rows_of_a_stream_by_the_hour_are_those_of_the_command(one: Job, tmp_path: Path) -> None:
     rows = [TimestampedValue(row, row["id"] * 60) for row in one.pool.table.to_pylist()]
     with pipeline() as root:
