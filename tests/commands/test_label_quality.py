@@ -148,13 +148,12 @@ def test_one_class_comes_first_and_goes_with_a_correction(mail: Job) -> None:
 
 
 def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
+    ids = dict(mail.asked(1))  # The order of tasks differs from run to run, the rows do not.
+    by_row = sorted(mail.answers(1), key=lambda answer: ids[answer[0]])
     answers = [(task, "spam" if place % 3 else name, "bob" if place % 3 else "ann")
-               for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
+               for place, (task, name) in enumerate(by_row)]  # fmt: skip
     path = mail.deliver(answers, header="task,label,annotator")
-    swapped, doubt = mail.estimate("--labels", path).json["doubts"]
-    assert swapped.startswith(
-        "The answers of labels.csv contradict the predictions: 'spam' is said"
-    )
+    (doubt,) = mail.estimate("--labels", path).json["doubts"]
     assert doubt.startswith(
         "All 100 answers of annotator 2, as `evalsampling annotators` orders them, are 'spam'; "
     )
