@@ -43,7 +43,7 @@ def row(directory: Path, name: str, repeats: int) -> str:
     known = KnownPool.read(spec, stratification, directory / f"{name}-truth.parquet")
     plan = Plan(
         BUDGETS, RoundSize(250), repeats, spec.seed, spec.confidence,
-        divergence=False, assumption_light=False,
+        divergence=False,
     )  # fmt: skip
     tried = [build_sampler(spec, stratification.ranges, sampler) for sampler in SAMPLERS]
     measures = build_measures(spec, stratification.ranges)

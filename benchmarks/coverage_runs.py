@@ -102,7 +102,6 @@ PLAN = Plan(
     divergence=False,
     bands=True,
     hidden=HiddenPrior(),
-    assumption_light=False,
 )
 
 

@@ -84,7 +84,7 @@ def lines(folder: Path, truth: Path, sampler: str, repeats: int, workers: int | 
     stratification = stratify_pool(spec)
     known = KnownPool.read(spec, stratification, truth)
     plan = Plan(LABELS, RoundSize(100), repeats, 3, 0.95, divergence=False,
-                hidden=spec.label_prior, assumption_light=False)  # fmt: skip
+                hidden=spec.label_prior)  # fmt: skip
     ranges = stratification.ranges
     found = simulate(
         known, [build_sampler(spec, ranges)], build_measures(spec, ranges), plan, workers

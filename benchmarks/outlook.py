@@ -80,7 +80,6 @@ def cases_of(folder: Path, repeats: int, pool: str) -> list[Case]:
         0.95,
         divergence=False,
         hidden=HiddenPrior(),
-        assumption_light=False,
     )
     cases = []
     with threadpool_limits(1):

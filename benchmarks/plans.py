@@ -94,7 +94,7 @@ def planned_and_simulated(
             decided, known.table, cut.ranges, [sampler.name], budgets, options.repeats, workers=1
         )
         asked = Plan(budgets, spec.round_size, options.repeats, 53, 0.95, divergence=False,
-                     hidden=spec.label_prior, assumption_light=False)  # fmt: skip
+                     hidden=spec.label_prior)  # fmt: skip
         come = simulate(known, [sampler], measures, asked, workers=1)
     for row, result in zip(plans, come["results"], strict=True):
         half = max(result["median_width"] / 2, min(1.96 * result["rmse"], 0.5))

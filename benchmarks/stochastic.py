@@ -58,7 +58,7 @@ class Ground:
         known = KnownPool.read(spec, cut, self.folder / f"{self.pool}-truth.parquet")
         measures = build_measures(spec, cut.ranges)
         plan = Plan(budgets, RoundSize(100, 1.4), repeats, 7, 0.95, divergence=False,
-                    hidden=spec.label_prior if model else None, assumption_light=False,
+                    hidden=spec.label_prior if model else None,
                     votes=votes)  # fmt: skip
         run = functools.partial(run_repeat, known, measures=measures, plan=plan)
         tried = [build_sampler(spec, cut.ranges)]

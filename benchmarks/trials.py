@@ -101,7 +101,6 @@ def simulate(
         0.95,
         divergence=False,
         hidden=HiddenPrior(),
-        assumption_light=False,
     )
     rows: list[dict[str, Any]] = []
     with threadpool_limits(1):

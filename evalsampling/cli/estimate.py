@@ -125,8 +125,7 @@ def _detail(result: EstimateResult) -> list[str]:
     lines += _tests_table(shown)
     rests_on = rested_on(each for number in shown for each in number.intervals)
     for kind, words in rests_on.items() if len(kinds) > 1 else ():
-        short = f" ({_SHORT[kind]})" if kind in _SHORT else ""
-        lines += hanging([f"{kind}{short}: {words}"])
+        lines += hanging([f"{kind}: {words}"])
     lines += _notes_on_hidden(result)
     if result.half_width is not None:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
@@ -167,9 +166,7 @@ def _notes_on_hidden(result: EstimateResult) -> list[str]:
         others = zip(HALF_AND_TWICE, number.sensitivity, strict=True)
         ranges = ", ".join(f"{words}: {_ends(other)}" for words, other in others)
         notes.append(f"{_title(number)} if hidden positives were {ranges}")
-    bounds = [f"{_title(number)}: {number.undetected['words']}" for number in pool
-              if number.undetected is not None]  # fmt: skip
-    return hanging(notes + bounds[:_MOST_NOTES])
+    return hanging(notes)
 
 
 def _percents(quantiles: Mapping[str, float]) -> str:
@@ -194,8 +191,7 @@ def estimate_table(
     groups: dict[str, list[Number]] = {}
     for number in shown:
         groups.setdefault(number.measure, []).append(number)
-    names = [_SHORT.get(kind, kind) for kind in kinds]
-    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *names, *methods]
+    head = [f"{100 * shown[0].confidence:g} % intervals", "value", *kinds, *methods]
     alone = len(groups) == len(shown)
     by_method = len(kinds) <= 1
     rows = []
@@ -245,9 +241,6 @@ def _is_bracketed(number: Number, kind: str) -> bool:
 
 
 _BY_DESIGN = "design-based"
-
-_SHORT = {"assumption-light": "light"}
-"""Shorter names of kinds of intervals, for the heads of columns."""
 
 
 def _tests_table(shown: Sequence[Number]) -> list[str]:

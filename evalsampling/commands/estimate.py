@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
-from evalsampling.commands.options import WorkspaceOptions, flag, many, option
+from evalsampling.commands.options import WorkspaceOptions, flag, many
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.gates import check_gates
@@ -20,7 +20,7 @@ from evalsampling.labels.sinks import reader_of
 from evalsampling.measures.base import Measure
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.gates import INTERVALS, GatesSpec
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -46,10 +46,6 @@ class EstimateOptions(WorkspaceOptions):
     at_least: tuple[str, ...] = many("gates: least values, as recall=0.9 (default: the spec's)",
                                      "NAME=VALUE")  # fmt: skip
     at_most: tuple[str, ...] = many("gates: greatest values, as mse=0.1", "NAME=VALUE")
-    gate_interval: str | None = option(
-        "intervals that decide about the gates (default: the spec's, else default)",
-        choices=INTERVALS,
-    )
     report_to: tuple[str, ...] = many(
         "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
     )
@@ -60,10 +56,9 @@ class EstimateOptions(WorkspaceOptions):
         Raises:
             UsageError: if one is no name with a number.
         """
-        interval = self.gate_interval or spec.gates.interval
         if self.at_least or self.at_most:
-            return GatesSpec.parse(self.at_least, self.at_most, interval)
-        return dataclasses.replace(spec.gates, interval=interval)
+            return GatesSpec.parse(self.at_least, self.at_most)
+        return spec.gates
 
 
 def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> EstimateResult:

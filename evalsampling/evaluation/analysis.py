@@ -340,7 +340,6 @@ class Analysis:
                 domains=_domains(pool.slices),
                 systems=tuple(system.name for system in spec.pool.systems),
                 bands_seed=spec.seed,
-                assumption_light=True,
             ),
             hidden=spec.label_prior,
             numbers=pool.numbers,

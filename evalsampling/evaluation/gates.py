@@ -11,7 +11,7 @@ from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, rounded
 from evalsampling.inference.results import TIE, Estimate, Target, place_of
 from evalsampling.report.numbers import MOST_DIGITS, shown, shown_range
-from evalsampling.spec.gates import INTERVALS, Gate, GatesSpec
+from evalsampling.spec.gates import Gate, GatesSpec
 from evalsampling.stats.finite import finite
 
 EXIT_CODES = {True: 0, False: 10, None: 11}
@@ -30,9 +30,9 @@ class GateResult:
         target: value to reach.
         reached: True if all of the interval reaches it, False if none of it does; else None.
         value: estimate, None where undefined.
-        low: lower end of the interval that decides, None if there is none or it is infinite.
+        low: lower end of the interval, None if it is infinite.
         high: upper end, likewise.
-        method: of that interval, None if there is none.
+        method: of the interval.
         labels: in all, about, that decide it if the value stays; None if decided or not known.
         statement: the same in plain sentences.
     """
@@ -44,7 +44,7 @@ class GateResult:
     value: float | None
     low: float | None
     high: float | None
-    method: str | None
+    method: str
     labels: int | None
     statement: str
 
@@ -56,13 +56,11 @@ class Gates:
     Attributes:
         reached: True if every target is reached, False if one is surely not; else None.
         confidence: level of the intervals.
-        interval: which intervals decide: one of `spec.gates.INTERVALS`.
         gates: each of them, in order.
     """
 
     reached: bool | None
     confidence: float
-    interval: str
     gates: tuple[GateResult, ...]
 
     @property
@@ -113,10 +111,9 @@ def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: in
     """
     targets = [estimate.target for estimate in estimates]
     judged = tuple(
-        _judged(gate, estimates[_place_of(gate, targets)], gates.interval, labels, rows)
-        for gate in gates
+        _judged(gate, estimates[_place_of(gate, targets)], labels, rows) for gate in gates
     )
-    return Gates(all_reached(judged), estimates[0].confidence, gates.interval, judged)
+    return Gates(all_reached(judged), estimates[0].confidence, judged)
 
 
 def all_reached(gates: Iterable[GateResult]) -> bool | None:
@@ -132,43 +129,32 @@ def _place_of(gate: Gate, targets: Sequence[Target]) -> int:
         raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
 
 
-def _judged(gate: Gate, estimate: Estimate, kind: str, labels: int, rows: int | None) -> GateResult:
-    interval = estimate.interval(None if kind == INTERVALS[0] else kind)
-    problem = _problem(estimate, interval, kind)
-    reached = None if problem or interval is None else _is_reached(gate, interval)
+def _judged(gate: Gate, estimate: Estimate, labels: int, rows: int | None) -> GateResult:
+    interval, problem = estimate.intervals[0], estimate.distrusted_because
+    reached = None if problem else _is_reached(gate, interval)
     verdict = (
         f"{display_name(estimate)} {gate.bound.replace('_', ' ')} {gate.target:g}: "
         f"{OUTCOMES[reached]}."
     )
     sentences, needed = [verdict, _because(problem, interval)], None
     if reached is None and estimate.value is not None:
-        if not problem and kind == INTERVALS[0]:
+        if problem:
+            sentences.append("More labels may decide it.")
+        else:
             needed = _labels_to_decide(gate.target, estimate, labels, rows)
             sentences.append(_next_step(estimate.value, needed, rows))
-        elif interval is not None:
-            sentences.append("More labels may decide it.")
     return GateResult(
         number=estimate.target.title,
         bound=gate.bound,
         target=gate.target,
         reached=reached,
         value=estimate.value,
-        low=None if interval is None else finite(interval.low),
-        high=None if interval is None else finite(interval.high),
-        method=None if interval is None else interval.method,
+        low=finite(interval.low),
+        high=finite(interval.high),
+        method=interval.method,
         labels=needed,
         statement=" ".join(sentences),
     )
-
-
-def _problem(estimate: Estimate, interval: Interval | None, kind: str) -> str | None:
-    """Return why an interval decides nothing wherever the target is, None if it may decide."""
-    if interval is None:
-        return f"there is no {kind} interval"
-    if kind == INTERVALS[0]:
-        return estimate.distrusted_because
-    whole = (interval.low, interval.high) == estimate.target.bounds
-    return f"the {kind} interval claims nothing" if whole else None
 
 
 def _is_reached(gate: Gate, interval: Interval) -> bool | None:
@@ -202,10 +188,10 @@ def _labels_to_decide(
     return outlook(now, labels, rows, distance, OF_MODEL if by_model else OF_DESIGN).labels
 
 
-def _because(problem: str | None, interval: Interval | None) -> str:
+def _because(problem: str | None, interval: Interval) -> str:
     """Return what the interval is, or why it decides nothing."""
-    if problem or interval is None:
-        return f"{problem[:1].upper()}{problem[1:]}." if problem else ""
+    if problem:
+        return f"{problem[:1].upper()}{problem[1:]}."
     if interval.low == interval.high:
         return f"It is exactly {_four(interval.low)}."
     if math.isinf(interval.high):

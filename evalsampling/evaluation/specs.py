@@ -22,7 +22,6 @@ from evalsampling.pool.verdicts import without_missing_score
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.gates import INTERVALS
 from evalsampling.spec.sink import SINKS
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -63,8 +62,6 @@ def check_buildable(spec: EvaluationSpec) -> None:
     sampler = build_sampler(spec, assumed_ranges(spec))
     if spec.stop_significance is not None:
         _check_test(spec, sampler)
-    if spec.stop_interval != INTERVALS[0]:
-        _check_intervals(spec)
     if spec.gates:
         check_own_gates(spec, _gated_slices(spec))
 
@@ -101,16 +98,6 @@ def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
         for column in spec.pool.slices
     }
     return {column: [*values, "..."] for column, values in named.items()}
-
-
-def _check_intervals(spec: EvaluationSpec) -> None:
-    """Check that all measures have the kind of interval that ``stop.interval`` names."""
-    for measure in build_measures(spec, assumed_ranges(spec)):
-        if len(measure.components) > 1:
-            raise InputError(
-                f"stop.interval: {measure.name} has no {spec.stop_interval} interval, so its width "
-                "cannot end the evaluation"
-            )
 
 
 def _may_be_bet_on(measure: Measure) -> bool:

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 
-from evalsampling.inference.breakdown import Breakdown
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
@@ -12,10 +11,10 @@ from evalsampling.report.numbers import (
     MOST_DIGITS,
     compared,
     decimals,
-    percent,
     shown,
     shown_range,
     title,
+    two_digits,
 )
 
 LEAST_P_VALUE = 0.0001
@@ -76,7 +75,7 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
         sentences.append(_comparison(estimate))
     elif target.slice is None and target.threshold is None:
         sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate, rows)]
-        sentences.append(_breakdown(estimate))
+        sentences.append(_by_labels_alone(estimate))
     return " ".join(filter(None, sentences))
 
 
@@ -125,34 +124,19 @@ def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) ->
     return f"{helps}± {outlook.half_width:g}{advice}."
 
 
-def _breakdown(estimate: Estimate) -> str:
-    """Return the least value of a measure unless many positives are hidden, empty if unknown.
+def _by_labels_alone(estimate: Estimate) -> str:
+    """Return the value with all positives that labels leave room for, empty if the interval has it.
 
-    Only where the interval is wide because of positives that were not met.
+    Beyond that value the interval goes by the scores, or by rows like those that were met.
     """
-    light, aside = estimate.light, estimate.without_unmet
-    part = None if light is None else light.breakdown
-    if part is None or aside is None or _floored(part.least) <= estimate.low:
+    part = estimate.unsearched
+    if part is None or estimate.low <= part.value <= estimate.high:
         return ""
-    return _unless(part) if _is_due_to_unmet(estimate, aside) else ""
-
-
-def _floored(least: float) -> float:
-    """Return a lower bound with two decimals, which is no higher."""
-    return math.floor(100 * least) / 100
-
-
-def _unless(part: Breakdown) -> str:
-    """Return the least value of a measure, and the hidden positives that it excludes, in words."""
-    least = shown(_floored(part.least), 2)
-    have = "has" if part.labelled == 1 else "have"
-    needed = f"about {rounded(part.labels):,} label{'s' * (part.labels > 1)} there"
-    if rounded(part.labels) >= part.rows - part.labelled:
-        needed = "labels of all of these"
+    labelled = f"{part.labelled:,} {'has' if part.labelled == 1 else 'have'} a label"
     return (
-        f"With {percent(part.confidence)} confidence it is at least {least}, unless more "
-        f"than {percent(part.share)} of all positives are among the {part.rows:,} rows that score "
-        f"lower ({part.labelled:,} {have} a label). To rule that out takes {needed}."
+        f"By the labels alone it may be {two_digits(part.value)}: {part.positives:,} of the "
+        f"{part.rows:,} rows that score lower than every labelled positive may be positive "
+        f"({labelled})."
     )
 
 

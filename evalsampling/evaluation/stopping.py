@@ -9,8 +9,7 @@ from evalsampling.spec import EvaluationSpec
 
 def reason_to_stop(spec: EvaluationSpec, estimates: Sequence[Estimate]) -> str | None:
     """Return the condition of the spec's ``stop`` that the estimates meet, None if none."""
-    kind = None if spec.stop_interval == "default" else spec.stop_interval
-    if is_narrow(estimates, spec.stop_half_width, kind):
+    if is_narrow(estimates, spec.stop_half_width):
         return "half-width"
     if is_significant(estimates, spec.stop_significance, spec.stop_test == "anytime"):
         return "significance"
@@ -24,12 +23,11 @@ def caution_about_looks(
 
     The figures are of docs/studies/stopping.md: nominal 95 % intervals of F1, a half-width of 0.05.
     """
-    is_chosen = spec.stop_interval == "default" and rounds > 1
-    if not is_chosen or sampler.bears_looks or reason_to_stop(spec, estimates) != "half-width":
+    stops = reason_to_stop(spec, estimates) == "half-width"
+    if rounds <= 1 or sampler.bears_looks or not stops:
         return None
     return (
         f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "
         "hold the truth less often than they say. By ais, importance and poisson, 95 % intervals "
-        "held it in 90 to 95 % of runs, with over-confident probabilities in 78 %. Intervals of "
-        "`interval: assumption-light` bear any number of looks"
+        "held it in 90 to 95 % of runs, with over-confident probabilities in 78 %"
     )

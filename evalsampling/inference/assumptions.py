@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from evalsampling.inference import assumption_light, model_based
+from evalsampling.inference import model_based
 from evalsampling.inference.class_rates import ClassRates
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import ReportedInterval
@@ -12,7 +12,6 @@ ASSUMES: Mapping[str, str] = {
     "positives hide from it than the spec's `hidden` makes probable",
     "design-based": "rests on how rows were drawn; it knows nothing of positives of a kind that "
     "has no label",
-    assumption_light.KIND: assumption_light.ASSUMES,
 }
 """Kinds of intervals, in the order of reports, each with its assumptions in words."""
 

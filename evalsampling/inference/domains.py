@@ -53,15 +53,13 @@ class ReportedDomains:
         domains: parts of the pool, at least one.
         systems: names of the systems, None for a system that needs no name.
         bands_seed: seed of the simultaneous bands of curves; None for no bands, which is faster.
-        assumption_light: whether assumption-light intervals are made, which takes time.
-        anytime: whether anytime-valid tests are made, which takes time too.
+        anytime: whether anytime-valid tests are made, which takes time.
         methods: names of further interval methods, reported beside the default ones.
     """
 
     domains: tuple[Domain, ...] = (Domain(),)
     systems: tuple[str | None, ...] = (None,)
     bands_seed: int | None = None
-    assumption_light: bool = False
     anytime: bool = True
     methods: tuple[str, ...] = ()
 

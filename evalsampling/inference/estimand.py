@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,12 @@ from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
+from evalsampling.inference.unsearched import (
+    Unsearched,
+    below_all_met,
+    chances_of_labels,
+    most_positives,
+)
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.on_cells import (
     cells_adding_to,
@@ -155,6 +162,37 @@ class Estimand:
         number, chosen = len(self.measure.components), self.unlabelled > 0
         expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)
         return fewest_rows(self._shares, self._row, number, self._open_shares, expected)
+
+    @functools.cached_property
+    def unsearched(self) -> Unsearched | None:
+        """What the measure would be with all positives that labels allow below those that were met.
+
+        None where no row scores lower than every labelled positive, or nothing orders the rows:
+        without scores, with more than two classes, or with many labels a row. None, too, of
+        measures of several components, and where answers about a row differ.
+        """
+        inputs, measure, table = self.inputs, self.measure, self.inputs.table
+        is_plain = "classes" in measure.label_kinds and len(measure.components) == 1
+        has_order = table.classes == 2 and table.expected is None and not table.exchangeable
+        if inputs.stochastic or not (is_plain and has_order and table.covers(inputs.label)):
+            return None
+        below = below_all_met(table, inputs.history)
+        chance = chances_of_labels(table, inputs.history, inputs.with_replacement)
+        if chance is None or not below.any():
+            return None
+        rows, left = table.count[below].sum(), np.where(below, self.unlabelled, 0)
+        most = most_positives(chance, left, 1 - inputs.confidence)
+        more = model_risk(measure, table, np.stack([-most, most], axis=1) / table.rows)
+        value = float(measure.value(self.linearisation.terms.risk + more)[0])
+        if math.floor(most.sum()) == 0 or not math.isfinite(value):
+            return None
+        low, high = measure.components[0].bounds
+        return Unsearched(
+            rows=int(rows),
+            labelled=int(rows - left.sum()),
+            positives=math.floor(most.sum()),
+            value=min(max(value, low), high),
+        )
 
     @functools.cached_property
     def unlabelled(self) -> IntArray:

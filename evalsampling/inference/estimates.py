@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.anytime import add_anytime
-from evalsampling.inference.assumption_light import Searched, assumption_light
 from evalsampling.inference.census import known_value
 from evalsampling.inference.delta_method import estimate
 from evalsampling.inference.domains import Domain, ReportedDomains
@@ -80,8 +79,8 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     (single,) = estimates
     if scope.anytime and estimand.is_pool:
         single = add_anytime(single, measure, inputs)
-    if scope.assumption_light and single.target.against is None:
-        single = _with_light(single, estimand)
+    if estimand.is_pool and single.target.against is None:
+        single = dataclasses.replace(single, unsearched=estimand.unsearched)
     return [single]
 
 
@@ -156,32 +155,6 @@ def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> li
         own,
         expected,
     )
-
-
-def _with_light(estimate: Estimate, estimand: Estimand) -> Estimate:
-    """Return the estimate with its assumption-light interval, or the reason why it has none."""
-    inputs, domain, history = estimand.inputs, estimand.domain, estimand.inputs.history
-    labelled = domain.labelled(history)
-    searched = Searched(
-        table=inputs.table,
-        rounds=inputs.trials,
-        rows=domain.rows(inputs.table),
-        cell=history.cell,
-        known=labelled,
-        prediction=history.outputs.prediction,
-        votes=history.votes(labelled),
-        stochastic=inputs.stochastic,
-    )
-    light = assumption_light(estimand.measure, searched, inputs.confidence)
-    aside, part = estimate.without_unmet, light.breakdown
-    if aside is not None and part is not None and part.least > aside.low:
-        # The breakdown claims no more than the interval without unmet positives.
-        part = dataclasses.replace(part, least=aside.low)
-        light = dataclasses.replace(light, breakdown=part)
-    estimate = dataclasses.replace(estimate, light=light)
-    if light.interval is None:
-        return estimate
-    return estimate.with_interval(light.interval).moved_into(light.interval)
 
 
 def take_nil(measure: Measure, inputs: EstimationInput, scope: ReportedDomains) -> list[Estimate]:

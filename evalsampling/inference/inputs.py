@@ -7,7 +7,6 @@ import numpy as np
 
 from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.exposure import RoundOfTrials, rounds_of_trials
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -69,11 +68,6 @@ class EstimationInput:
         known = self.history.cell[domain.labelled(self.history)]
         labelled = np.bincount(known, minlength=len(self.table))
         return bool(np.all(labelled[cells] == domain.rows(self.table)[cells]))
-
-    @functools.cached_property
-    def trials(self) -> list[RoundOfTrials] | None:
-        """The trials of each round; None if the chances of all cells were not kept."""
-        return rounds_of_trials(self.table, self.history, self.with_replacement, self.stochastic)
 
     @functools.cached_property
     def votes(self) -> Votes:

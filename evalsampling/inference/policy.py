@@ -1,7 +1,7 @@
 """The choice of the default interval of a number, with its warnings.
 
-A number has up to three intervals: the default, the design-based one, and the assumption-light one
-where it says more. Others are added if they are requested by name (`interval_methods`).
+A number has a design-based interval, and a model-based one if there is a model of the labels.
+Others are added if they are requested by name (`interval_methods`).
 
 1. *Design-based.* Korn and Graubard's for shares of rows; the Beta distribution's for shares of
    pairs of a row and one of many labels, which are more than the draws; Fisher's z (the normal

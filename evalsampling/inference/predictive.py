@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.inference.breakdown import below_all_met
 from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
@@ -22,6 +21,7 @@ from evalsampling.inference.calibration_curve import (
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.model_check import MOST_R_HAT, misfit
+from evalsampling.inference.unsearched import below_all_met
 from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
@@ -318,9 +318,7 @@ class Predictive:
         """
         if self.table.classes != 2:
             return None
-        labelled = self.history.labelled
-        met = self.history.cell[labelled[self.history.label[labelled] == 1]]
-        unsearched = below_all_met(self.table, 1, met)
+        unsearched = below_all_met(self.table, self.history)
         if not unsearched.any():
             return None
         negative, positive = np.moveaxis(self.unlabelled, 2, 0)

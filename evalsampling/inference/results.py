@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.inference.assumption_light import AssumptionLight
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
+from evalsampling.inference.unsearched import Unsearched
 from evalsampling.stats.finite import finite
 
 
@@ -97,9 +97,6 @@ class Sensitivity:
 TIE = 1e-12
 """Measures of two systems that differ by at most this are equal up to rounding."""
 
-_NEAR = 1e-9
-"""A value this near to an end of an interval is not outside: ends are found by search."""
-
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Estimate:
@@ -124,8 +121,8 @@ class Estimate:
             met, where the default is model-based and of the pool: what is left open elsewhere.
         outlook: how many labels a narrower interval is likely to take; None if nothing is said.
         statement: what the estimate says, in plain sentences; empty before an evaluation sets it.
-        light: the assumption-light interval and what it rests on, or why there is none; None if it
-            was not requested or would add nothing.
+        unsearched: the positives that labels leave room for below all that were met; None where
+            there is no such row, or no order of them.
         notes: departures from the usual method, with reasons, and how far to go by the value; none
             speaks against the interval.
         bias: second-order bias; None if it is unknown, or zero by design.
@@ -148,7 +145,7 @@ class Estimate:
     without_unmet: Interval | None = None
     outlook: Outlook | None = None
     statement: str = ""
-    light: AssumptionLight | None = None
+    unsearched: Unsearched | None = None
     notes: tuple[str, ...] = ()
     bias: Bias | None = None
     significance: Significance | None = None
@@ -197,34 +194,6 @@ class Estimate:
             why = self.warnings[0].removeprefix(f"{title}: ") if self.warnings else ""
             return f"the interval of {title} is not to be relied on" + f": {why}" * bool(why)
         return None
-
-    def moved_into(self, interval: Interval) -> "Estimate":
-        """Return the estimate with its value moved into an interval that excludes all else.
-
-        If the value had to be moved, there is a warning, and the default interval is widened to
-        hold the new value.
-        """
-        if self.value is None:
-            return self
-        value = min(max(self.value, interval.low), interval.high)
-        if math.isclose(value, self.value, rel_tol=_NEAR, abs_tol=_NEAR):
-            return self
-        warning = (
-            f"{self.target.title}: the estimate was {self.value:.4g}, which the labels exclude "
-            f"whatever the scores say; the nearest that they allow is {value:.4g}"
-        )
-
-        def holding(one: Interval) -> Interval:
-            return dataclasses.replace(one, low=min(one.low, value), high=max(one.high, value))
-
-        aside = self.without_unmet
-        return dataclasses.replace(
-            self,
-            value=value,
-            intervals=(holding(self.intervals[0]), *self.intervals[1:]),
-            without_unmet=None if aside is None else holding(aside),
-            warnings=(*self.warnings, warning),
-        )
 
     def with_interval(self, interval: Interval) -> "Estimate":
         """Return the estimate with one more interval, placed last."""
@@ -294,27 +263,22 @@ def brief(
     return list(dict.fromkeys(lines))
 
 
-def widest_half(estimates: Sequence[Estimate], kind: str | None = None) -> float | None:
-    """Return half the width of the widest interval on the whole pool.
+def widest_half(estimates: Sequence[Estimate]) -> float | None:
+    """Return half the width of the widest default interval on the whole pool.
 
     Comparisons of systems, which are added automatically, count only if there is nothing else.
 
     Args:
         estimates: estimates on the pool; those on slices are ignored.
-        kind: kind of the intervals; None for the default ones.
 
     Returns:
-        At least 0; None if there is no estimate on the whole pool, or one has no such interval, or
-        a default one claims nothing or is not reliable, or an end is infinite.
+        At least 0; None if there is no estimate on the whole pool, or an interval claims nothing or
+        is not reliable, or an end is infinite.
     """
     watched = _watched(estimates)
-    intervals = [estimate.interval(kind) for estimate in watched]
-    halves = [(each.high - each.low) / 2 for each in intervals if each is not None]
-    if not 0 < len(halves) == len(watched) or not all(map(math.isfinite, halves)):
-        return None
-    if kind is None and not all(estimate.reliable for estimate in watched):
-        return None
-    return max(halves)
+    halves = [estimate.half_width for estimate in watched]
+    is_told = all(estimate.reliable for estimate in watched) and all(map(math.isfinite, halves))
+    return max(halves) if watched and is_told else None
 
 
 def _watched(estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -335,17 +299,14 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
     return "nothing is estimated on the whole pool"
 
 
-def is_narrow(
-    estimates: Sequence[Estimate], half_width: float | None, kind: str | None = None
-) -> bool:
-    """Return whether every interval on the whole pool is as narrow as wanted.
+def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
+    """Return whether every default interval on the whole pool is as narrow as wanted.
 
     Args:
         estimates: estimates on the pool; those on slices are ignored.
         half_width: greatest half-width wanted; with None the result is False.
-        kind: kind of the intervals; None for the default ones.
     """
-    widest = widest_half(estimates, kind)
+    widest = widest_half(estimates)
     return half_width is not None and widest is not None and widest <= half_width
 
 
@@ -374,7 +335,7 @@ def is_significant(
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the JSON object of an estimate in `estimate --json`."""
     target, default, significance = estimate.target, estimate.intervals[0], estimate.significance
-    aside = estimate.without_unmet
+    aside, unsearched = estimate.without_unmet, estimate.unsearched
     content = {
         "measure": target.measure,
         "system": target.system,
@@ -398,7 +359,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "largest_share": estimate.largest_share,
         "largest_weight": estimate.largest_weight,
         "bias": None if estimate.bias is None else dataclasses.asdict(estimate.bias),
-        "undetected": None if estimate.light is None else estimate.light.as_json(),
+        "unsearched": None if unsearched is None else dataclasses.asdict(unsearched),
         "significance": None if significance is None else dataclasses.asdict(significance),
     }
     return finite(content)

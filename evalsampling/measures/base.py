@@ -2,13 +2,12 @@
 
 import abc
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.measures.tallies import Tally
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
@@ -234,22 +233,6 @@ class Measure(abc.ABC):
             Share(self.evidence_name, self.evidence_name, self.evidence(outputs, label)),
             *(rows_of_class(label, code, right) for code in range(classes)),
         )
-
-    # Bounds of the measure that follow from bounds on numbers of rows.
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Numbers of rows that the measure is a function of, monotone in each; none by default."""
-        return ()
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return R at given values of the tallies, shape (d,).
-
-        Args:
-            counts: the value of each tally.
-            predicted: shape (classes,): rows predicted to be of each class, at least one row.
-        """
-        raise NotImplementedError(f"{self.name} has no tallies")
 
     # Losses of rows whose scores lie between two bounds.
 

@@ -4,14 +4,12 @@ Losses and mappings are those of [MR] table 1, where it has the measure. 0/0 is 
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from evalsampling.measures.base import PREDICTION, Measure, Share, set_own, takes_columns
 from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
-from evalsampling.measures.tallies import Tally, errors, false_negatives, positives, true_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -46,15 +44,6 @@ class Accuracy(Measure):
         everything = np.ones(len(label), dtype=bool)
         right = outputs.prediction[:, self.system] == label
         return (Share("accuracy", "labels", everything, right, "right prediction", "error"),)
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """The tally of errors."""
-        return (errors(),)
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the share of errors, shape (1,)."""
-        return np.array(counts) / predicted.sum()
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
@@ -106,22 +95,6 @@ class Binary(Measure):
             "predicted negatives": ~f,
         }
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Tallies of true positives and false negatives, if shares in `made_of` depend on them."""
-        on_hits = set(self.made_of) - {"npv"}
-        on_misses = set(self.made_of) - {"precision"}
-        return (
-            *([true_positives(self.positive)] if on_hits else []),
-            *([false_negatives(self.positive)] if on_misses else []),
-        )
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the mean loss of rows of the four kinds, shape (d,)."""
-        counted = dict(zip((tally.name for tally in self.tallies), counts, strict=True))
-        hits, missed = counted.get("true positives", 0.0), counted.get("false negatives", 0.0)
-        return mean_of_four_kinds(self, self.positive, predicted, hits, missed)
-
     def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return f and y as numbers, each of shape (n,)."""
         f, y = outputs.prediction[:, self.system] == self.positive, label == self.positive
@@ -135,27 +108,6 @@ _SHARES = {
     "npv": ("predicted negatives", "negatives", "true negative", "false negative"),
 }
 """For each share: its rows, which of them are hits, and the words for a hit and for a miss."""
-
-
-def mean_of_four_kinds(
-    measure: Measure, positive: int, predicted: IntArray, hits: float, missed: float
-) -> FloatArray:
-    """Return the mean loss of true and false positives and negatives, shape (d,).
-
-    ``predicted``, shape (classes,), are the rows that the measure's system predicts to be of each
-    class; ``hits`` are true positives, ``missed`` false negatives.
-    """
-    classes, negative, system = len(predicted), int(positive == 0), measure.system
-    prediction = np.array([positive, positive, negative, negative])
-    outputs = Outputs(
-        np.repeat(prediction[:, None], system + 1, axis=1),
-        np.zeros((4, system + 1)),
-        np.zeros((4, system + 1, classes)),
-    )
-    label = np.array([positive, negative, positive, negative])
-    reached, rows = int(predicted[positive]), int(predicted.sum())
-    weight = np.array([hits, reached - hits, missed, rows - reached - missed]) / predicted.sum()
-    return measure.mean_loss(outputs, label, weight)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,11 +197,6 @@ class FalsePositiveRate(ShareOfRows):
     evidence_name = "negatives"
     hits = "predicted positives"
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """The tallies of specificity, in the opposite direction."""
-        return tuple(dataclasses.replace(tally, rises=not tally.rises) for tally in super().tallies)
-
 
 @dataclasses.dataclass(frozen=True)
 class NegativePredictiveValue(ShareOfRows):
@@ -272,15 +219,6 @@ class Prevalence(Binary, Mean):
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return the positives: the measure depends on their number alone."""
         return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """The tally of positives, whatever is predicted."""
-        return (positives(self.positive),)
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the share of positives, shape (1,)."""
-        return np.array(counts) / predicted.sum()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return y, shape (n, 1)."""

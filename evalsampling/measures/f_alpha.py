@@ -10,13 +10,11 @@ References:
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 
 from evalsampling.measures.base import (
     Component,
-    Measure,
     Share,
     rows_of_class,
     set_own,
@@ -25,7 +23,6 @@ from evalsampling.measures.base import (
 from evalsampling.measures.binary import Binary
 from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.measures.multiclass import Averaged
-from evalsampling.measures.tallies import Tally, right_predictions, wrongly_predicted
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
@@ -125,21 +122,6 @@ class MicroFAlpha(_AveragedFAlpha, Ratio):
             *(rows_of_class(label, code, title=self._title(code)) for code in self._codes.tolist()),
         )
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Tallies of right predictions and, unless all classes are averaged, of wrong ones."""
-        if self.sets:
-            return ()
-        right, is_all = right_predictions(self._codes), len(self._codes) == self.classes
-        return (right,) if is_all else (right, wrongly_predicted(self._codes))
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the share of right predictions and the denominator, shape (2,)."""
-        rows = int(predicted.sum())
-        labels = rows if len(counts) == 1 else sum(counts)
-        denominator = self.alpha * int(predicted[self._codes].sum()) + (1 - self.alpha) * labels
-        return np.array([counts[0], denominator]) / rows
-
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the pooled counts, shape (n, 2)."""
         hit, f, y = self._counts(outputs, label)
@@ -155,7 +137,6 @@ class PerClassFAlpha(_AveragedFAlpha):
     """
 
     scale_free = True
-    tallies = Measure.tallies  # None: bounds on numbers of rows are for a measure of one component.
     _word = "class_f_alpha"
 
     @property
@@ -203,7 +184,6 @@ class MacroFAlpha(PerClassFAlpha):
     _word = "macro_f_alpha"
     components = Averaged.components
     shares = Averaged.shares
-    tallies = Averaged.tallies
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:

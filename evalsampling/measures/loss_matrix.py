@@ -14,7 +14,6 @@ import numpy as np
 
 from evalsampling.measures.base import PREDICTION, Measure, Share, rows_of_class, set_own
 from evalsampling.measures.mean_and_ratio import Mean, Ratio
-from evalsampling.measures.tallies import Tally, errors
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -91,15 +90,6 @@ class TableRisk(_OfTable, Mean):
         frozen = _frozen(self.losses)
         name = "risk" if frozen == ZERO_ONE else f"risk(losses={_as_text(frozen)})"
         set_own(self, losses=frozen, name=name, bounds=bounds)
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """The tally of errors, if all cost the same."""
-        return (errors(rises=True),) if self.losses == ZERO_ONE else ()
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the share of errors, shape (1,)."""
-        return np.array(counts) / predicted.sum()
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return L[f, y], shape (n, 1)."""

@@ -5,7 +5,6 @@ y_c, f_c and tp_c are 1 if the row is of class c, is predicted c, and both.
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,7 @@ import numpy.typing as npt
 
 from evalsampling.label_spaces.tags import Tags
 from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
-from evalsampling.measures.binary import mean_of_four_kinds
 from evalsampling.measures.mean_and_ratio import divide
-from evalsampling.measures.tallies import Tally, false_negatives, true_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -117,26 +114,6 @@ class Averaged(Measure):
             ]
         return tuple(shares)
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """Tallies of true positives and false negatives of each averaged class; none with sets."""
-        if self.sets:
-            return ()
-        return tuple(
-            tally(code, f" of class {self._title(code)}")
-            for code in self._codes.tolist()
-            for tally in (true_positives, false_negatives)
-        )
-
-    def risk_at(self, counts: Sequence[float], predicted: IntArray) -> FloatArray:
-        """Return the mean loss, shape (d,), put together from the entries of each class."""
-        risk = []
-        for place, code in enumerate(self._codes.tolist()):
-            found = counts[2 * place : 2 * place + 2]
-            of_code = mean_of_four_kinds(self, code, predicted, *found)
-            risk.append(of_code.reshape(-1, len(self._codes))[:, place])
-        return np.stack(risk, axis=1).ravel()
-
     @functools.cached_property
     def _codes(self) -> IntArray:
         return np.arange(self.classes) if self.over is None else np.array(self.over)
@@ -199,7 +176,6 @@ class WeightedF1(Averaged):
     """
 
     scale_free = True
-    tallies = Measure.tallies  # None: one more true positive may lower the mean.
     _word = "weighted_f1"
     undefined_without = "labels of the classes"
 

@@ -306,7 +306,6 @@ class Evaluation:
         self,
         at_least: Mapping[str, float] | None = None,
         at_most: Mapping[str, float] | None = None,
-        interval: str | None = None,
     ) -> Gates:
         """Return whether numbers surely reach their targets, surely do not, or neither can be said.
 
@@ -315,23 +314,21 @@ class Evaluation:
                 of its estimate, as ``recall of new where country=DE``. The spec's if no target is
                 given.
             at_most: the greatest value of each number.
-            interval: which intervals decide: "default" or "assumption-light"; None for the spec's.
 
         Raises:
             InputError: if there is no target, or one is not about a number that is estimated.
         """
-        gates = self._targets(at_least, at_most, interval)
+        gates = self._targets(at_least, at_most)
         if not gates:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
         estimates, analysis = self.estimate(), self.analysis
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
         return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
 
-    def _targets(self, at_least: Any, at_most: Any, interval: str | None) -> GatesSpec:
-        given = self.spec.gates
+    def _targets(self, at_least: Any, at_most: Any) -> GatesSpec:
         if at_least or at_most:
-            given = GatesSpec(at_least or {}, at_most or {}, given.interval)
-        return given if interval is None else dataclasses.replace(given, interval=interval)
+            return GatesSpec(at_least or {}, at_most or {})
+        return self.spec.gates
 
     def results(self) -> pa.Table:
         """Return a tidy table of all estimates, which names run, pool, spec and code in each row.
@@ -346,7 +343,6 @@ class Evaluation:
         *receivers: str,
         at_least: Mapping[str, float] | None = None,
         at_most: Mapping[str, float] | None = None,
-        interval: str | None = None,
     ) -> list[str]:
         """Send the estimates to receivers, and return where they are at each of them.
 
@@ -354,14 +350,13 @@ class Evaluation:
             *receivers: as ``"mlflow"``, ``"table:estimates/"`` or ``"openlineage:events.jsonl"``.
             at_least: gates to send along, as `gates` takes them.
             at_most: likewise.
-            interval: likewise.
 
         Raises:
             InputError: if there is no such receiver; or if one could not be sent to: the others
                 have got the estimates then.
         """
         addresses = read_addresses(receivers)
-        run = self.state.run(self._targets(at_least, at_most, interval))
+        run = self.state.run(self._targets(at_least, at_most))
         receipts = [address.send(run) for address in addresses]
         problems = [receipt.words for receipt in receipts if receipt.problem]
         if problems:

@@ -138,7 +138,7 @@ _TYPES = {
     **dict.fromkeys(("round", "labels", "open"), pa.int64()),
     **dict.fromkeys(
         ("threshold", "value", "standard_error", "low", "high", "level", "effective_size",
-         "design_effect", "largest_share", "largest_weight", "light_low", "light_high", "at_least",
+         "design_effect", "largest_share", "largest_weight", "at_least",
          "at_most"),
         pa.float64(),
     ),
@@ -152,7 +152,7 @@ SCHEMA = pa.schema(
         "spec_version", "version", "round", "labels", "open", "measure", "label", "system",
         "against", "slice", "threshold", "value", "standard_error", "low", "high", "level", "kind",
         "method", "claims", "reason", "effective_size", "design_effect", "largest_share",
-        "largest_weight", "light_low", "light_high", "at_least", "at_most", "gate", "warnings",
+        "largest_weight", "at_least", "at_most", "gate", "warnings",
     )
 )  # fmt: skip
 """Columns of the table. `estimate_id` is different in each row, also of several runs."""

@@ -19,12 +19,12 @@ from evalsampling.report.svg import (
 
 _ROW = 40
 _LABELS, _FIGURES, _WIDTH = 176, 184, 720
-_TOP, _FOOT = 30, 20
+_TOP, _FOOT = 8, 20
 
 
 @dataclasses.dataclass(frozen=True)
 class IntervalRow:
-    """A row of the picture: an estimate with its default and its assumption-light interval.
+    """A row of the picture: an estimate with its default interval.
 
     Attributes:
         number: the estimate.
@@ -74,17 +74,12 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None
     else:
         scale = even_scale(ends, neutral, first, last)
     digits = max(decimals(row.number.low, row.number.high) for row in rows)
-    wide = any(row.number.light and row.number.light.low is not None for row in rows)
-    top = _TOP if wide else 8
-    bottom = top + _ROW * len(rows)
-    body = axis(scale, top - 8, bottom)
+    bottom = _TOP + _ROW * len(rows)
+    body = axis(scale, _TOP - 8, bottom)
     if neutral is not None:
-        body.append(line(scale(neutral), top - 8, scale(neutral), bottom, "s-ink", 1.5))
-    if wide:
-        body.append(words(scale.first, 12, "thick: interval; thin: assuming nothing of where "
-                          "positives hide", "t-soft small", most=90))  # fmt: skip
+        body.append(line(scale(neutral), _TOP - 8, scale(neutral), bottom, "s-ink", 1.5))
     for place, row in enumerate(rows):
-        y = top + _ROW * place + _ROW / 2
+        y = _TOP + _ROW * place + _ROW / 2
         body.append(words(0, y + 4, row.name, "t-ink t-bold", most=26))
         body.append(words(_WIDTH, y + 4, row.figures(digits), "t-ink", "end", most=34))
         body.append(_marks(row.number, scale, y))
@@ -93,10 +88,8 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None
 
 
 def _marks(number: Number, scale: Scale, y: float) -> str:
-    """Return dot and intervals of a number at height y; one that claims nothing is hollow."""
-    marks, widest = [], number.light
-    if widest is not None and widest.low is not None and widest.high is not None:
-        marks.append(bar(scale(widest.low), scale(widest.high), y, 2, "f-grey"))
+    """Return dot and interval of a number at height y; one that claims nothing is hollow."""
+    marks = []
     low = scale.first if number.low is None else scale(number.low)
     high = scale.last if number.high is None else scale(number.high)
     if number.claims:

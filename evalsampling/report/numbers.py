@@ -75,8 +75,8 @@ class Number:
         largest_share: largest share of the variance that comes from a single row.
         largest_weight: of a draw.
         sensitivity: the default interval for other shares of hidden positives.
-        undetected: bound on positives that no label has found, its ``words`` among others; None if
-            there is none.
+        unsearched: the positives that labels leave room for below all that were met, and the value
+            with so many, see `inference.unsearched.Unsearched`; None if there is no such row.
         bias: of the value and its terms, see `inference.ratio_bias.Bias`; None where not estimated.
         significance: of a comparison, see `inference.results.Significance`; else None.
         statement: what the number says, in plain sentences.
@@ -103,7 +103,7 @@ class Number:
     largest_share: float | None
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
-    undetected: Mapping[str, Any] | None = None
+    unsearched: Mapping[str, Any] | None = None
     bias: Mapping[str, float | None] | None = None
     significance: Mapping[str, float | None] | None = None
     statement: str = ""
@@ -140,11 +140,6 @@ class Number:
         """The interval that holds simultaneously for all points of the curve, if any."""
         bands = (item for item in self.intervals if item.method.endswith(", simultaneous"))
         return next(bands, self.of_kind("simultaneous"))
-
-    @property
-    def light(self) -> ReportedInterval | None:
-        """The assumption-light interval, if any."""
-        return self.of_kind("assumption-light")
 
     @property
     def neutral(self) -> float:

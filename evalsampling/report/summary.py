@@ -29,9 +29,6 @@ from evalsampling.stats.counted import counted
 MOST_SENTENCES = 4
 """Most numbers that get a sentence each; the picture has them all."""
 
-MOST_UNDETECTED = 3
-"""Most bounds on undetected positives that are listed."""
-
 MOST_ROWS = 30
 """Most numbers in the picture."""
 
@@ -127,36 +124,25 @@ def _rests_on(facts: Facts) -> list[str]:
 def what_if(facts: Facts) -> Section | None:
     """Return the section of intervals under other shares of hidden positives, None if none."""
     claimed = (number for number in facts.headline if number.claims and not number.is_exact)
-    numbers = [number for number in claimed if number.sensitivity or number.light]
+    numbers = [number for number in claimed if number.sensitivity]
     if not numbers:
         return None
-    others = HALF_AND_TWICE if any(number.sensitivity for number in numbers) else ()
-    head = ["number", "estimate", "interval", *(f"{other} likely" for other in others)]
-    light = [number for number in numbers if number.light]
-    head += ["wherever they hide"] * bool(light)
+    head = ["number", "estimate", "interval", *(f"{other} likely" for other in HALF_AND_TWICE)]
     rows = []
     for number in numbers:
         digits = decimals(number.low, number.high)
         cells = [data(number.value, digits), interval(number.low, number.high, digits)]
-        ranges = [interval(other.low, other.high, digits) for other in number.sensitivity]
-        cells += ranges or ["-"] * len(others)
-        widest = number.light
-        if light:
-            cells.append("-" if widest is None else interval(widest.low, widest.high, digits))
+        cells += [interval(other.low, other.high, digits) for other in number.sensitivity]
         rows.append([escape(pretty(number)), *cells])
     hidden = (
         "Positives may hide among the rows that have no label, most of all where hardly any row "
         f"was looked at.{_before_and_with_labels(facts)}"
     )
-    listed = [item for number in numbers[:MOST_SENTENCES] for item in _if_more_hid(number)]
-    undetected = dict.fromkeys(
-        number.undetected["words"] for number in light if number.undetected is not None
-    )
-    bounds = [f"{escape(text[:1].upper() + text[1:])}." for text in undetected]
+    listed = list(map(_if_more_hid, numbers[:MOST_SENTENCES]))
     body = paragraph(hidden) + bullets(listed)
     caption = "Intervals by how many positives are thought likely to hide"
     body += table(caption, head, rows, range(1, len(head)))
-    return Section("what-if", "What if positives hid?", body + bullets(bounds[:MOST_UNDETECTED]))
+    return Section("what-if", "What if positives hid?", body)
 
 
 def _before_and_with_labels(facts: Facts) -> str:
@@ -175,29 +161,14 @@ def _before_and_with_labels(facts: Facts) -> str:
     )
 
 
-def _if_more_hid(number: Number) -> list[str]:
-    """Return a number's intervals if more positives hid, as at most one sentence."""
+def _if_more_hid(number: Number) -> str:
+    """Return the interval of a number if more positives hid, as a sentence."""
     name, digits = f"<strong>{escape(pretty(number))}</strong>", decimals(number.low, number.high)
-    range_now, clauses = shown_range(number.low, number.high, digits, " and "), []
-    if number.sensitivity:
-        most = number.sensitivity[-1]
-        range_then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
-        alike = shown_range(most.low, most.high, digits, " and ") == range_now
-        clauses.append(
-            f"if {HALF_AND_TWICE[-1]} were thought likely, it would "
-            + (
-                f"still be {range_then}"
-                if alike
-                else f"be {range_then} instead of between {range_now}"
-            )
-        )
-    widest = number.light
-    if widest is not None:
-        clauses.append(
-            "wherever positives hide, it is between "
-            f"{data(widest.low, digits)} and {data(widest.high, digits)}"
-        )
-    return [f"{name}: {'; '.join(clauses)}."] if clauses else []
+    range_now, most = shown_range(number.low, number.high, digits, " and "), number.sensitivity[-1]
+    range_then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
+    alike = shown_range(most.low, most.high, digits, " and ") == range_now
+    would = f"still be {range_then}" if alike else f"be {range_then} instead of between {range_now}"
+    return f"{name}: if {HALF_AND_TWICE[-1]} were thought likely, it would {would}."
 
 
 def warnings(facts: Facts) -> Section | None:

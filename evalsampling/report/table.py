@@ -8,9 +8,9 @@ from typing import Any
 COLUMNS = (
     "round", "labels", "latest", "measure", "system", "against", "slice", "threshold", "value",
     "standard_error", "low", "high", "confidence", "method", "reason", "effective_size",
-    "design_effect", "largest_share", "largest_weight", "light_low", "light_high",
+    "design_effect", "largest_share", "largest_weight",
 )  # fmt: skip
-"""Columns of the table. The last two are the ends of the assumption-light interval."""
+"""Columns of the table: fields of a number of `estimate --json`."""
 
 
 def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value: value) -> str:
@@ -36,10 +36,5 @@ def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value
 
 
 def flat(number: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a number of `estimate --json`: its fields, and two from intervals."""
-    light = [item for item in number["intervals"] if item["kind"] == "assumption-light"]
-    return {
-        **{name: number[name] for name in COLUMNS if name in number},
-        "light_low": light[0]["low"] if light else None,
-        "light_high": light[0]["high"] if light else None,
-    }
+    """Return the columns of a number of `estimate --json`."""
+    return {name: number[name] for name in COLUMNS if name in number}

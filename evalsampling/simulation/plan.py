@@ -155,7 +155,6 @@ def plan(
         confidence=spec.confidence,
         divergence=False,
         hidden=spec.label_prior,
-        assumption_light=False,
         by_cost=spec.money is not None,
     )
     systems = tuple(system.name for system in spec.pool.systems)

@@ -57,7 +57,6 @@ class Plan:
             takes time.
         hidden: prior of positives that scores do not reveal; None for no model-based intervals,
             which take a tenth of a second each time.
-        assumption_light: whether assumption-light intervals are made, which takes time too.
         by_cost: whether budgets are money.
         votes: answers to each question of a stochastic oracle.
     """
@@ -70,7 +69,6 @@ class Plan:
     divergence: bool = True
     bands: bool = False
     hidden: HiddenPrior | None = None
-    assumption_light: bool = True
     by_cost: bool = False
     votes: int = 1
 
@@ -170,7 +168,6 @@ def run_repeat(
         scope=ReportedDomains(
             systems=pool.systems,
             bands_seed=int(seeds[0]) if plan.bands else None,
-            assumption_light=plan.assumption_light,
             methods=OWN,
         ),
         hidden=plan.hidden,

@@ -11,7 +11,7 @@ import yaml
 
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
-from evalsampling.spec.gates import INTERVALS, GatesSpec
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
@@ -119,7 +119,6 @@ class EvaluationSpec:
         confidence: level of the intervals, in (0, 1).
         stop_half_width: no further round is drawn once half the width of every interval is at most
             this; None to spend the budget.
-        stop_interval: which intervals: one of `gates.INTERVALS`.
         stop_significance: no further round is drawn once the p-values of the comparisons of the
             first measure are at most this; None for no such stop.
         stop_test: which p-values: one of `TESTS`.
@@ -145,7 +144,6 @@ class EvaluationSpec:
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
     stop_half_width: float | None = None
-    stop_interval: str = INTERVALS[0]
     stop_significance: float | None = None
     stop_test: str = "anytime"
     money: float | None = None
@@ -282,7 +280,6 @@ class EvaluationSpec:
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
         further_stops = {
-            "interval": None if self.stop_interval == INTERVALS[0] else self.stop_interval,
             "significance": self.stop_significance,
             "test": None if self.stop_significance is None else self.stop_test,
         }
@@ -373,7 +370,7 @@ def _round_size(top: Section) -> RoundSize:
 
 
 def _stop(section: Section) -> dict[str, Any]:
-    section.check_keys("half_width", "interval", "significance", "test")
+    section.check_keys("half_width", "significance", "test")
     stop: dict[str, Any] = {}
     if section.get("half_width") is not None:
         half_width = stop["stop_half_width"] = section.number("half_width", 0.0)
@@ -383,6 +380,5 @@ def _stop(section: Section) -> dict[str, Any]:
         level = stop["stop_significance"] = section.number("significance", 0.0)
         if not 0 < level < 1:
             raise InputError(f"stop.significance: must be between 0 and 1, got {level:g}")
-    for key, names in (("interval", INTERVALS), ("test", TESTS)):
-        stop[f"stop_{key}"] = section.choice(key, names, names[0])
+    stop["stop_test"] = section.choice("test", TESTS, TESTS[0])
     return stop

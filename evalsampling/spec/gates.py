@@ -9,9 +9,6 @@ from typing import Any
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec.sections import Section
 
-INTERVALS = ("default", "assumption-light")
-"""Intervals that decide about a gate or a stop: the second kind may be looked at often."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Gate:
@@ -40,12 +37,10 @@ class GatesSpec:
     Attributes:
         at_least: the least value of each number.
         at_most: the greatest value of each number.
-        interval: intervals that decide: one of `INTERVALS`.
     """
 
     at_least: Mapping[str, float] = dataclasses.field(default_factory=dict)
     at_most: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    interval: str = INTERVALS[0]
 
     def __post_init__(self) -> None:
         """Check the targets.
@@ -62,9 +57,6 @@ class GatesSpec:
                 is_number = isinstance(target, int | float) and not isinstance(target, bool)
                 if not is_number or not math.isfinite(target):
                     raise InputError(f"gates.{key}.{number}: must be a number, got {target!r}")
-        if self.interval not in INTERVALS:
-            names = ", ".join(INTERVALS)
-            raise InputError(f"gates.interval: must be one of {names}, got {self.interval!r}")
 
     def __iter__(self) -> Iterator[Gate]:
         """Yield the gates in order."""
@@ -82,37 +74,24 @@ class GatesSpec:
         Raises:
             InputError: naming the key that is wrong.
         """
-        section.check_keys("at_least", "at_most", "interval")
-        return cls(
-            at_least=section.get("at_least", {}),
-            at_most=section.get("at_most", {}),
-            interval=section.get("interval", INTERVALS[0]),
-        )
+        section.check_keys("at_least", "at_most")
+        return cls(section.get("at_least", {}), section.get("at_most", {}))
 
     @classmethod
-    def parse(
-        cls, at_least: Sequence[str], at_most: Sequence[str], interval: str = INTERVALS[0]
-    ) -> "GatesSpec":
+    def parse(cls, at_least: Sequence[str], at_most: Sequence[str]) -> "GatesSpec":
         """Return the gates of texts like ``recall=0.9``, as options have them.
 
         Raises:
             UsageError: if a text is something else.
         """
-        return cls(
-            _targets("--at-least", at_least),
-            _targets("--at-most", at_most),
-            interval or INTERVALS[0],
-        )
+        return cls(_targets("--at-least", at_least), _targets("--at-most", at_most))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the keys of a spec that say the same: none without a gate."""
         if not self:
             return {}
-        mapping: dict[str, Any] = {"at_least": dict(self.at_least), "at_most": dict(self.at_most)}
-        mapping = {key: targets for key, targets in mapping.items() if targets}
-        if self.interval != INTERVALS[0]:
-            mapping["interval"] = self.interval
-        return {"gates": mapping}
+        mapping = {"at_least": dict(self.at_least), "at_most": dict(self.at_most)}
+        return {"gates": {key: targets for key, targets in mapping.items() if targets}}
 
 
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:

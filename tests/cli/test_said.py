@@ -251,17 +251,13 @@ def test_numbers_of_sentences_fit_each_other(state: str) -> None:
     evaluation = STATES[state].evaluation()
     labels, rows = len(evaluation.history.labelled), evaluation.table.rows
     for estimate in evaluation.estimate():
-        aside, light, outlook = estimate.without_unmet, estimate.light, estimate.outlook
+        aside, part, outlook = estimate.without_unmet, estimate.unsearched, estimate.outlook
         if aside is not None:
             assert estimate.low <= aside.low <= aside.high <= estimate.high
         if outlook is not None and outlook.labels is not None:
             assert labels < outlook.labels <= rows
             assert outlook.half_width < estimate.half_width
-        for bounds in () if light is None else light.counts:
-            assert 0 <= bounds.low <= bounds.high <= bounds.rows
         if estimate.value is not None:
             assert estimate.low <= estimate.value <= estimate.high
-        part = None if light is None else light.breakdown
-        if part is not None and "To rule that out" in estimate.statement:
-            assert 0 < part.labels <= part.rows - part.labelled
-            assert part.least > estimate.low
+        if part is not None:
+            assert 0 < part.positives <= part.rows - part.labelled

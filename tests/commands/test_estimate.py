@@ -66,7 +66,7 @@ def test_estimate_json(drawn: Job) -> None:
         assert one["low"] == one["intervals"][0]["low"]
         assert one["low"] <= one["value"] <= one["high"]
         kinds = {interval["kind"] for interval in one["intervals"]}
-        assert kinds - {"model-based"} == {"design-based", "assumption-light"}
+        assert kinds - {"model-based"} == {"design-based"}
     assert len(list((drawn.workspace / "estimates").iterdir())) == 1
     one = drawn.estimate("--measure", "recall").json["measures"]
     assert one == [result["measures"][2]]
@@ -77,23 +77,18 @@ def test_estimate_json(drawn: Job) -> None:
         assert [one["measure"] for one in told] == ["f1", "recall"]
 
 
-def test_json_tells_what_could_hide(drawn_by_ais: Job) -> None:
-    """Its ends are those of the interval, and the result survives being read again."""
+def test_json_tells_what_the_labels_leave_open(drawn_by_ais: Job) -> None:
+    """Recall and F1 go by scores where no positive was met; a share of found rows does not."""
     result = drawn_by_ais.estimate("--labels", drawn_by_ais.deliver(drawn_by_ais.answers(1))).json
-    for one in result["measures"]:
-        (light,) = [i for i in one["intervals"] if i["kind"] == "assumption-light"]
-        assert light["method"] == "betting"
-        assert light["low"] <= light["high"]
-        told = one["undetected"]
-        assert "whatever labels the other rows have" in told["assumes"]
-        assert told["words"].startswith("up to ")
-        for count in told["counts"]:
-            assert count["met"] <= count["low"] <= count["high"] <= count["rows"]
-    (recall,) = [one for one in result["measures"] if one["measure"] == "recall"]
-    names = [count["name"] for count in recall["undetected"]["counts"]]
-    assert names == ["true positives", "false negatives"]
+    told = {one["measure"]: one for one in result["measures"]}
+    part = told["recall"]["unsearched"]
+    assert 0 < part["positives"] <= part["rows"] - part["labelled"]
+    assert part["value"] < told["recall"]["value"]
+    same = ("rows", "labelled", "positives")
+    assert [told["f1"]["unsearched"][key] for key in same] == [part[key] for key in same]
+    assert told["precision"]["unsearched"]["value"] == told["precision"]["value"]
     other = drawn_by_ais.estimate("--measure", "specificity").json["measures"][0]
-    assert (other["method"], other["undetected"]) == ("no support", None)
+    assert (other["method"], other["unsearched"]) == ("no support", None)
 
 
 def test_a_model_that_labels_contradict_is_noted(

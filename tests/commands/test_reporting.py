@@ -61,9 +61,9 @@ def test_gates_of_a_spec_are_asked_without_an_option(job: Callable[..., Job]) ->
     only_f1 = one.estimate("--measure", "f1")
     assert [each["measure"] for each in only_f1.json["measures"]] == ["f1"]
     assert only_f1.json["gates"]["gates"] == [gate], "of the spec's measures, shown or not"
-    others = one.estimate("--at-least", "f1=0.1", "--gate-interval", "assumption-light")
+    others = one.estimate("--at-least", "f1=0.1")
     [gate] = others.json["gates"]["gates"]
-    assert (gate["number"], gate["method"]) == ("f1", "betting")
+    assert (gate["number"], gate["target"]) == ("f1", 0.1)
     kept = [json.loads(path.read_text()) for path in (one.workspace / "estimates").iterdir()]
     assert len(kept) == 3
     assert all(each["gates"] for each in kept)

@@ -16,14 +16,12 @@ from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.spec.gates import GatesSpec
 
-LIGHT = Interval(0.3, 0.99, "assumption-light", "betting")
-
 
 def estimate(low: float, high: float, value: float | None = None, **fields: Any) -> Estimate:
-    """Recall with an interval by the design, and an assumption-light one."""
+    """Recall with an interval by the design."""
     middle = (low + high) / 2 if value is None else value
     target = Target("recall", **fields.pop("target", {}))
-    intervals = (Interval(low, high, "design-based", "korn-graubard"), LIGHT)
+    intervals = (Interval(low, high, "design-based", "korn-graubard"),)
     return Estimate(target, middle, 0.01, 0.95, intervals, **fields)
 
 
@@ -75,7 +73,7 @@ def test_labels_that_decide_follow_from_the_end_that_has_to_move() -> None:
 def test_intervals_by_the_model_become_narrower_faster() -> None:
     design = estimate(0.8, 0.9)
     model = dataclasses.replace(
-        design, intervals=(Interval(0.8, 0.9, "model-based", "calibration-curve"), LIGHT)
+        design, intervals=(Interval(0.8, 0.9, "model-based", "calibration-curve"),)
     )
     gate = {"at_least": {"recall": 0.83}}
     assert judged(design, **gate).labels == math.ceil(400 * 2.5**2)
@@ -111,18 +109,6 @@ def test_an_interval_that_claims_nothing_decides_nothing(
         assert gate.labels is None
         assert "cannot be said" in gate.statement
         assert why in gate.statement
-
-
-def test_the_assumption_light_interval_decides_if_it_is_asked() -> None:
-    what = estimate(0.8, 0.9)
-    gate = judged(what, at_least={"recall": 0.7}, interval="assumption-light")
-    assert (gate.reached, gate.low, gate.high, gate.method) == (None, 0.3, 0.99, "betting")
-    assert gate.statement.endswith("More labels may decide it.")
-    assert judged(what, at_least={"recall": 0.3}, interval="assumption-light").reached is True
-    bare = dataclasses.replace(what, intervals=what.intervals[:1])
-    gate = judged(bare, at_least={"recall": 0.1}, interval="assumption-light")
-    assert (gate.reached, gate.low, gate.method) == (None, None, None)
-    assert gate.statement.endswith("There is no assumption-light interval.")
 
 
 def test_one_end_may_decide_where_the_other_is_infinite() -> None:
@@ -187,8 +173,6 @@ def test_an_evaluation_has_gates_of_its_spec_or_of_a_call() -> None:
     assert evaluation.gates().reached is True
     assert evaluation.gates(at_least={"f1": 0.999}).reached is not True
     assert evaluation.gates(at_most={"recall": 0.2}).reached is False
-    [gate] = evaluation.gates(interval="assumption-light").gates
-    assert gate.method == "betting"
 
 
 @pytest.mark.parametrize(

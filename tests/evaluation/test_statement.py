@@ -10,21 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.evaluation.statement import stated, statement
-from evalsampling.inference.assumption_light import AssumptionLight
-from evalsampling.inference.breakdown import Breakdown
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.inference.significance import Significance
+from evalsampling.inference.unsearched import Unsearched
 from tests.docs.prose import MOST_WORDS, sentences, words
 from tests.jobs import call
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 
 MODEL, DESIGN = ("model-based", "calibration-curve"), ("design-based", "korn-graubard")
-PART = Breakdown(0.5874, 0.1, 971_234, 310, 24_321, 0.95)
-
-
 NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 
 SENTENCES = (
@@ -48,15 +44,10 @@ SENTENCES = (
     ),
     (r"No affordable number of labels makes it ± #: .*\.", ("outlook.half_width",)),
     (
-        r"With # % confidence it is at least #, unless more than # % of all positives are among "
-        r"the # rows that score lower \(# ha(?:ve|s) a label\)\.",
-        (
-            *(f"undetected.breakdown.{name}" for name in ("confidence", "least", "share", "rows")),
-            "undetected.breakdown.labelled",
-        ),
+        r"By the labels alone it may be #: # of the # rows that score lower than every labelled "
+        r"positive may be positive \(# ha(?:ve|s) a label\)\.",
+        tuple(f"unsearched.{name}" for name in ("value", "positives", "rows", "labelled")),
     ),
-    (r"To rule that out takes about # labels? there\.", ("undetected.breakdown.labels",)),
-    (r"To rule that out takes labels of all of these\.", ()),
 )
 """What an estimate may say, `#` for a number, and the fields of `estimate --json` it shows."""
 
@@ -89,15 +80,13 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
         0.801,
         without_unmet=Interval(0.612, 0.801, *MODEL),
         outlook=Outlook(0.05, 4987),
-        light=AssumptionLight(Interval(0.1, 0.9, "assumption-light", "betting"), breakdown=PART),
+        unsearched=Unsearched(971_234, 310, 9_385, 0.0912),
     )
     assert statement(estimate) == (
         "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
         "labelled positive; without them it is 0.61 to 0.80. For ± 0.05 expect about 5,000 "
-        "labels. With 95 % confidence it is at least 0.58, unless more than 10 % of all positives "
-        "are among the "
-        "971,234 rows that score lower (310 have a label). To rule that out takes about 24,000 "
-        "labels there."
+        "labels. By the labels alone it may be 0.091: 9,385 of the 971,234 rows that score lower "
+        "than every labelled positive may be positive (310 have a label)."
     )
 
 
@@ -108,16 +97,17 @@ def test_nothing_is_said_of_them_where_they_do_not() -> None:
         0.801,
         without_unmet=Interval(0.65, 0.801, *MODEL),
         outlook=Outlook(0.05, 1987),
-        light=AssumptionLight(Interval(0.1, 0.9, "assumption-light", "betting"), breakdown=PART),
+        unsearched=Unsearched(971_234, 31_000, 93, 0.62),
     )
     assert statement(estimate) == "F1 0.70 (0.60 to 0.80). For ± 0.05 expect about 2,000 labels."
 
 
-def test_a_breakdown_that_says_no_more_than_the_interval_is_left_out() -> None:
-    light = AssumptionLight(Interval(0.1, 0.9, "assumption-light", "betting"), breakdown=PART)
-    aside = Interval(0.75, 0.8, *MODEL)
-    assert "unless" not in statement(of(0.7, 0.588, 0.8, without_unmet=aside, light=light))
-    assert "unless" in statement(of(0.7, 0.5, 0.8, without_unmet=aside, light=light))
+def test_what_labels_leave_open_is_said_where_the_interval_claims_more() -> None:
+    low = of(0.7, 0.6, 0.8, unsearched=Unsearched(500, 1, 60, 0.599))
+    assert "By the labels alone it may be 0.60: 60 of the 500 rows" in statement(low)
+    assert statement(low).endswith("(1 has a label).")
+    assert "alone" in statement(of(0.02, 0.01, 0.03, unsearched=Unsearched(500, 3, 60, 0.14)))
+    assert "alone" not in statement(of(0.7, 0.6, 0.8, unsearched=Unsearched(500, 1, 60, 0.6)))
 
 
 def test_where_no_affordable_number_of_labels_helps_it_says_what_would() -> None:

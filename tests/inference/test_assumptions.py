@@ -20,9 +20,9 @@ def test_every_kind_that_an_estimate_has_says_what_it_rests_on() -> None:
 
 
 def test_kinds_come_in_one_order_and_others_are_left_out() -> None:
-    kinds = ["assumption-light", "simultaneous", "model-based"]
+    kinds = ["design-based", "simultaneous", "model-based"]
     intervals = [Interval(0, 1, kind, "any") for kind in kinds]
-    assert list(assumed(intervals)) == ["model-based", "assumption-light"]
+    assert list(assumed(intervals)) == ["model-based", "design-based"]
     assert assumed([]) == {}
     assert all(ASSUMES.values())
 

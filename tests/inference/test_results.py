@@ -453,18 +453,6 @@ def test_the_widest_interval_on_the_whole_pool(
     assert widest_half(estimates) == half
 
 
-def test_the_widest_interval_of_a_kind() -> None:
-    """Whatever the default one claims; none if one estimate has none of the kind."""
-    light = Interval(0.2, 0.8, "assumption-light", "betting")
-    one = of_width(0.5, 0.75, reliable=False)
-    with_light = dataclasses.replace(one, intervals=(*one.intervals, light))
-    assert widest_half([with_light], "assumption-light") == pytest.approx(0.3)
-    assert widest_half([with_light]) is None
-    assert widest_half([with_light, one], "assumption-light") is None
-    assert is_narrow([with_light], 0.31, "assumption-light")
-    assert not is_narrow([with_light], 0.29, "assumption-light")
-
-
 def compared(anytime: float | None, fixed: float | None, **changes: Any) -> Estimate:
     """A comparison with p-values."""
     one = of_width(-0.1, 0.1)
@@ -541,14 +529,3 @@ def test_a_tie_but_for_rounding_is_a_tie(rounding: float) -> None:
     assert found.value == 0.0
     assert found.significance == Significance(1.0, 1.0, 0.5)
     assert census(target, 1e-6, 0.95, "positives").significance == Significance(0.0, 0.0, 1.0)
-
-
-def test_value_is_moved_into_an_interval_that_is_sure_to_hold_it() -> None:
-    default = Interval(0.2, 0.5, "design-based", "korn-graubard")
-    one = Estimate(Target("recall"), 0.4, 0.1, 0.95, (default,))
-    moved = one.moved_into(Interval(0.6, 0.9, "assumption-light", "betting"))
-    assert (moved.value, moved.low, moved.high) == (0.6, 0.2, 0.6)
-    (words,) = moved.warnings
-    assert words.startswith("recall: the estimate was 0.4, which the labels exclude")
-    for inside in (Interval(0.4 + 1e-12, 0.9, "", ""), Interval(0.1, 0.9, "", "")):
-        assert one.moved_into(inside) is one

@@ -11,18 +11,12 @@ def number(measure: str, value: float | None = 0.5, **told: Any) -> dict[str, An
         "value": value, "standard_error": 0.05, "low": low, "high": high, "confidence": 0.95,
         "method": "calibration-curve", "reason": None, "effective_size": 10.0,
         "design_effect": 0.5, "largest_share": 0.1, "largest_weight": 0.1, "sensitivity": [],
-        "undetected": None, "statement": f"{measure} is {value}. More of it.", **told,
+        "unsearched": None, "statement": f"{measure} is {value}. More of it.", **told,
     }  # fmt: skip
     default = {"low": one["low"], "high": one["high"], "kind": "model-based",
                "method": one["method"]}  # fmt: skip
     one.setdefault("intervals", [default])
     return one
-
-
-def with_light(one: dict[str, Any], low: float, high: float) -> dict[str, Any]:
-    """The same number with an assumption-light interval."""
-    light = {"low": low, "high": high, "kind": "assumption-light", "method": "betting"}
-    return {**one, "intervals": [*one["intervals"], light]}
 
 
 def band(place: int, **told: Any) -> dict[str, Any]:

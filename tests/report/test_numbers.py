@@ -12,7 +12,7 @@ from evalsampling.report.numbers import (
     shown_range,
     two_digits,
 )
-from tests.report.contents import number, with_light
+from tests.report.contents import number
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,13 @@ def test_names_for_sentences() -> None:
 
 
 def test_the_first_interval_of_a_kind_is_found() -> None:
-    one = read_record(Number, with_light(number("f1"), 0.0, 0.9))
-    light = one.of_kind("assumption-light")
-    assert light is not None
-    assert (light.low, light.high) == (0.0, 0.9)
+    kinds = ("model-based", "design-based", "design-based")
+    ends = [{"low": place / 10, "high": 0.9, "kind": kind, "method": "any"}
+            for place, kind in enumerate(kinds)]  # fmt: skip
+    one = read_record(Number, number("f1", intervals=ends))
+    found = one.of_kind("design-based")
+    assert found is not None
+    assert (found.low, found.high) == (0.1, 0.9)
     assert one.of_kind("simultaneous") is None
     assert one.band is None
 

@@ -15,7 +15,7 @@ from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import cheapest, curves_of
-from tests.report.contents import band, number, twin, with_light
+from tests.report.contents import band, number, twin
 
 
 def elements(picture: Picture, name: str, kind: str = "") -> list[dict[str, str]]:
@@ -33,13 +33,13 @@ def of(*args: Any, **told: Any) -> Number:
 
 
 def test_marks_are_where_the_numbers_are() -> None:
-    """The axis goes from 0 to 1: places are in proportion."""
-    one = read_record(Number, with_light(number("f1", 0.5, low=0.25, high=0.75), 0.0, 1.0))
-    picture = interval_rows([IntervalRow(one)], "Title")
-    [bar] = elements(picture, "rect", "f-accent")
-    [light] = elements(picture, "rect", "f-grey")
-    [dot] = elements(picture, "circle")
-    first, width = float(light["x"]), float(light["width"])
+    """Places are in proportion: beside a number whose interval is all of the axis."""
+    ends = ((0.0, 1.0), (0.25, 0.75))
+    rows = [IntervalRow(of("f1", 0.5, low=low, high=high)) for low, high in ends]
+    picture = interval_rows(rows, "Title")
+    [all_of_it, bar] = elements(picture, "rect", "f-accent")
+    [_, dot] = elements(picture, "circle")
+    first, width = float(all_of_it["x"]), float(all_of_it["width"])
     assert float(bar["x"]) == pytest.approx(first + width / 4, abs=0.1)
     assert float(bar["width"]) == pytest.approx(width / 2, abs=0.1)
     assert float(dot["cx"]) == pytest.approx(first + width / 2, abs=0.1)

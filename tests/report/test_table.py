@@ -4,7 +4,7 @@ import csv
 import io
 
 from evalsampling.report.table import COLUMNS, as_csv
-from tests.report.contents import number, twin, with_light
+from tests.report.contents import number, twin
 
 
 def lines_of(content: dict[str, object]) -> list[dict[str, str]]:
@@ -13,13 +13,12 @@ def lines_of(content: dict[str, object]) -> list[dict[str, str]]:
 
 def test_each_number_is_a_line_with_all_its_digits() -> None:
     odd = number("f1", 1 / 3, system='a, "b"\nc', slice="city=é")
-    [line, other] = lines_of(twin(with_light(odd, 0.125, 0.9), number("recall", None)))
+    [line, other] = lines_of(twin(odd, number("recall", None)))
     assert list(line) == list(COLUMNS)
     assert float(line["value"]) == 1 / 3
     assert (line["system"], line["slice"]) == ('a, "b"\nc', "city=é")
-    assert (line["light_low"], line["light_high"]) == ("0.125", "0.9")
     assert (line["round"], line["labels"], line["latest"]) == ("2", "40", "true")
-    assert (other["value"], other["low"], other["light_low"]) == ("", "", "")
+    assert (other["value"], other["low"]) == ("", "")
 
 
 def test_what_a_spreadsheet_takes_for_a_formula_can_be_marked() -> None:

@@ -105,7 +105,7 @@ def test_the_wrong_one_of_two_is_chosen_as_often_as_coins_say() -> None:
     better = max(right[differs].mean(axis=0))
     plan = Plan(
         budgets=(15,), round_size=RoundSize(15), repeats=300, seed=2, confidence=0.95,
-        divergence=False, assumption_light=False,
+        divergence=False,
     )  # fmt: skip
     sampler = Compare(measure, variant="active_neq")
     (found,) = simulate(pool.known, [sampler], [measure], plan, workers=1)["results"]

@@ -328,16 +328,10 @@ def test_stop_at_significance() -> None:
     assert (spec.stop_half_width, spec.stop_significance, spec.stop_test) == (None, 0.05, "anytime")
     fixed = parse(stop={"half_width": 0.1, "significance": 0.01, "test": "fixed"})
     assert fixed.to_mapping()["stop"] == {"half_width": 0.1, "significance": 0.01, "test": "fixed"}
-    light = parse(stop={"half_width": 0.1, "interval": "assumption-light"})
-    assert light.to_mapping()["stop"] == {"half_width": 0.1, "interval": "assumption-light"}
     assert parse().to_mapping()["stop"] == {"half_width": None}, "as workspaces have it"
     for stop, words in [
         ({"significance": 1}, "stop.significance: must be between 0 and 1, got 1"),
         ({"test": "often"}, "stop.test: must be one of anytime, fixed, got 'often'"),
-        (
-            {"interval": "wald"},
-            "stop.interval: must be one of default, assumption-light, got 'wald'",
-        ),
         ({"p_value": 0.05}, "unknown key stop.p_value"),
     ]:
         with pytest.raises(InputError, match=words):

@@ -23,7 +23,7 @@ def test_a_spec_without_gates_says_nothing_of_them() -> None:
 
 
 def test_gates_come_back() -> None:
-    gates = {"at_least": {"recall": 0.9}, "at_most": {"f1": 1}, "interval": "assumption-light"}
+    gates = {"at_least": {"recall": 0.9}, "at_most": {"f1": 1}}
     read = spec(gates)
     assert list(read.gates) == [Gate("recall", 0.9, True), Gate("f1", 1.0, False)]
     assert read.to_mapping()["gates"] == gates
@@ -39,7 +39,6 @@ def test_gates_come_back() -> None:
         ({"at_least": {"recall": True}}, "gates.at_least.recall: must be a number, got True"),
         ({"at_most": {"f1": float("nan")}}, "gates.at_most.f1: must be a number, got nan"),
         ({"at_least": {3: 0.9}}, "gates.at_least: must be names of numbers, got 3"),
-        ({"interval": "wald"}, "gates.interval: must be one of default, assumption-light"),
     ],
 )
 def test_what_is_no_gate(gates: Any, problem: str) -> None:

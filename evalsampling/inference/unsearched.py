@@ -1,0 +1,92 @@
+"""Rows that score lower than every labelled positive, and how many of them labels let be positive.
+
+Let x_i be the sum over rounds of row i's chance of a label. The probability that no round finds any
+of some positives is at most exp(-sum x_i) over them, since draws of a round are negatively
+associated. So with confidence 1 - alpha the sum over positives that were not found is below
+log(1 / alpha), and their number is greatest if they are the rows of least chance. Of N rows with n
+labels, drawn evenly, it is N log(1 / alpha) / n: at 95 % the rule of three.
+
+A default interval without the value that a measure would have then goes by more than labels.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import NO_LABEL, History
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsearched:
+    """The rows that score lower than every labelled positive, for one measure.
+
+    Attributes:
+        rows: their number.
+        labelled: number of these that have a label; none of them is positive.
+        positives: most positives that labels leave room for among them.
+        value: the measure if there are so many.
+    """
+
+    rows: int
+    labelled: int
+    positives: int
+    value: float
+
+
+def below_all_met(table: CellTable, history: History) -> BoolArray:
+    """Return whether rows of each cell score lower than every labelled positive: (cells,).
+
+    All do if no positive has a label. The positive class is the second of two.
+
+    Args:
+        table: the cells.
+        history: rounds and labels.
+    """
+    labelled = history.labelled
+    met = history.cell[labelled[history.label[labelled] == 1]]
+    prior = table.prior[:, 1]
+    return prior < prior[met].min(initial=np.inf)
+
+
+def chances_of_labels(
+    table: CellTable, history: History, with_replacement: bool
+) -> FloatArray | None:
+    """Return the sum over rounds of a row's chance of a label, shape (cells,).
+
+    None if the chances of all cells were not kept. Within a round a row's label is taken to be
+    missing whatever row it is.
+
+    Args:
+        table: the cells.
+        history: rounds and labels.
+        with_replacement: whether draws of a round are independent, each with its own chance.
+    """
+    total = np.zeros(len(table))
+    for drawn in history.rounds:
+        answered = history.label[drawn.question] != NO_LABEL
+        if not answered.any():
+            continue
+        if drawn.cell_probability is None:
+            return None
+        total += drawn.cell_probability * (answered.sum() if with_replacement else answered.mean())
+    return total
+
+
+def most_positives(chance: FloatArray, rows: IntArray, alpha: float) -> FloatArray:
+    """Return the most positives among rows none of which was found to be one: shape (cells,).
+
+    Args:
+        chance: shape (cells,): sum over rounds of the chance that a row is labelled.
+        rows: shape (cells,): rows without a label that may be positive.
+        alpha: probability, in (0, 1), that there are more.
+    """
+    order = np.argsort(chance, kind="stable")
+    cost = chance[order] * rows[order]
+    free = math.log(1 / alpha) - (np.cumsum(cost) - cost)
+    share = np.divide(free, cost, out=np.ones_like(cost), where=cost > 0)
+    most = np.zeros(len(rows))
+    most[order] = np.clip(share, 0.0, 1.0) * rows[order]
+    return most
