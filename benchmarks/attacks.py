@@ -3,7 +3,8 @@
     python benchmarks/attacks.py run --results=DIR --repeats 30    # continues where it stopped
     python benchmarks/attacks.py report --results=DIR              # prints the table
 
-A pool passes with coverage of at least .90 among claims, or with a warning in most runs.
+A pool passes with coverage of at least .90 among claims, or where most runs have a warning or say that
+the interval claims more than the labels can.
 """
 
 import functools
@@ -48,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
 def table(found: Mapping[Key, Setting], sampler: str) -> Iterator[str]:
     """Yield the lines of the table of a sampler; a star is where it fails."""
     columns = " | ".join(f"{measure} {budget:,}" for measure in MEASURES for budget in BUDGETS)
-    yield f"\n{sampler}: coverage among claims / claims / warned / width\n"
+    yield f"\n{sampler}: coverage among claims / claims / warned / beyond labels / width\n"
     yield f"| attack | truth | {columns} |"
     yield "| --- | --- |" + " --- |" * len(MEASURES) * len(BUDGETS)
     for name in ATTACKS:
@@ -58,8 +59,8 @@ def table(found: Mapping[Key, Setting], sampler: str) -> Iterator[str]:
             continue
         truth = " ".join(f"{one.truth:.2f}" for one in told[:: len(BUDGETS)])
         cells = [
-            f"{one.coverage:.2f} / {one.claims:.2f} / {one.warned:.2f} / {one.width:.2f}"
-            + " *" * (one.coverage < LEAST and one.warned <= 0.5)
+            f"{one.coverage:.2f} / {one.claims:.2f} / {one.warned:.2f} / {one.beyond:.2f} / {one.width:.2f}"
+            + " *" * (one.coverage < LEAST and max(one.warned, one.beyond) <= 0.5)
             for one in told
         ]
         yield f"| {name} | {truth} | {' | '.join(cells)} |"

@@ -52,6 +52,7 @@ class Setting:
         warned: share of the runs with a warning.
         width: mean width of the default interval.
         errors: shape (runs,): of each run; an estimate without a value errs by `NO_VALUE`.
+        beyond: share of the runs whose interval claims more than labels can, which is said beside it.
     """
 
     truth: float
@@ -61,6 +62,7 @@ class Setting:
     warned: float
     width: float
     errors: FloatArray
+    beyond: float = np.nan
 
     @property
     def runs(self) -> int:
@@ -99,6 +101,7 @@ class Setting:
             float(runs["warned"].astype(bool).mean()),
             float(np.mean(high - low)),
             error,
+            float(runs["beyond"].astype(bool).mean()),
         )
 
     @property

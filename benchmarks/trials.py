@@ -34,6 +34,7 @@ SCHEMA = pa.schema(
         "value": pa.float64(),
         "claims": pa.bool_(),
         "warned": pa.bool_(),
+        "beyond": pa.bool_(),
         "kind": pa.string(),
         "low": pa.float64(),
         "high": pa.float64(),
@@ -48,6 +49,7 @@ SCHEMA = pa.schema(
 )
 """A row for each repeat, budget and number: the default interval, and the design's.
 
+`beyond` is whether the default one claims more than labels can (`Estimate.claims_more_than_labels`).
 The last four columns are of pairs of systems: see `system_pairs`.
 """
 
@@ -128,6 +130,7 @@ def told_of(one: Estimate) -> dict[str, Any]:
         "value": one.value,
         "claims": one.claims,
         "warned": bool(one.warnings),
+        "beyond": one.claims_more_than_labels,
         "kind": default.kind,
         "low": default.low,
         "high": default.high,

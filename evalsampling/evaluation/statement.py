@@ -125,12 +125,9 @@ def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) ->
 
 
 def _by_labels_alone(estimate: Estimate) -> str:
-    """Return the value with all positives that labels leave room for, empty if the interval has it.
-
-    Beyond that value the interval goes by the scores, or by rows like those that were met.
-    """
+    """Return the value with all positives that labels leave room for, empty if the interval has it."""
     part = estimate.unsearched
-    if part is None or estimate.low <= part.value <= estimate.high:
+    if part is None or not estimate.claims_more_than_labels:
         return ""
     labelled = f"{part.labelled:,} {'has' if part.labelled == 1 else 'have'} a label"
     return (

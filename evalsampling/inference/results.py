@@ -184,6 +184,15 @@ class Estimate:
         return (self.intervals[0].low, self.intervals[0].high) != self.target.bounds
 
     @property
+    def claims_more_than_labels(self) -> bool:
+        """Whether the default interval leaves out a value that the labels by themselves allow.
+
+        That of `unsearched`: it goes by the scores then, or by rows like those that were met.
+        """
+        part = self.unsearched
+        return part is not None and self.claims and not self.low <= part.value <= self.high
+
+    @property
     def distrusted_because(self) -> str | None:
         """Why the default interval is not to be relied on, in words; None if it is."""
         title = self.target.title

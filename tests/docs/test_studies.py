@@ -112,31 +112,6 @@ def test_coverage_writes_a_page_like_the_one_that_is_there(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_calibrated_writes_a_page_like_the_one_that_is_there(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the extra `studies` is not installed")
-    import blocks
-    import calibrated
-
-    for sampler, error in {"calibrated": 0.1, "ais": 0.2}.items():
-        rows = [
-            {"repeat": repeat, "budget": budget, "measure": measure, "interval": interval}
-            | {"truth": 0.5, "value": 0.5 + error * (repeat or -1), "warned": False}
-            | {"seconds": 1.0, "low": 0.2, "high": 0.7}
-            for repeat in range(2)
-            for budget in calibrated.BUDGETS
-            for measure in ("f1", "recall", "precision")
-            for interval in ("default", "model-based", "assumption-light", "korn-graubard")
-        ]
-        blocks.Block("abt-buy", sampler, 0, 2).write(rows, calibrated.SCHEMA, tmp_path)
-    page = tmp_path / "calibrated-study.md"
-    assert calibrated.main(["report", f"--results={tmp_path}", f"--output={page}"]) == 0
-    assert shape(page) == shape(STUDIES / page.name)
-    with (tmp_path / "calibrated-study" / "ratios.csv").open() as file:
-        assert [row["ratio"] for row in csv.DictReader(file)] == ["0.50"] * 5
-    assert "of a commit that was not noted" in page.read_text("utf-8")
-
-
-@pytest.mark.slow
 def test_study_writes_a_page_like_the_one_that_is_there(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `studies` is not installed")
     import blocks

@@ -182,7 +182,6 @@ def test_an_evaluation_has_gates_of_its_spec_or_of_a_call() -> None:
         ({"at_least": {"precision": 0.5}}, "gates.at_least: no estimate 'precision'; there are: "),
         ({"at_least": {"f1": 90}}, "gates.at_least.f1: it lies between 0 and 1, so 90 decides"),
         ({"at_most": {"f1": "x"}}, "gates.at_most.f1: must be a number, got 'x'"),
-        ({"at_most": {"f1": 0.5}, "interval": "wald"}, "gates.interval: must be one of default"),
     ],
 )
 def test_gates_that_cannot_be(gates: dict[str, Any], problem: str) -> None:

@@ -104,7 +104,7 @@ def test_nothing_is_said_of_them_where_they_do_not() -> None:
 
 def test_what_labels_leave_open_is_said_where_the_interval_claims_more() -> None:
     low = of(0.7, 0.6, 0.8, unsearched=Unsearched(500, 1, 60, 0.599))
-    assert "By the labels alone it may be 0.60: 60 of the 500 rows" in statement(low)
+    assert "By the labels alone it may be 0.6: 60 of the 500 rows" in statement(low)
     assert statement(low).endswith("(1 has a label).")
     assert "alone" in statement(of(0.02, 0.01, 0.03, unsearched=Unsearched(500, 3, 60, 0.14)))
     assert "alone" not in statement(of(0.7, 0.6, 0.8, unsearched=Unsearched(500, 1, 60, 0.6)))

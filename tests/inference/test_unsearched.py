@@ -80,7 +80,7 @@ def evaluation() -> Evaluation:
     evaluation = Evaluation.from_arrays(
         np.linspace(1, 0, 20_000),
         np.arange(20_000) < 200,
-        measure=["recall", "f1", "precision"],
+        measure=["f1", "recall", "precision"],
         sampler="ais",
         seed=2,
     )
@@ -100,7 +100,7 @@ def test_rows_below_all_positives_are_those_of_lower_scores(evaluation: Evaluati
 
 def test_a_measure_with_all_positives_that_labels_allow(evaluation: Evaluation) -> None:
     """Recall is TP / (TP + FN + K), with the design's own TP and FN, K not rounded."""
-    recall, f1, precision = evaluation.estimate()
+    f1, recall, precision = evaluation.estimate()
     analysis, history = evaluation.analysis, evaluation.history
     sample = analysis.sampler.weigh(analysis.table, history)
     positive = history.label[sample.question] == 1
