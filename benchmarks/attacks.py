@@ -3,8 +3,8 @@
     python benchmarks/attacks.py run --results=DIR --repeats 30    # continues where it stopped
     python benchmarks/attacks.py report --results=DIR              # prints the table
 
-A pool passes with coverage of at least .90 among claims, or where most runs have a warning or say that
-the interval claims more than the labels can.
+A pool passes with coverage of at least .90 among claims, or where most runs have a warning or say
+that the interval claims more than the labels can.
 """
 
 import functools
@@ -25,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 MEASURES = ("f1", "recall")
 BUDGETS = (300, 1000)
 LEAST = 0.90
+SHOWN = ("coverage", "claims", "warned", "beyond", "width")
 ROWS = 100_000
 
 
@@ -59,7 +60,7 @@ def table(found: Mapping[Key, Setting], sampler: str) -> Iterator[str]:
             continue
         truth = " ".join(f"{one.truth:.2f}" for one in told[:: len(BUDGETS)])
         cells = [
-            f"{one.coverage:.2f} / {one.claims:.2f} / {one.warned:.2f} / {one.beyond:.2f} / {one.width:.2f}"
+            " / ".join(f"{getattr(one, name):.2f}" for name in SHOWN)
             + " *" * (one.coverage < LEAST and max(one.warned, one.beyond) <= 0.5)
             for one in told
         ]

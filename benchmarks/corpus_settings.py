@@ -52,7 +52,7 @@ class Setting:
         warned: share of the runs with a warning.
         width: mean width of the default interval.
         errors: shape (runs,): of each run; an estimate without a value errs by `NO_VALUE`.
-        beyond: share of the runs whose interval claims more than labels can, which is said beside it.
+        beyond: share of the runs whose interval claims more than labels can.
     """
 
     truth: float

@@ -49,7 +49,7 @@ SCHEMA = pa.schema(
 )
 """A row for each repeat, budget and number: the default interval, and the design's.
 
-`beyond` is whether the default one claims more than labels can (`Estimate.claims_more_than_labels`).
+`beyond` is `Estimate.claims_more_than_labels`.
 The last four columns are of pairs of systems: see `system_pairs`.
 """
 

@@ -125,7 +125,7 @@ def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) ->
 
 
 def _by_labels_alone(estimate: Estimate) -> str:
-    """Return the value with all positives that labels leave room for, empty if the interval has it."""
+    """Return the value that labels by themselves leave open, empty if the interval holds it."""
     part = estimate.unsearched
     if part is None or not estimate.claims_more_than_labels:
         return ""
