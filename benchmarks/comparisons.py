@@ -6,8 +6,11 @@ Without the pools it says so and does the simulated part alone.
 """
 
 import argparse
+import dataclasses
 import functools
+import math
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +20,15 @@ import pyarrow.parquet as pq
 
 from evalsampling import EvaluationSpec
 from evalsampling.inference.anytime import Gamble
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.significance import required_draws_of_student, two_sided_p_value
 from evalsampling.measures import Difference
 from evalsampling.measures.build import build_measures
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
-from evalsampling.simulation.power import MOST_DRAWS, PowerPlanner
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.urns import Urns
 from evalsampling.stats.history import History
 
 ALPHA, POWER = 0.05, 0.8
@@ -35,6 +40,73 @@ MORE = 3
 
 EFFECTS = (0.0, 0.1, 0.2)
 """Shares of the disagreements by which the one system is right more often than the other."""
+
+TESTS = 200
+"""Simulated tests for each number of draws: the standard error of a share is 3.5 % or less."""
+
+MOST_DRAWS = 2000
+"""Most draws of simulated tests; beyond, the formula is accurate, and simulations are slow."""
+
+STEP = 1.4
+"""Factor by which draws grow, or shrink, in search of a power."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PowerPlanner:
+    """Tests of one comparison under a sampler's first proposal, on pools whose labels are known.
+
+    Attributes:
+        measure: the comparison.
+        sampler: a sampler that draws with replacement.
+        pool: returns the pool of each test, by its number.
+        confidence: 1 minus the level of the test.
+        seed: seed of the draws.
+    """
+
+    measure: Comparison
+    sampler: ReplacementSampler
+    pool: Callable[[int], KnownPool]
+    confidence: float
+    seed: int
+
+    def power(self, draws: int) -> float:
+        """Return the share of simulated tests of a number of draws that are significant."""
+        sampler = dataclasses.replace(self.sampler, draws=draws)
+        return float(np.mean([self.rejects(sampler, repeat) for repeat in range(TESTS)]))
+
+    def draws(self, start: int, wanted: float) -> int | None:
+        """Return the draws that give tests a power, to 5 %; None if `MOST_DRAWS` are too few.
+
+        Args:
+            start: first guess, at least 2.
+            wanted: the power.
+        """
+        few, many = (0, start) if self.power(start) >= wanted else (start, 0)
+        while True:
+            if not many:
+                if few >= MOST_DRAWS:
+                    return None
+                n = min(math.ceil(few * STEP), MOST_DRAWS)
+            elif not few:
+                if many == 2:
+                    return many
+                n = max(math.floor(many / STEP), 2)
+            elif many - few <= max(0.05 * few, 1):
+                return many
+            else:
+                n = max(math.isqrt(few * many), few + 1)
+            few, many = (few, n) if self.power(n) >= wanted else (n, many)
+
+    def rejects(self, sampler: ReplacementSampler, repeat: int) -> bool:
+        """Tell whether the test of one round on one pool is significant."""
+        pool = self.pool(repeat)
+        table, history = pool.table, History.start(len(pool.systems), pool.table.classes)
+        rng = np.random.Generator(np.random.PCG64([self.seed, repeat]))
+        history = Urns(pool, repeat).answer(sampler.design(table, history, table.rows, rng))
+        scope = ReportedDomains(systems=pool.systems, anytime=False)
+        (estimate,) = sampler.estimate(table, history, [self.measure], self.confidence, scope)
+        p_value = None if estimate.significance is None else estimate.significance.p_value
+        return p_value is not None and p_value <= 1 - self.confidence
 
 
 def main() -> None:
@@ -172,7 +244,7 @@ def row(name: str, known: KnownPool, measure: Difference, sampler: ReplacementSa
     needed, power = draws, "-"
     if draws <= MOST_DRAWS:
         pool = functools.partial(_always, known)
-        planner = PowerPlanner(measure, sampler, pool, 1 - ALPHA, seed=1, workers=1)
+        planner = PowerPlanner(measure, sampler, pool, 1 - ALPHA, seed=1)
         needed = planner.draws(draws, POWER) or 0
         power = f"{planner.power(needed):.2f}" if needed else "-"
     labels = float(table.count @ -np.expm1(needed * np.log1p(-np.minimum(q, 1 - 1e-12))))

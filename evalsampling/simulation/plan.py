@@ -200,9 +200,7 @@ def plan(
             if half_width is not None:
                 entries.append(_needed(rows, half_width))
             if power is not None and isinstance(measure, Comparison):
-                test = draws_for(
-                    measure, sampler, table, spec.confidence, power, effect, spec.seed, workers
-                )
+                test = draws_for(measure, sampler, table, spec.confidence, power, effect)
                 if test is not None:
                     budget = paid_by(test, plan.by_cost)
                     needed = {**test, "budget": budget, "half_width": None, "power": power}
