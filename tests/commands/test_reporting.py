@@ -86,7 +86,6 @@ def test_gates_of_a_workspace_stay(labelled: Job) -> None:
         (["--at-least", "recal=0.9"], 1, "gates.at_least: no estimate 'recal'; there are: 'f1', "),
         (["--at-most", "recall=90"], 1, "gates.at_most.recall: it lies between 0 and 1"),
         (["--at-most", "recall"], 2, "--at-most: must be like recall=0.9, got 'recall'"),
-        (["--gate-interval", "wald"], 2, "invalid choice: 'wald'"),
         (["--report-to", "tables:x"], 2, "--report-to: no receiver 'tables'; there are table, "),
         (["--report-to", "table:x.json"], 1, "must be a folder, or a file that ends in .parquet"),
         (["--report-to", "dagster"], 1, "Dagster Pipes has not started this process"),
