@@ -47,7 +47,7 @@ RESULTS = (
 )
 """Classes of what an evaluation returns."""
 
-FUNCTIONS = ("estimate", "sample", "status", "report", "plan", "simulate", "diagnose", "verify")
+FUNCTIONS = ("estimate", "sample", "status", "report", "plan", "simulate", "verify")
 """Commands that Python calls too, each in `evalsampling.commands` in a module of its name."""
 
 SMALLEST = {"pool": {"path": "pool.parquet"}}

@@ -86,6 +86,5 @@ def test_no_scorer_is_imported_but_by_prepare(
     assert one.sample().status == 0
     assert one.sample("--next", "--runner=FnApiRunner").status == 0
     assert one.estimate("--labels", one.deliver(one.answers(1))).status == 0
-    assert call("diagnose", one.workspace).status == 0
     assert one.prepare("--top-up").status == 1, "another spec"
     assert not trace.exists()

@@ -31,7 +31,7 @@ class Command:
         beam: whether it runs on Beam.
         remarks: returns lines for stderr about a result.
         status: exit code of a result.
-        reads_pools: whether it reads rows of a pool, so that a user's scorer may run.
+        reads_pools: whether a call reads rows of a pool, so that a user's scorer may run.
     """
 
     add_options: Callable[[argparse.ArgumentParser], None]
@@ -40,7 +40,7 @@ class Command:
     beam: Beam = Beam.NEVER
     remarks: Callable[[Any], Iterable[str]] = lambda _: ()
     status: Callable[[argparse.Namespace, Any], int] = lambda *_: 0
-    reads_pools: bool = False
+    reads_pools: Callable[[argparse.Namespace], bool] = lambda _: False
 
     @classmethod
     def of(

@@ -5,13 +5,17 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, hanging, table, wrapped
+from evalsampling.commands.curve import Bounds
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.inference.assumptions import assumed, rested_on
+from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
@@ -27,6 +31,12 @@ _WHOLE = "whole pool"
 
 _MOST_POINTS = 8
 """Most points of a curve that are printed; `--json` has them all."""
+
+_MOST_RANKS = 12
+"""Most ranks of a curve that `--detail` prints."""
+
+_OF_CURVE = ("precision", "recall", "f1")
+"""Measures at each rank."""
 
 _MOST_STATEMENTS = 8
 """Most numbers that are said in sentences; the others are in a table."""
@@ -88,6 +98,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
     lines += _of_sampler(result)
+    lines += _curve(result, 0 if arguments.at is None else len(arguments.at))
     lines += _gates(result)
     if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
@@ -131,7 +142,19 @@ def _detail(result: EstimateResult) -> list[str]:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
         lines += hanging([f"half-width not known: {result.half_width_reason}"])
-    return lines + _of_sampler(result)
+    return lines + _likelihood(result) + _of_sampler(result) + _curve(result, _MOST_RANKS)
+
+
+def _likelihood(result: EstimateResult) -> list[str]:
+    """Return how good the scores' probabilities are by the labels, with each slice's."""
+    if result.label_likelihood is None:
+        return []
+    found = (
+        f"label likelihood {result.label_likelihood:.2f}: rows are worth choosing by the scores "
+        f"from {WORTH_CHOOSING:g} on"
+    )
+    slices = result.label_likelihood_of.items()
+    return hanging([found]) + [f"  {name}: {value:.2f}" for name, value in slices]
 
 
 def _gates(result: EstimateResult) -> list[str]:
@@ -147,6 +170,28 @@ def _of_sampler(result: EstimateResult) -> list[str]:
     """Return what samplers of some kinds guarantee, or how many rows they drew."""
     told = (result.guarantee, result.sample_size)
     return hanging(each.words for each in told if each is not None)
+
+
+def _curve(result: EstimateResult, most: int) -> list[str]:
+    """Return the bounds at evenly spaced ranks, at most so many; no line of other samplers."""
+    if result.curve is None or not most:
+        return []
+    points = result.curve.points
+    if len(points) > most:
+        ranks = np.log([point.rank for point in points])
+        even = np.linspace(ranks[0], ranks[-1], most)
+        points = tuple(points[i] for i in np.unique(np.searchsorted(ranks, even - 1e-9)))
+    rows = [
+        [f"{point.rank:,}", f"{point.threshold:.5g}",
+         *(_bounds(point.measures[name]) for name in _OF_CURVE)]
+        for point in points
+    ]  # fmt: skip
+    average = f"average precision {_bounds(result.curve.average_precision)}"
+    return [*table(["rank", "threshold", *_OF_CURVE], rows), average]
+
+
+def _bounds(bounds: Bounds) -> str:
+    return f"{bounds.value:.4f} ({bounds.low:.4f}-{bounds.high:.4f})"
 
 
 def _notes_on_hidden(result: EstimateResult) -> list[str]:

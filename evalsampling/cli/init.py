@@ -13,7 +13,7 @@ def _text(_: argparse.Namespace, result: InitResult) -> str:
         lines += wrapped(f"fill in {' and '.join(result.open)}: no column looks like it")
     if result.scores is not None:
         lines += wrapped(f"scores of the first rows: {result.scores}")
-    lines += wrapped(f"look through it, then `evalsampling check {result.spec}`")
+    lines += wrapped(f"look through it, then `evalsampling prepare {result.spec} --check`")
     return "\n".join(lines)
 
 

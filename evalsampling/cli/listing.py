@@ -35,9 +35,8 @@ class Listed:
 
 COMMANDS = (
     Listed("init", "Write a commented spec for a pool, by a look at its columns."),
-    Listed("check", "Find what is wrong with a spec, without a pass over the pool."),
-    Listed("prepare", "Summarise a pool, once."),
-    Listed("sample", "Draw the next batch of rows to label."),
+    Listed("prepare", "Check a spec, or summarise its pool, once."),
+    Listed("sample", "Draw the next batch of rows to label; raise the budget."),
     Listed("push", "Put a batch on a server of Label Studio.", "label_studio", "PUSH"),
     Listed(
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
@@ -46,14 +45,10 @@ COMMANDS = (
     Listed("draw", "Draw rows one by one, each with a chance of its own."),
     Listed("weigh", "Estimate from rows that were drawn one by one."),
     Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
-    Listed("curve", "Tell the precision at every rank, with its guarantee."),
-    Listed("budget", "Raise the budget of a workspace; what was drawn and labelled stays."),
     Listed("annotators", "Tell how far annotators agree and how often each is right."),
-    Listed("votes", "Write all votes to one table."),
+    Listed("export", "Write all votes to one table."),
     Listed("forget", "Erase the payload of one row; estimates stay as they are."),
-    Listed("status", "Tell where an evaluation stands."),
-    Listed("verify", "Check that all files of a workspace are there and as they were written."),
-    Listed("diagnose", "Compare scores, labels and model leaf by leaf."),
+    Listed("status", "Tell where an evaluation stands, and whether its files are whole."),
     Listed("plan", "Predict errors before any label."),
     Listed("simulate", "Repeat an evaluation on a pool whose truth is known."),
     Listed("completion", "Print what a shell needs to complete commands."),

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     if argv is None:
         gc.freeze()  # Imported modules stay for good: see `evalsampling.__main__`.
         gc.enable()
-    if argv is None and not command.reads_pools and not arguments.beam:
+    if argv is None and not command.reads_pools(arguments) and not arguments.beam:
         from evalsampling.cli.arrow import postpone_pandas  # Help and version need no Arrow.
 
         postpone_pandas()

@@ -119,4 +119,4 @@ def _will_it_pay(result: PlanResult) -> list[str]:
     return hanging(sentences)
 
 
-COMMAND = Command.of(PlanOptions, plan, _text, remarks=told, reads_pools=True)
+COMMAND = Command.of(PlanOptions, plan, _text, remarks=told, reads_pools=lambda _: True)

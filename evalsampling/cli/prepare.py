@@ -1,17 +1,23 @@
 """`evalsampling prepare`."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from evalsampling.cli.command import Beam, Command
+from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.wording import counted
+from evalsampling.commands.check import CheckResult, check
+from evalsampling.commands.options import SpecOptions
 from evalsampling.commands.prepare import PrepareCommandOptions, PrepareResult
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.specs import load_spec
 
 
-def _run(options: PrepareCommandOptions, beam: Sequence[str]) -> PrepareResult:
+def _run(options: PrepareCommandOptions, beam: Sequence[str]) -> PrepareResult | CheckResult:
+    if options.check:
+        if options != PrepareCommandOptions(options.spec, check=True) or beam:
+            raise UsageError("--check goes with no other option")
+        return check(SpecOptions(options.spec))
     by_beam = options.check_ids or options.top_up is not None or beam
     if by_beam and (options.in_process or options.threads is not None):
         given = "--in-process" if options.in_process else "--threads"
@@ -32,7 +38,9 @@ def _run(options: PrepareCommandOptions, beam: Sequence[str]) -> PrepareResult:
     return result
 
 
-def _text(_: argparse.Namespace, result: PrepareResult) -> str:
+def _text(arguments: argparse.Namespace, result: PrepareResult | CheckResult) -> str:
+    if isinstance(result, CheckResult):
+        return _checked(arguments.spec, result)
     return (
         f"{counted(result.rows, 'row')} in {counted(result.cells, 'cell')} of "
         f"{result.leaves} {'leaf' if result.leaves == 1 else 'leaves'}, "
@@ -43,4 +51,31 @@ def _text(_: argparse.Namespace, result: PrepareResult) -> str:
     )
 
 
-COMMAND = Command.of(PrepareCommandOptions, _run, _text, beam=Beam.ALWAYS, reads_pools=True)
+def _checked(spec: str, result: CheckResult) -> str:
+    if result.problems:
+        problems = counted(len(result.problems), "problem")
+        return "\n".join([*result.problems, f"{spec}: {problems}"])
+    files = counted(result.files or 0, "file")
+    rows = "rows that satisfy pool.where" if result.rows is None else counted(result.rows, "row")
+    looked_at = f"the first {result.looked_at:,} were" if result.looked_at != 1 else "the first was"
+    text = f"{spec}: nothing wrong found; {rows} in {files}, of which {looked_at} looked at"
+    return text if result.scores is None else f"{text}\nscores of these: {result.scores}"
+
+
+def _remarks(result: PrepareResult | CheckResult) -> Iterable[str]:
+    return told(result) if isinstance(result, CheckResult) else ()
+
+
+def _status(_: argparse.Namespace, result: PrepareResult | CheckResult) -> int:
+    return int(isinstance(result, CheckResult) and not result.ok)
+
+
+COMMAND = Command.of(
+    PrepareCommandOptions,
+    _run,
+    _text,
+    beam=Beam.ALWAYS,
+    remarks=_remarks,
+    status=_status,
+    reads_pools=lambda _: True,
+)

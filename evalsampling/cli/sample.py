@@ -1,12 +1,18 @@
 """`evalsampling sample`."""
 
 import argparse
+import dataclasses
 from collections.abc import Sequence
 
 from evalsampling.cli.command import Beam, Command
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, wrapped
+from evalsampling.commands.budget import Raised, raise_budget
 from evalsampling.commands.sample import SampleOptions, SampleResult, sample
+from evalsampling.spec.budget import Budget
+from evalsampling.spec.sections import Section
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.workspace import Workspace
 
 _REASONS = {
     "budget": "the budget is spent",
@@ -22,6 +28,10 @@ _REASONS = {
 
 
 def _run(options: SampleOptions, beam: Sequence[str]) -> SampleResult:
+    if options.budget is not None and not (options.adjudicate or options.withdraw is not None):
+        raised = _raised(options, beam)
+        rest = dataclasses.replace(options, budget=None, budget_labels=None)
+        return dataclasses.replace(_run(rest, beam), raised=raised)
     if not beam:
         return sample(options)
     from evalsampling.pipelines.sample import main
@@ -29,7 +39,38 @@ def _run(options: SampleOptions, beam: Sequence[str]) -> SampleResult:
     return SampleResult(**through_pipeline(main, options, beam)["result"])
 
 
+def _raised(options: SampleOptions, beam: Sequence[str]) -> Raised:
+    """Raise the budget, and top up the reserve where it may not last for another round."""
+    assert options.budget is not None
+    workspace = Workspace(options.workspace)
+    if beam:
+        from evalsampling.pipelines.running import parse_options
+
+        parse_options(beam)  # Before anything is changed.
+    raised = raise_budget(workspace, options.budget, options.budget_labels)
+    if raised.short:
+        from evalsampling.pipelines.prepare import top_up
+        from evalsampling.pipelines.running import parse_options
+
+        top_up(PreparedPool.read(workspace).spec, None, parse_options(beam))
+    return raised
+
+
 def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
+    drawn = _drawn(arguments, result)
+    if result.raised is None:
+        return drawn
+    budget, before = (
+        Budget.read(Section("", {"budget": amount})).words
+        for amount in (result.raised.budget, result.raised.before)
+    )
+    lines = wrapped(f"budget: {budget}, {before} before")
+    if result.raised.short:
+        lines += wrapped(f"the reserve of {counted(result.raised.short, 'cell')} was topped up")
+    return "\n".join([*lines, drawn])
+
+
+def _drawn(arguments: argparse.Namespace, result: SampleResult) -> str:
     if result.reason == "withdrawn":
         return f"round {result.round} is withdrawn: its rows count as never drawn"
     if result.reason is not None:
@@ -48,4 +89,10 @@ def _text(arguments: argparse.Namespace, result: SampleResult) -> str:
     return "\n".join(lines)
 
 
-COMMAND = Command.of(SampleOptions, _run, _text, beam=Beam.WITH_RUNNER)
+COMMAND = Command.of(
+    SampleOptions,
+    _run,
+    _text,
+    beam=Beam.WITH_RUNNER,
+    reads_pools=lambda arguments: arguments.budget is not None,
+)

@@ -43,4 +43,4 @@ def _choices(result: SimulateResult, unit: str) -> list[str]:
     return [*wrapped(title, "  "), *grouped_table(head, rows)]
 
 
-COMMAND = Command.of(SimulateOptions, simulate, _text, reads_pools=True)
+COMMAND = Command.of(SimulateOptions, simulate, _text, reads_pools=lambda _: True)

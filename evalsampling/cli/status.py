@@ -9,6 +9,8 @@ from evalsampling.cli.command import Command
 from evalsampling.cli.wording import counted, table, wrapped
 from evalsampling.commands.options import WorkspaceOptions, flag
 from evalsampling.commands.status import StatusResult, status
+from evalsampling.commands.verify import VerifyResult, verify
+from evalsampling.errors import UsageError
 from evalsampling.workspace.manifest import JobRecord
 
 
@@ -17,9 +19,18 @@ class _Options(WorkspaceOptions):
     jobs: bool = flag(
         "also list its jobs, with rows, time and memory of their steps (`--json` has more)"
     )
+    verify: bool = flag("tell whether all its files are there and as they were written")
 
 
-def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
+def _run(options: _Options) -> StatusResult | VerifyResult:
+    if options.verify and options.jobs:
+        raise UsageError("--jobs and --verify are two calls, not one")
+    return verify(options) if options.verify else status(options)
+
+
+def _text(arguments: argparse.Namespace, result: StatusResult | VerifyResult) -> str:
+    if isinstance(result, VerifyResult):
+        return _verified(result)
     prepared, rounds = result.prepared, counted(result.rounds, "round")
     # Which table was read at which version, and which of its rows.
     selection = "".join(
@@ -33,6 +44,26 @@ def _text(arguments: argparse.Namespace, result: StatusResult) -> str:
         f"{result.open} open, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
+
+
+def _verified(result: VerifyResult) -> str:
+    unprotected = f", {result.unprotected} of them without a checksum" * bool(result.unprotected)
+    count = "all are as they were written" if result.ok else f"{len(result.bad)} missing or damaged"
+    lines = [*result.bad, f"{result.files} files{unprotected}: {count}"]
+    if result.absent:
+        lines.append(f"{len(result.absent)} files of the pool not compared; {result.absent[0]}")
+    if result.drafts:
+        single = result.drafts == 1
+        drafts = "1 draft that does" if single else f"{result.drafts} drafts that do"
+        lines.append(
+            f"{drafts} not count, of commands that are at work or were killed; "
+            f"{'it' if single else 'they'} may hold payload"
+        )
+    return "\n".join(lines)
+
+
+def _status(_: argparse.Namespace, result: StatusResult | VerifyResult) -> int:
+    return int(isinstance(result, VerifyResult) and not result.ok)
 
 
 def _shown(value: Any) -> str:
@@ -87,4 +118,4 @@ def _steps_table(name: str, steps: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(table([name, "rows", "seconds", "rows/s", "peak MiB"], rows))
 
 
-COMMAND = Command.of(_Options, status, _text)
+COMMAND = Command.of(_Options, _run, _text, status=_status)

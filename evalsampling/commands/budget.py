@@ -4,33 +4,17 @@ import dataclasses
 import time
 from typing import Any
 
-from evalsampling.commands.options import WorkspaceOptions, amount, argument, option, positive
-from evalsampling.commands.result import Result
-from evalsampling.commands.top_up import short_cells
 from evalsampling.errors import InputError
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.short_cells import short_cells
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import BUDGETS, Workspace
 
 
 @dataclasses.dataclass(frozen=True)
-class BudgetOptions(WorkspaceOptions):
-    """What a call of `budget` asks for."""
-
-    amount: float = argument(
-        "labels in all, or what they may cost if the budget is of that: more than now", type=amount
-    )
-    labels: int | None = option(
-        "labels in all, of a budget that limits both their costs and their number",
-        type=positive,
-        metavar="N",
-    )
-
-
-@dataclasses.dataclass(frozen=True)
-class BudgetResult(Result):
-    """The budget of a workspace.
+class Raised:
+    """The budget of a workspace after it was raised.
 
     Attributes:
         budget: labels in all, or costs and labels, as a spec says it.
@@ -43,21 +27,22 @@ class BudgetResult(Result):
     short: int
 
 
-def raise_budget(options: BudgetOptions) -> BudgetResult:
+def raise_budget(workspace: Workspace, amount: float, labels: int | None = None) -> Raised:
     """Raise the budget; the same again changes nothing. Waits for other commands.
 
     Args:
-        options: what is asked for.
+        workspace: prepared.
+        amount: labels in all, or what they may cost if the budget is of that.
+        labels: labels in all, of a budget that limits both their costs and their number.
 
     Raises:
         InputError: if the workspace is not prepared, or its budget is larger already.
     """
     started = time.time()
-    workspace = Workspace(options.workspace)
     with workspace.in_use():
         pool = PreparedPool.read(workspace)
         before = pool.spec.limits
-        wanted = before.raised(options.amount, options.labels)
+        wanted = before.raised(amount, labels)
         if not wanted.allows(before):
             raise InputError(
                 f"{workspace.path}: the budget is {before.words}, and can only be raised, not set "
@@ -71,10 +56,10 @@ def raise_budget(options: BudgetOptions) -> BudgetResult:
                 pool.spec,
                 pool.marker["pool"],
                 started=started,
-                options={"amount": options.amount, "labels": options.labels},
-                counts={"budget": round(options.amount)},
+                options={"amount": amount, "labels": labels},
+                counts={"budget": round(amount)},
             )
             workspace.add_budget(number, change, manifest)
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         short = int(short_cells(snapshot, None).short.sum())
-    return BudgetResult(**change, short=short)
+    return Raised(**change, short=short)

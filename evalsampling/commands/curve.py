@@ -1,20 +1,11 @@
 """The precision at every rank of the list, as the queries so far bound it, and what follows."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from evalsampling.commands.options import WorkspaceOptions, numbers
-from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.inference.precision_curve import Bounded, Guarantee
+from evalsampling.inference.precision_curve import Bounded
 from evalsampling.workspace.snapshot import Snapshot
-
-
-@dataclasses.dataclass(frozen=True)
-class CurveOptions(WorkspaceOptions):
-    """What a call of `curve` asks for."""
-
-    at: tuple[int, ...] | None = numbers("ranks (default: all that the cells distinguish)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,39 +40,42 @@ class CurvePoint:
 
 
 @dataclasses.dataclass(frozen=True)
-class CurveResult(Result):
+class Curve:
     """The curve.
 
     Attributes:
-        guarantee: how far it is to be trusted.
         average_precision: of the whole list.
         points: from the first rank down.
     """
 
-    guarantee: Guarantee
     average_precision: Bounds
     points: tuple[CurvePoint, ...]
 
 
-def curve(options: CurveOptions) -> CurveResult:
-    """Return the curve of a workspace whose sampler queries ranks.
+def curve_of(snapshot: Snapshot, at: Sequence[int] | None = None) -> Curve | None:
+    """Return the curve of a workspace whose sampler queries ranks; None of other samplers.
+
+    None too before the labels of the first round.
+
+    Args:
+        snapshot: of the workspace.
+        at: ranks; all that the cells distinguish if None or empty.
 
     Raises:
-        InputError: if the workspace is not prepared, its sampler gives no curve, or there are not
-            labels enough for one; or if a file of it cannot be read.
+        InputError: if there is no curve, and ranks of it are asked for.
     """
-    snapshot = Snapshot.at(options.workspace)
     curve = snapshot.analysis.curve
     if curve is None:
-        raise InputError(
-            f"{options.workspace}: no curve: that takes the sampler adastrat or logstrat (here: "
-            f"{snapshot.pool.spec.sampler.name}), and labels of its first round"
-        )
+        if at:
+            raise InputError(
+                f"{snapshot.pool.workspace.path}: no curve: that takes the sampler adastrat or "
+                f"logstrat (here: {snapshot.pool.spec.sampler.name}), and labels of its first round"
+            )
+        return None
     measures = curve.measures
-    wanted = options.at or curve.ranked.rank.tolist()
+    wanted = at or curve.ranked.rank.tolist()
     places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in wanted)
-    return CurveResult(
-        guarantee=curve.guarantee,
+    return Curve(
         average_precision=Bounds.at(curve.average_precision(), 0),
         points=tuple(
             CurvePoint(

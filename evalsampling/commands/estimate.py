@@ -7,9 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalsampling.commands.curve import curve_of
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
-from evalsampling.commands.options import WorkspaceOptions, flag, many
+from evalsampling.commands.options import WorkspaceOptions, flag, many, numbers
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.gates import check_gates
@@ -46,6 +47,7 @@ class EstimateOptions(WorkspaceOptions):
     at_least: tuple[str, ...] = many("gates: least values, as recall=0.9 (default: the spec's)",
                                      "NAME=VALUE")  # fmt: skip
     at_most: tuple[str, ...] = many("gates: greatest values, as mse=0.1", "NAME=VALUE")
+    at: tuple[int, ...] | None = numbers("ranks of the curve of adastrat and logstrat to show")
     report_to: tuple[str, ...] = many(
         "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
     )
@@ -102,6 +104,7 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
         asked = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}
         taking = {"close": options.close, "strict": options.strict}
         _keep(result, snapshot, files, asked, taking, context, started)
+        result = dataclasses.replace(result, curve=curve_of(snapshot, options.at))
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     if not receivers:
         return result

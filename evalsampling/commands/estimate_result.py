@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evalsampling.commands.curve import Curve
 from evalsampling.commands.label_quality import (
     LabelError,
     MissingLabels,
@@ -86,7 +87,7 @@ class ReportedHidden:
     posterior: Mapping[str, float]
 
 
-_ONLY_IF_ANY = ("gates", "reports", "doubts")
+_ONLY_IF_ANY = ("gates", "reports", "doubts", "curve", "label_likelihood_of")
 """Keys of `estimate --json` that are there only if they hold something."""
 
 
@@ -117,6 +118,8 @@ class EstimateResult(Result):
         cost: what the labels so far cost, None if all cost the same.
         label_likelihood: how good the scores' probabilities are by the labels, None of too few
             (`inference.label_likelihood`).
+        label_likelihood_of: the same of each slice that has labels enough, by ``column=value``; not
+            part of the JSON without any.
         mostly_rejected: deliveries of which most answers are rejected.
         doubts: what is said before any number, first of the warnings: answers that were rejected,
             that are seldom missing at random, or are not what they seem; not part of the JSON
@@ -124,6 +127,7 @@ class EstimateResult(Result):
         messages: a line for each delivery; not part of the JSON.
         gates: what the intervals say of targets; not part of the JSON without any.
         reports: what became of the result at each receiver; not part of the JSON without any.
+        curve: of samplers that query ranks, the bounds at every rank; not kept with the estimate.
     """
 
     round: int
@@ -145,11 +149,13 @@ class EstimateResult(Result):
     cost: float | None = None
     label_likelihood: float | None = None
     notes: tuple[str, ...] = ()
+    label_likelihood_of: Mapping[str, float] = dataclasses.field(default_factory=dict)
     mostly_rejected: tuple[MostlyRejected, ...] = ()
     doubts: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
     gates: Gates | None = None
     reports: tuple[Receipt, ...] = ()
+    curve: Curve | None = None
 
     def to_json(self) -> Any:
         """Return the object that `estimate --json` prints."""
@@ -202,6 +208,7 @@ def result_of(
         sample_size=analysis.sample_size,
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=analysis.label_likelihood,
+        label_likelihood_of=analysis.label_likelihood_of_slices,
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(mostly_rejected(snapshot)),
         doubts=doubted,

@@ -79,7 +79,7 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
     """Return a commented spec for files of a pattern, given what their columns may be."""
     lines = [
         "# Written by `evalsampling init` from the first rows of the pool. Check every line, then:",
-        "#   evalsampling check, prepare, sample, estimate. All keys: docs/spec.md.",
+        "#   evalsampling prepare --check, prepare, sample, estimate. All keys: docs/spec.md.",
         "#",
         "# Columns of the pool:",
         *(f"#   {_described(column)}" for column in columns),

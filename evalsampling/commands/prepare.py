@@ -63,6 +63,7 @@ class PrepareOptions(SpecOptions):
 class PrepareCommandOptions(PrepareOptions):
     """What the command asks for, which reads without Beam too; 0 rows are ``round_size``."""
 
+    check: bool = flag("find what is wrong with the spec, by the first rows; write nothing")
     in_process: bool = flag("read the pool in this process: what is done without options of Beam")
     threads: int | None = option(
         "that read the pool in this process (default: one for each core, at most 8)",
@@ -394,7 +395,7 @@ class Preparation:
         if sections == {"budget"} and self.spec.limits.allows(now):
             raise InputError(
                 f"{self.workspace.path}: prepared with a budget of {now.words}; "
-                f"`evalsampling budget {self.workspace.path} {self.spec.limits.arguments}` "
+                f"`evalsampling sample {self.workspace.path} {self.spec.limits.arguments}` "
                 "raises it"
             )
         if sections == {"gates"}:

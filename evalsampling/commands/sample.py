@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.commands.adjudication import adjudicate
+from evalsampling.commands.budget import Raised, raise_budget
 from evalsampling.commands.control_tasks import control_tasks
-from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
+from evalsampling.commands.options import WorkspaceOptions, amount, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError, UsageError
@@ -42,6 +43,16 @@ class SampleOptions(WorkspaceOptions):
     withdraw: int | None = option(
         "take the last round back, before any answer came", type=positive, metavar="ROUND"
     )
+    budget: float | None = option(
+        "raise the budget first: labels in all, or what they may cost if it is of that",
+        type=amount,
+        metavar="AMOUNT",
+    )
+    budget_labels: int | None = option(
+        "labels in all, of a budget that limits both their costs and their number",
+        type=positive,
+        metavar="N",
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +69,7 @@ class SampleResult(Result):
             wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
         again: whether the round was drawn before, and is given again because it is open still.
+        raised: the budget, if it was to be raised; not part of the JSON else.
     """
 
     round: int
@@ -66,6 +78,12 @@ class SampleResult(Result):
     reason: str | None = None
     controls: int = 0
     again: bool = False
+    raised: Raised | None = None
+
+    def to_json(self) -> Any:
+        """Return the object that `sample --json` prints."""
+        content = super().to_json()
+        return content if self.raised else {k: v for k, v in content.items() if k != "raised"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +124,13 @@ def sample(
         raise UsageError("--next, --adjudicate and --withdraw are three calls, not one")
     if options.size is not None and (options.adjudicate or options.withdraw is not None):
         raise UsageError("--size is of a round, and goes with neither --adjudicate nor --withdraw")
+    raised = None
+    if options.budget is not None:
+        if options.adjudicate or options.withdraw is not None:
+            raise UsageError("--budget goes with neither --adjudicate nor --withdraw")
+        raised = raise_budget(workspace, options.budget, options.budget_labels)
+    elif options.budget_labels is not None:
+        raise UsageError("--budget-labels goes with --budget")
     with workspace.in_use():
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         if options.withdraw is not None:
@@ -120,7 +145,7 @@ def sample(
         else:
             result = _sample(call, snapshot)
     LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
-    return result
+    return dataclasses.replace(result, raised=raised)
 
 
 def _sample(request: Request, snapshot: Snapshot) -> SampleResult:

@@ -3,17 +3,15 @@
 import dataclasses
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from evalsampling.commands.prepare import Preparation, Rereading, read_unchanged
-from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK
+from evalsampling.pool.stored_columns import CELL
 from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
+from evalsampling.workspace.short_cells import short_cells
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -118,40 +116,3 @@ def _number(part: tuple[int, Reserve]) -> int:
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:
     return top_up.write(*part)
-
-
-def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:
-    """Return where the reserve ends, and of which cells it may not last for another round.
-
-    Args:
-        snapshot: of the workspace.
-        wanted: rows a round may ask of a cell; the size of the next round if None.
-    """
-    prepared = snapshot.pool
-    table, cells = prepared.table, prepared.stratification.grid.cells
-    held = _ends(prepared.reserve.places(), cells)
-    count, drawn = np.zeros((2, cells), dtype=np.int64)
-    count[table.code] = table.count
-    drawn[table.code] = snapshot.history.drawn_by_cell(len(table))
-    wanted = wanted or snapshot.next_round_size
-    short = (held.rows < count) & (held.rows - drawn < wanted)
-    return dataclasses.replace(held, short=short, count=count)
-
-
-def _ends(places: pa.Table, cells: int) -> HeldRows:
-    """Return where the reserve of each cell ends, no cell being short.
-
-    Args:
-        places: columns cell, rank, hash and id of all rows held, ordered by cell and rank.
-        cells: number of cell codes there are.
-    """
-    cell = places[CELL].to_numpy()
-    last = np.flatnonzero(np.diff(cell, append=cells))
-    ends = places.take(pa.array(last))
-    rows, last_hash = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.uint64)
-    last_id = np.full(cells, None, dtype=object)
-    rows[cell[last]] = ends[RANK].to_numpy() + 1
-    last_hash[cell[last]] = ends[HASH].to_numpy()
-    last_id[cell[last]] = ends[ID].to_pylist()
-    none = np.zeros(cells, dtype=np.int64)
-    return HeldRows(none.astype(np.bool_), last_hash, last_id, rows, count=none)

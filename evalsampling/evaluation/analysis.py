@@ -306,6 +306,14 @@ class Analysis:
         """
         return self.label_likelihoods([None])[0]
 
+    @property
+    def label_likelihood_of_slices(self) -> dict[str, float]:
+        """The same of each slice that has labels enough, by its title."""
+        slices = [domain for domain in self.scope.domains if domain.count is not None]
+        found = self.label_likelihoods([(domain.column, domain.value) for domain in slices])
+        pairs = zip(slices, found, strict=True)
+        return {str(domain.title): value for domain, value in pairs if value is not None}
+
     def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
         """Return the label likelihood (see `label_likelihood`) of each of some parts of the labels.
 

@@ -129,11 +129,11 @@ def _by_labels_alone(estimate: Estimate) -> str:
     part = estimate.unsearched
     if part is None or not estimate.claims_more_than_labels:
         return ""
+    below = " that score lower than every labelled positive" * (part.met > 0)
     labelled = f"{part.labelled:,} {'has' if part.labelled == 1 else 'have'} a label"
     return (
         f"By the labels alone it may be {two_digits(part.value)}: {part.positives:,} of the "
-        f"{part.rows:,} rows that score lower than every labelled positive may be positive "
-        f"({labelled})."
+        f"{part.rows:,} rows{below} may be positive ({labelled})."
     )
 
 

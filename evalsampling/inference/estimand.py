@@ -188,6 +188,7 @@ class Estimand:
             return None
         low, high = measure.components[0].bounds
         return Unsearched(
+            met=int(np.sum(inputs.history.label == 1)),
             rows=int(rows),
             labelled=int(rows - left.sum()),
             positives=math.floor(most.sum()),

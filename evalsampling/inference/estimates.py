@@ -79,7 +79,7 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     (single,) = estimates
     if scope.anytime and estimand.is_pool:
         single = add_anytime(single, measure, inputs)
-    if estimand.is_pool and single.target.against is None:
+    if estimand.is_pool and single.target.against is None and single.value is not None:
         single = dataclasses.replace(single, unsearched=estimand.unsearched)
     return [single]
 

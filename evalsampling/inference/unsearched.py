@@ -24,12 +24,14 @@ class Unsearched:
     """The rows that score lower than every labelled positive, for one measure.
 
     Attributes:
-        rows: their number.
+        met: labelled positives in the pool; with none all rows count.
+        rows: the number of those that score lower.
         labelled: number of these that have a label; none of them is positive.
         positives: most positives that labels leave room for among them.
         value: the measure if there are so many.
     """
 
+    met: int
     rows: int
     labelled: int
     positives: int
@@ -45,10 +47,8 @@ def below_all_met(table: CellTable, history: History) -> BoolArray:
         table: the cells.
         history: rounds and labels.
     """
-    labelled = history.labelled
-    met = history.cell[labelled[history.label[labelled] == 1]]
     prior = table.prior[:, 1]
-    return prior < prior[met].min(initial=np.inf)
+    return prior < prior[history.cell[history.label == 1]].min(initial=np.inf)
 
 
 def chances_of_labels(

@@ -196,7 +196,7 @@ def _read_csv(path: str, content: bytes, asked: Asked, usual: str = ",") -> Iter
             elif any(row):
                 is_whole = is_ended or (header[-1] == "skipped" and row[-1] != "")
                 cut = line if following is None and not is_whole else 0
-                # Written by `evalsampling votes`, which escapes formulas.
+                # Written by `evalsampling export`, which escapes formulas.
                 yield line, list(map(unescaped, row)) if is_long_table else row
 
     last = asked.own.renamed(header or [""])[-1]

@@ -16,7 +16,7 @@ YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 def long_table(ids: Iterable[str]) -> list[str]:
-    """Return the columns of the table that `evalsampling votes` writes, a line for each vote.
+    """Return the columns of the table that `evalsampling export` writes, a line for each vote.
 
     Args:
         ids: columns that name the row.

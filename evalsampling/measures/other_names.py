@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 _AT_RANK = (
     "the sampler adastrat with the measure average_precision gives {} at every rank, shown by "
-    "`evalsampling curve WORKSPACE --at K`. At one rank it is {} with prediction: "
+    "`evalsampling estimate WORKSPACE --at K`. At one rank it is {} with prediction: "
     "{{threshold: the score of that rank}}"
 )
 _OF_CLASS = (

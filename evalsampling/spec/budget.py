@@ -58,10 +58,11 @@ class Budget:
 
     @property
     def arguments(self) -> str:
-        """The arguments of `evalsampling budget`, after the workspace, that set this budget."""
+        """The options of `evalsampling sample` that set this budget."""
         if self.money is None:
-            return str(self.labels)
-        return f"{self.money:g}" + f" --labels {self.labels}" * (self.labels != NO_BUDGET)
+            return f"--budget {self.labels}"
+        labels = f" --budget-labels {self.labels}" * (self.labels != NO_BUDGET)
+        return f"--budget {self.money:g}{labels}"
 
     def allows(self, other: "Budget") -> bool:
         """Tell whether another budget is within the limits of this one."""

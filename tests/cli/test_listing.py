@@ -33,13 +33,10 @@ SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
 
 MAY_LOAD = {
     "annotators": FILES,
-    "budget": FILES | {"evalsampling.measures", "fastavro"},
-    "check": SIMULATES,
     "completion": SIMULATES,
-    "curve": ESTIMATES,
-    "diagnose": ESTIMATES,
     "draw": SIMULATES,
     "estimate": ESTIMATES,
+    "export": FILES,
     "forget": FILES,
     "init": SIMULATES,
     "plan": SIMULATES,
@@ -50,8 +47,6 @@ MAY_LOAD = {
     "sample": ESTIMATES,
     "simulate": SIMULATES,
     "status": FILES,
-    "verify": FILES,
-    "votes": FILES,
     "weigh": SIMULATES,
 }
 """The heavy modules that each command may load before it begins to work."""

@@ -20,7 +20,7 @@ from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
-from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool
+from tests.jobs import Job, call, files_below, make_rich_pool
 from tests.slow import fast
 
 
@@ -37,8 +37,8 @@ from tests.slow import fast
         ["simulate", "x", "--truth", "t", "--sampler", "magic"],
         ["simulate", "x", "--truth", "t", "--budgets", "10,0"],
         ["simulate", "x", "--truth", "t", "--repeats", "0"],
-        ["diagnose", "x", "--labels", "y"],
-        ["votes", "x", "--to", "y.csv", "--form", "nonsense"],
+        ["status", "x", "--labels", "y"],
+        ["export", "x", "--to", "y.csv", "--form", "nonsense"],
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
@@ -52,13 +52,20 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
     ("arguments", "message"),
     [
         (["report", "{workspace}", "--to", "x.txt"], "a report is written as .html"),
-        (["votes", "{workspace}", "--to", "x.txt"], "votes are written as .csv or .parquet"),
+        (["export", "{workspace}", "--to", "x.txt"], "votes are written as .csv or .parquet"),
         (["sample", "{workspace}", "--next", "--adjudicate"], "are three calls, not one"),
         (["sample", "{workspace}", "--adjudicate", "--size", "7"], "--size is of a round"),
         (["sample", "{workspace}", "--withdraw", "1", "--size", "7"], "--size is of a round"),
         (["prepare", "{spec}", "--in-process", "--check-ids"], "--in-process takes no"),
         (["prepare", "{spec}", "--top-up", "--check-ids"], "are two calls, not one"),
-        (["budget", "{workspace}", "9000", "--number_of_wrokers=3"], "number_of_wrokers"),
+        (["prepare", "{spec}", "--check", "--in-process"], "--check goes with no other option"),
+        (["status", "{workspace}", "--verify", "--jobs"], "are two calls, not one"),
+        (["sample", "{workspace}", "--budget-labels", "7"], "goes with --budget"),
+        (["sample", "{workspace}", "--budget", "70", "--adjudicate"], "--budget goes with neither"),
+        (
+            ["sample", "{workspace}", "--budget", "9000", "--number_of_wrokers=3"],
+            "number_of_wrokers",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_exit_with_2_and_change_nothing(
@@ -149,7 +156,7 @@ def test_a_closed_stdout_is_no_failure(job: Any, form: list[str]) -> None:
 
 
 def test_missing_files_exit_with_1(tmp_path: Any) -> None:
-    for command in ("prepare", "sample", "estimate", "status", "diagnose"):
+    for command in ("prepare", "sample", "estimate", "status", "report"):
         result = call(command, tmp_path / "absent")
         assert result.status == 1
         assert len(result.err.splitlines()) == 1
@@ -345,43 +352,6 @@ def test_no_zero_has_a_minus() -> None:
     found = Estimate(tiny, -1e-9, 1e-7, 0.95, (interval,))
     text = estimate_table([read_record(Number, as_json(found))], ["design-based"])
     assert "-0.0000" not in "\n".join(text)
-
-
-def test_diagnose(job: Any) -> None:
-    one: Job = job(labels={"classes": [0, 1], "positive": 1})
-    one.prepare()
-    before = call("diagnose", one.workspace, "--json").json
-    assert call("diagnose", one.workspace).out == "nothing to compare: no row has a label yet\n"
-    assert list(before) == ["positive", "leaves", "label_likelihood", "label_likelihood_of"]
-    assert before["positive"] == "1"
-    assert all(leaf["observed"] is leaf["posterior"] is None for leaf in before["leaves"])
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1)))
-    one.sample()
-    after = call("diagnose", one.workspace, "--json").json["leaves"]
-    assert sum(leaf["rows"] for leaf in after) == 2000
-    assert sum(leaf["labelled"] for leaf in after) == 20
-    for leaf in after:
-        assert list(leaf) == ["leaf", "rows", "labelled", "prior", "observed", "posterior"]
-        assert sum(leaf["prior"].values()) == pytest.approx(1)
-        assert set(leaf["posterior"]) == {"0", "1"}
-    text = call("diagnose", one.workspace).out.splitlines()
-    assert len(text) == 2 + sum(leaf["labelled"] > 0 for leaf in after)
-
-
-def test_diagnose_of_a_partition(job: Any) -> None:
-    """Leaves have their values beside them, and no order of scores."""
-    rows = make_pool()
-    part = np.where(np.arange(rows.table.num_rows) % 3 == 0, "Bern", "Basel")
-    one = job(Pool(rows.table.append_column("city", [part]), rows.truth),
-              partition={"column": "city"}, sampler="ais")  # fmt: skip
-    one.prepare()
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1)))
-    assert call("diagnose", one.workspace, "--json").json["paths"] == [["Basel"], ["Bern"]]
-    head, _, *leaves = call("diagnose", one.workspace).out.splitlines()
-    assert head == "share of '1', of leaves with labels"
-    assert [line.split()[-1] for line in leaves[:2]] == ["Basel", "Bern"]
 
 
 def write_truth(one: Job) -> Path:

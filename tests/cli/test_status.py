@@ -15,7 +15,7 @@ def test_jobs_fit_a_terminal(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert one.prepare().status == 0
     one.sample()
     one.estimate("--labels", one.deliver(one.answers(1)))
-    arguments = argparse.Namespace(workspace=str(one.workspace), jobs=True)
+    arguments = argparse.Namespace(workspace=str(one.workspace), jobs=True, verify=False)
     result = status.COMMAND.run(arguments)
     cost = {"rows": 100_000_000, "seconds": 2.4, "batches": 1, "peak_mebibytes": 555}
     steps = {"FetchCells/ReadCells": cost, "CountSlices/CountValues": {**cost, "seconds": 0.0}}

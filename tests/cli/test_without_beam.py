@@ -37,16 +37,15 @@ def run(line):
 COMMANDS = """
 for line in (
     "init pool.parquet --output another.yaml",
-    "check spec.yaml",
+    "prepare spec.yaml --check",
     "plan spec.yaml --repeats=2 --budgets=50",
     "simulate spec.yaml --truth=truth.parquet --repeats=2 --budgets=50",
     "prepare spec.yaml --in-process",
     "sample run --size=20",
     "estimate run",
     "status run",
-    "diagnose run",
     "annotators run",
-    "verify run",
+    "status run --verify",
     "report run",
     "forget run 7",
 ):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evalsampling.commands.budget import raise_budget
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below, make_pool, make_rich_pool
@@ -28,14 +29,17 @@ def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
             told = spend(one, number)
     assert small.sample().json["reason"] == "budget"
     before = files_below(small.workspace)
-    raised = call("budget", small.workspace, "60", "--json")
-    assert raised.json == {"budget": 60, "before": 40, "short": 0}
+    raised = small.sample("--budget", "60").json
+    assert raised["raised"] == {"budget": 60, "before": 40, "short": 0}
+    assert raised["round"] == 3, "the next round is drawn by the same call"
     assert before.items() <= files_below(small.workspace).items(), "nothing else is changed"
-    assert spend(small, 3)["measures"] == spend(large, 3)["measures"] != told["measures"]
+    after = small.estimate("--labels", small.deliver(small.answers(3), "l3.csv")).json
+    assert after["measures"] == spend(large, 3)["measures"] != told["measures"]
     assert call("status", small.workspace, "--json").json["budget"] == 60
     assert small.sample().json["reason"] == "budget"
-    assert call("verify", small.workspace).status == 0
-    assert "budget: 60 labels, 60 labels before" in call("budget", small.workspace, "60").out
+    assert call("status", "--verify", small.workspace).status == 0
+    again = call("sample", small.workspace, "--budget", "60").out
+    assert again.startswith("budget: 60 labels, 60 labels before\nnothing to label: the budget")
     assert small.prepare().status == 0, "the spec need not be changed"
     small.spec.write_text(small.spec.read_text().replace("budget: 40", "budget: 60"))
     assert small.prepare().status == 0, "and may be"
@@ -56,7 +60,7 @@ def test_a_budget_that_is_raised_while_an_estimate_waits(
     @contextlib.contextmanager
     def late(self: Workspace) -> Iterator[None]:
         if amounts:
-            call("budget", one.workspace, amounts.pop())
+            raise_budget(Workspace(one.workspace), amounts.pop())
         with in_use(self):
             yield
 
@@ -67,17 +71,20 @@ def test_a_budget_that_is_raised_while_an_estimate_waits(
 
 def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
     one: Job = job(budget=40)
-    assert "not a prepared workspace" in call("budget", tmp_path / "nowhere", "9").err
+    nowhere = call("sample", tmp_path / "nowhere", "--budget", "9")
+    assert "not a prepared workspace" in nowhere.err
     one.prepare()
-    refused = call("budget", one.workspace, "39")
+    refused = one.sample("--budget", "39")
     assert refused.status == 1
     assert "the budget is 40 labels, and can only be raised, not set to 39 labels" in refused.err
-    assert call("budget", one.workspace, "many").status == 2
-    assert "a whole number, got 40.5" in call("budget", one.workspace, "40.5").err
-    assert "the budget is of labels" in call("budget", one.workspace, "50", "--labels", "60").err
+    assert one.sample("--budget", "many").status == 2
+    assert "a whole number, got 40.5" in one.sample("--budget", "40.5").err
+    limited = one.sample("--budget", "50", "--budget-labels", "60")
+    assert "the budget is of labels" in limited.err
     assert not (one.workspace / "budgets").exists()
+    assert not (one.workspace / "rounds").exists()
     one.spec.write_text(one.spec.read_text().replace("budget: 40", "budget: 60"))
-    assert "workspace 60` raises it" in one.prepare().err
+    assert "workspace --budget 60` raises it" in one.prepare().err
 
 
 @pytest.mark.slow
@@ -98,17 +105,16 @@ def test_more_money(job: Any) -> None:
     one.spec.write_text(changed)
     refused = one.prepare()
     assert "prepared with a budget of money 10.00 and 500 labels" in refused.err
-    assert f"budget {one.workspace} 90.5 --labels 500` raises it" in refused.err
-    raised = call("budget", one.workspace, "90.5", "--json")
+    assert f"sample {one.workspace} --budget 90.5 --budget-labels 500` raises it" in refused.err
+    again = one.sample("--budget", "90.5")
     before, now = {"cost": 10.0, "labels": 500}, {"cost": 90.5, "labels": 500}
-    assert raised.json == {"budget": now, "before": before, "short": 0}
+    assert again.json["raised"] == {"budget": now, "before": before, "short": 0}
     assert one.prepare().status == 0
-    again = one.sample()
     assert again.json["reason"] != "budget", again.err
     assert call("status", one.workspace, "--json").json["money"] == 90.5
-    limited = call("budget", one.workspace, "120", "--labels", "700")
+    limited = call("sample", one.workspace, "--budget", "120", "--budget-labels", "700")
     assert "budget: money 120.00 and 700 labels, money 90.50 and 500 labels before" in limited.out
-    lowered = call("budget", one.workspace, "110")
+    lowered = one.sample("--budget", "110")
     assert "is money 120.00 and 700 labels, and can only be raised" in lowered.err
 
 
@@ -119,33 +125,33 @@ def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:
     )
     one.prepare()
     spend(one, 1)
-    raised = call("budget", one.workspace, "90")
+    raised = call("sample", one.workspace, "--budget", "90")
     assert raised.status == 0, raised.err
     assert "was topped up" in raised.out
-    assert spend(one, 2)["labels"] == 60
+    assert one.estimate("--labels", one.deliver(one.answers(2), "l2.csv")).json["labels"] == 60
 
 
 def test_a_budget_that_was_lost_is_missed(drawn: Job) -> None:
     """The next one has a number that no other had."""
     for labels in ("300", "400"):
-        assert call("budget", drawn.workspace, labels).status == 0
+        assert drawn.sample("--budget", labels).status == 0
     (drawn.workspace / "budgets/0001.json").unlink()
-    verified = call("verify", drawn.workspace)
+    verified = call("status", "--verify", drawn.workspace)
     assert verified.status == 1
     assert f"{drawn.workspace}/budgets/0001.json: missing" in verified.out
-    raised = call("budget", drawn.workspace, "500", "--json")
-    assert raised.json["before"] == 400, raised.err
+    raised = drawn.sample("--budget", "500")
+    assert raised.json["raised"]["before"] == 400, raised.err
     assert (drawn.workspace / "budgets/0003.json").exists()
     path = drawn.workspace / "budgets/0003.json"
     path.write_text(path.read_text().replace("500", "900"))
-    assert "0003.json: damaged" in call("verify", drawn.workspace).out
+    assert "0003.json: damaged" in call("status", "--verify", drawn.workspace).out
 
 
 def test_a_stray_folder_beside_the_rounds_is_verified_too(drawn: Job) -> None:
     stray = drawn.workspace / "rounds/copy"
     shutil.copytree(drawn.round_directory(1), stray)
-    assert call("verify", drawn.workspace, "--json").json["bad"] == []
+    assert call("status", "--verify", drawn.workspace, "--json").json["bad"] == []
     (stray / "batch.parquet").write_bytes(b"PAR1")
-    told = call("verify", drawn.workspace)
+    told = call("status", "--verify", drawn.workspace)
     assert told.status == 1
     assert "rounds/copy/batch.parquet: " in told.out

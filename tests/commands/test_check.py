@@ -22,17 +22,17 @@ def changed(one: Job, **keys: Any) -> None:
 def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
     one: Job = job(files=3)
     before = files_below(one.directory)
-    result = call("check", one.spec, "--json")
+    result = call("prepare", "--check", one.spec, "--json")
     told = result.json
     scores = told.pop("scores")
     assert scores.startswith(
         "'score' is read as an order, of which only ranks count: it goes from "
     )
     assert told == {"problems": [], "files": 3, "rows": 2000, "looked_at": 2000, "warnings": []}
-    assert f"scores of these: {scores}" in call("check", one.spec).out
+    assert f"scores of these: {scores}" in call("prepare", "--check", one.spec).out
     assert files_below(one.directory) == before
     one.prepare()
-    assert call("check", one.spec).status == 0
+    assert call("prepare", "--check", one.spec).status == 0
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
 def test_all_that_is_wrong_is_told_at_once(job: Any, keys: Any, problems: list[str]) -> None:
     one: Job = job()
     changed(one, **keys)
-    result = call("check", one.spec, "--json")
+    result = call("prepare", "--check", one.spec, "--json")
     assert result.status == 1
     told = result.json["problems"]
     assert len(told) == len(problems), told
     for found, expected in zip(told, problems, strict=True):
         assert expected in found
-    text = call("check", one.spec).out.splitlines()
+    text = call("prepare", "--check", one.spec).out.splitlines()
     assert text[:-1] == told
     assert text[-1].endswith(f"{len(told)} problem{'s' * (len(told) > 1)}")
 
@@ -98,7 +98,7 @@ def test_values_of_the_first_rows(job: Any) -> None:
     ids = pa.array([3, *table["id"].to_pylist()[:-1]])
     score = pa.array([None, *table["score"].to_pylist()[1:]])
     pq.write_table(table.set_column(0, "id", ids).set_column(1, "score", score), path)
-    told = call("check", one.spec).out
+    told = call("prepare", "--check", one.spec).out
     assert "column 'score', row 0: null" in told
     assert ": duplicate id 3, also in row 0" in told
 
@@ -162,7 +162,7 @@ def test_what_prepare_refuses_of_the_rows_looked_at(
 ) -> None:
     """Both say it in the same words."""
     spec = written(tmp_path, files, **keys)
-    result = call("check", spec, "--json")
+    result = call("prepare", "--check", spec, "--json")
     [told] = result.json["problems"]
     assert result.status == 1
     assert problem in told
@@ -178,7 +178,7 @@ def test_rows_are_looked_at_over_batches_and_files(job: Any) -> None:
         if path.name > "part-0":
             ids = pc.add(ids, len(table))
         pq.write_table(table.set_column(0, "id", ids), path, row_group_size=100)
-    told = call("check", one.spec, "--json").json
+    told = call("prepare", "--check", one.spec, "--json").json
     assert told["rows"] == 12_000
     assert told["looked_at"] == 10_000
 
@@ -188,19 +188,21 @@ def test_scores_that_predictions_contradict(tmp_path: Path, rows: int) -> None:
     """The words are those of `prepare`; they say so if there are more rows."""
     lines = "".join(f"{i},{i % 100 / 100},0,x\n" for i in range(rows))
     spec = written(tmp_path, {"a.csv": HEAD + lines})
-    result = call("check", spec)
+    result = call("prepare", "--check", spec)
     assert result.status == 0
     seen = "by the first 10,000 rows, " if rows > 10_000 else ""
     assert f"warning: {seen}pool.score: 'score' expects " in result.err
-    assert len(call("check", spec, "--json").json["warnings"]) == 1
+    assert len(call("prepare", "--check", spec, "--json").json["warnings"]) == 1
 
 
 def test_a_workspace_of_another_spec(job: Any, tmp_path: Path) -> None:
     one: Job = job()
     one.prepare()
     changed(one, seed=6)
-    assert "prepared with another seed" in call("check", one.spec).out
-    assert "cannot be read: No such file" in call("check", tmp_path / "absent.yaml").out
+    assert "prepared with another seed" in call("prepare", "--check", one.spec).out
+    assert (
+        "cannot be read: No such file" in call("prepare", "--check", tmp_path / "absent.yaml").out
+    )
 
 
 def test_match_weights_of_splink_are_recognised(job: Any) -> None:
@@ -211,7 +213,7 @@ def test_match_weights_of_splink_are_recognised(job: Any) -> None:
     names = ["match_weight" if name == "score" else name for name in table.column_names]
     pq.write_table(table.rename_columns(names), path)
     changed(one, pool={"score": "match_weight"})
-    told = call("check", one.spec)
+    told = call("prepare", "--check", one.spec)
     assert told.status == 0
     words = "pool.score: 'match_weight' is a match weight of Splink by its name: log2 odds"
     assert words in told.err
@@ -220,4 +222,4 @@ def test_match_weights_of_splink_are_recognised(job: Any) -> None:
     with_share = table.rename_columns(names).append_column("match_probability", pa.array(share))
     pq.write_table(with_share, path)
     changed(one, pool={"score": "match_weight", "probability": "match_probability"})
-    assert words not in call("check", one.spec).err
+    assert words not in call("prepare", "--check", one.spec).err

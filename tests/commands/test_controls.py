@@ -65,7 +65,7 @@ def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_pa
         for found in (mixed, result):
             del found["label_error"], found["warnings"]
         assert mixed == result
-    assert call("verify", one.workspace).status == 0
+    assert call("status", "--verify", one.workspace).status == 0
 
 
 def test_control_tasks_look_like_all_others(job: Callable[..., Job], tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_gold_labels_are_read_as_those_of_deliveries(
         path.write_text("\n".join(map(json.dumps, table.to_pylist())))
     one = job(labels={"gold": {"path": str(path), "rows": 2}})
     one.prepare()
-    assert call("check", one.spec).status == 0
+    assert call("prepare", "--check", one.spec).status == 0
     assert one.sample().json["controls"] == 2
     controls = pq.read_table(one.round_directory(1) / "controls.parquet")
     assert sorted(controls["label"].to_pylist()) == ["0", "1"]

@@ -1,5 +1,7 @@
 """Samplers that query ranks, from the command line, by pipelines and from Python."""
 
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ def test_rounds_until_the_guarantee_by_commands_and_by_pipelines(job: Any) -> No
     for runner, most in ((["--runner=FnApiRunner"], 1), ([], 20)):
         one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": WIDE})
         assert one.prepare().status == 0
-        early = call("curve", one.workspace)
+        early = call("estimate", one.workspace, "--at", 5)
         assert early.status == 1
         assert "no curve: that takes the sampler adastrat or logstrat (here: adastrat)" in early.err
         told: list[Any] = []
@@ -63,16 +65,20 @@ def test_rounds_until_the_guarantee_by_commands_and_by_pipelines(job: Any) -> No
     [bounds] = [one for one in f1["intervals"] if one["method"] == "envelope"]
     assert bounds["low"] <= f1["value"] <= bounds["high"]
 
-    shown = call("curve", one.workspace)
+    shown = call("estimate", one.workspace, "--detail")
     assert shown.status == 0, shown.err
+    assert re.search(r"^rank +threshold +precision", shown.out, re.M)
     assert f"within a factor of {guarantee['factor']:.4g}, with confidence 0.95" in shown.out
-    points = call("curve", one.workspace, "--json").json["points"]
+    points = one.estimate().json["curve"]["points"]
     truth = np.array([one.pool.truth[id] for id in _by_score(one)])
     for point in points:
         true = truth[: point["rank"]].mean()
         bounds = point["measures"]["precision"]
         assert bounds["low"] - 1e-12 <= true <= bounds["high"] + 1e-12
-    [at] = call("curve", one.workspace, "--at", "500", "--json").json["points"]
+    [at] = one.estimate("--at", "500").json["curve"]["points"]
+    assert "average precision" in call("estimate", one.workspace, "--at", "500").out
+    [kept, *_] = (one.workspace / "estimates").iterdir()
+    assert "curve" not in json.loads(kept.read_text()), "it follows from the labels"
     assert at == next(point for point in points if point["rank"] >= 500)
     assert "sampler adastrat" not in call("estimate", one.workspace).out
 
@@ -125,7 +131,7 @@ def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
 
 
 def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
-    """By `estimate` for all points of both curves, and by `curve`; no interval claims anything."""
+    """By `estimate` for all points of both curves; no interval claims anything."""
     one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": {**WIDE, "p_min": 0.9}})
     assert one.prepare().status == 0
     for number in range(1, 20):
@@ -139,12 +145,13 @@ def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
     assert len(points) > 8
     assert {(m["low"], m["high"]) for m in points} == {(0, 1)}
     assert told["half_width"] is None
-    shown = call("curve", one.workspace).out.splitlines()
-    assert shown[:2] == ["no precision is guaranteed", f"warning: {why}"]
+    shown = call("estimate", one.workspace, "--at", "5")
+    assert "no precision is guaranteed" in shown.out
+    assert " ".join(why.split()[:9]) in " ".join((shown.out + shown.err).split())
 
 
 def test_another_sampler_has_no_curve(drawn: Job) -> None:
-    told = call("curve", drawn.workspace)
+    told = call("estimate", drawn.workspace, "--at", "5")
     assert told.status == 1
     assert "logstrat (here: " in told.err
 

@@ -70,7 +70,7 @@ def test_payload_is_erased_and_nothing_else(sent: tuple[Job, int]) -> None:
     assert holders(one.workspace, secret) == []
     assert holders(one.workspace, other) == others
     assert one.estimate().json == before
-    verified = call("verify", one.workspace)
+    verified = call("status", "--verify", one.workspace)
     assert verified.status == 0, verified.out
     again = call("forget", one.workspace, id, "--json").json
     assert again["files"] == []
@@ -118,11 +118,11 @@ def test_a_kill_at_any_file_can_be_made_good(
             except Killed:
                 assert len(done) == after
         assert one.estimate().json == before
-        verified = call("verify", one.workspace).out
+        verified = call("status", "--verify", one.workspace).out
         assert ("run it again for the same row" in verified) == (after < 3)
         assert call("forget", one.workspace, id).status == 0
         assert holders(one.workspace, f"secret-of-{id}-end") == []
-        assert call("verify", one.workspace).status == 0
+        assert call("status", "--verify", one.workspace).status == 0
 
 
 @pytest.mark.parametrize("at", fast(1, ["/.marker", "/design.json", "/batch.parquet"]))
@@ -156,7 +156,7 @@ def test_what_killed_commands_left_is_erased_too(
     result = call("forget", one.workspace, ids[0])
     assert (result.status, holders(one.workspace, told)) == (0, [])
     assert one.sample().json["round"] == 2
-    assert call("verify", one.workspace).status == 0
+    assert call("status", "--verify", one.workspace).status == 0
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_text_of_deliveries_is_erased_and_not_taken_again(
     assert one.estimate("--labels", deliver(one, again, "2.csv")).status == 0
     assert holders(one.workspace, text) == []
     assert len(holders(one.workspace, other)) > len(held)
-    assert call("verify", one.workspace).status == 0
+    assert call("status", "--verify", one.workspace).status == 0
     assert call("forget", one.workspace, ids[0], "--json").json["files"] == []
 
 
@@ -214,7 +214,7 @@ def test_killed_at_any_file_operation(
         shutil.copytree(whole, one.workspace)
         with faults(CHANGES, at), contextlib.suppress(Killed):
             call("forget", one.workspace, id)
-        verified = call("verify", one.workspace)
+        verified = call("status", "--verify", one.workspace)
         begun = list((one.workspace / "forgotten").glob("*.json"))
         if begun and [name for name in holders(one.workspace, told) if name[0] != "."]:
             assert verified.status == 1
@@ -223,7 +223,7 @@ def test_killed_at_any_file_operation(
         assert one.estimate().json == before
         assert call("forget", one.workspace, id).status == 0
         assert holders(one.workspace, told) == []
-        assert call("verify", one.workspace).status == 0
+        assert call("status", "--verify", one.workspace).status == 0
     assert unfinished > (1 if steps else 10)
 
 
@@ -259,7 +259,7 @@ def test_what_was_put_back_by_others_is_damage(drawn: Job) -> None:
     forged = pa.array(["forged"] * len(table))
     place = table.column_names.index("payload.name")
     pq.write_table(table.set_column(place, "payload.name", forged), path)
-    assert call("verify", drawn.workspace).status == 1
+    assert call("status", "--verify", drawn.workspace).status == 1
 
 
 def two_rows(job: Callable[..., Job]) -> tuple[Job, list[str]]:
@@ -303,11 +303,11 @@ def test_two_at_once(
     assert (told, lost.status) == ([0], 1)
     assert f"another command {what} meanwhile; run this one again" in lost.err
     assert holders(one.workspace, f"secret-of-{ids[1]}-end") == []
-    verified = call("verify", one.workspace)
+    verified = call("status", "--verify", one.workspace)
     assert verified.status == (kind is LocalStore), "the first has begun"
     assert call("forget", one.workspace, ids[0]).status == 0
     assert [holders(one.workspace, f"secret-of-{id}-end") for id in ids] == [[], []]
-    assert call("verify", one.workspace).status == 0
+    assert call("status", "--verify", one.workspace).status == 0
 
 
 @pytest.mark.parametrize("command", ["sample", "estimate", "adjudicate"])
@@ -357,7 +357,7 @@ def test_forgotten_while_another_command_is_at_work(
             assert "another command erased something meanwhile; run this one again" in result.err
             assert call(*call_it).status == 0
     assert holders(one.workspace, secret) == holders(one.workspace, "noted on it") == []
-    verified = call("verify", one.workspace)
+    verified = call("status", "--verify", one.workspace)
     assert verified.status == 0, verified.out
 
 

@@ -28,7 +28,7 @@ def test_a_spec_that_runs(tmp_path: Path, monkeypatch: Any, suffix: str) -> None
     spec = load_spec("evaluation.yaml")
     assert (spec.pool.id, spec.pool.score) == ("id", "score")
     assert (spec.pool.systems[0].prediction, spec.pool.payload) == ("prediction", ("name",))
-    checked = call("check", "evaluation.yaml")
+    checked = call("prepare", "--check", "evaluation.yaml")
     assert checked.status == 0, checked.out
     assert "nothing wrong found; 300 rows in 1 file" in checked.out
     assert call("prepare", "evaluation.yaml", "--in-process").status == 0
@@ -64,7 +64,7 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
     assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
     pool = yaml.safe_load(spec.read_text())["pool"]
     assert (pool["score"], pool.get("probability")) == expected
-    assert call("check", spec).status == 0
+    assert call("prepare", "--check", spec).status == 0
 
 
 def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
     spec = tmp_path / "mine.yaml"
     assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
     assert yaml.safe_load(spec.read_text())["pool"]["payload"] == [odd]
-    assert call("check", spec).status == 0
+    assert call("prepare", "--check", spec).status == 0
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
     spec = tmp_path / "mine.yaml"
     assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
     assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["more"]
-    assert call("check", spec).status == 0
+    assert call("prepare", "--check", spec).status == 0
 
 
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
     text = (tmp_path / "e.yaml").read_text()
     assert "id: FILL-IN  # names each row" in text
     assert "prediction: {threshold: 0.5}" in text
-    assert "column 'FILL-IN' is missing" in call("check", tmp_path / "e.yaml").out
+    assert "column 'FILL-IN' is missing" in call("prepare", "--check", tmp_path / "e.yaml").out
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_an_answer_of_yes_or_no_is_the_prediction(
     content = yaml.safe_load(spec.read_text())["pool"]
     assert (content["prediction"], content["score"]) == (name, "judge_score")
     assert (content["slices"], content["payload"]) == (["model"], ["answer"])
-    assert call("check", spec).status == 0
+    assert call("prepare", "--check", spec).status == 0
 
 
 @pytest.mark.parametrize("shown", ["0,{:02}", "{} %", "{}%", "high {}"])
@@ -230,4 +230,4 @@ def test_types_of_everyday_tools(tmp_path: Path) -> None:
     pool = content["pool"]
     assert (pool["id"], pool["score"], pool["prediction"]) == ("id", "score", "prediction")
     assert content["labels"]["classes"] == [0, 1]
-    assert not call("check", spec).status
+    assert not call("prepare", "--check", spec).status

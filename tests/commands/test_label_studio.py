@@ -111,23 +111,23 @@ def test_a_batch_whose_files_were_deleted(job: Callable[..., Job], server: Doubl
 
 def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
     for options in (["--to", tmp_path / "no" / "v.csv"], ["--to", tmp_path / "no" / "v.parquet"]):
-        told = call("votes", drawn.workspace, *options)
+        told = call("export", drawn.workspace, *options)
         assert told.status == 1
-        assert f"votes: {options[1]}: cannot be written: No such file or directory\n" in told.err
+        assert f"export: {options[1]}: cannot be written: No such file or directory\n" in told.err
 
 
 def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None:
     before = files_below(drawn.workspace)
     cells, job = drawn.workspace / "cells.parquet", drawn.workspace / "jobs/prepare.json"
     for told in (
-        call("votes", drawn.workspace, "--to", cells),
-        call("votes", drawn.workspace, "--form", "splink", "--to", drawn.workspace / "a.csv"),
+        call("export", drawn.workspace, "--to", cells),
+        call("export", drawn.workspace, "--form", "splink", "--to", drawn.workspace / "a.csv"),
         call("pull", drawn.workspace, "--url", server.url, "--to", job),
     ):
         assert told.status == 1
         assert "is in the workspace; write it beside it" in told.err
     assert files_below(drawn.workspace) == before
-    assert call("votes", drawn.workspace, "--form", "short", "--to", "x.csv").status == 2
+    assert call("export", drawn.workspace, "--form", "short", "--to", "x.csv").status == 2
 
 
 def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
     assert "unknown pair 'a:nobody' and 'b:nobody'" in result.err
     out = tmp_path / "labels.csv"
     assert (
-        call("votes", one.workspace, "--to", out, "--form", "splink", "--json").json["rows"] == 19
+        call("export", one.workspace, "--to", out, "--form", "splink", "--json").json["rows"] == 19
     )
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
@@ -216,7 +216,7 @@ def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> Non
     rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]
     one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,skipped,comment"))
     out = tmp_path / "long.csv"
-    assert call("votes", one.workspace, "--to", out).status == 0
+    assert call("export", one.workspace, "--to", out).status == 0
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
     assert [(row["task"], row["annotator"], row["label"]) for row in written] == [
@@ -226,10 +226,10 @@ def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> Non
     other = job(labels={"votes": 2})
     assert other.prepare().status == 0
     parquet = tmp_path / "long.parquet"
-    assert call("votes", one.workspace, "--to", parquet).status == 0
+    assert call("export", one.workspace, "--to", parquet).status == 0
     again = one.estimate("--labels", parquet).json
     assert (again["labels"], again["rejects"]) == (20, 0)
-    assert call("votes", one.workspace, "--to", tmp_path / "x.txt").status == 2
+    assert call("export", one.workspace, "--to", tmp_path / "x.txt").status == 2
 
 
 def test_no_vote_is_a_formula(job: Callable[..., Job], tmp_path: Path) -> None:
@@ -243,14 +243,14 @@ def test_no_vote_is_a_formula(job: Callable[..., Job], tmp_path: Path) -> None:
     rows = [(task, name, label, "+cmd|x") for task, label in one.answers(1) for name in names]
     one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,comment"))
     out = tmp_path / "long.csv"
-    assert call("votes", one.workspace, "--to", out).status == 0
+    assert call("export", one.workspace, "--to", out).status == 0
     with out.open(newline="") as file:
         written = list(csv.DictReader(file))
     assert {row["annotator"] for row in written} == {"'=1+1", "'@anna", "''", "-5"}
     assert {row["comment"] for row in written} == {"'+cmd|x"}
     call("estimate", copy, "--labels", out)
     for workspace, name in ((one.workspace, "a"), (copy, "b")):
-        call("votes", workspace, "--to", tmp_path / f"{name}.parquet")
+        call("export", workspace, "--to", tmp_path / f"{name}.parquet")
     first, second = (pq.read_table(tmp_path / f"{name}.parquet") for name in "ab")
     assert first == second
     assert {*first["annotator"].to_pylist()} == {*names}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalsampling.commands.votes import table_of_votes
+from evalsampling.commands.export import table_of_votes
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, votes
 from tests.formats import FORMATS
@@ -176,7 +176,7 @@ def test_votes_are_listed_by_the_columns_and_come_back(job: Callable[..., Job]) 
         if row["kind"] == "sample":
             assert [row[name] for name in IDS] == json.loads(of_task[row["task"]])
     path = one.directory / "long.csv"
-    assert call("votes", one.workspace, "--to", path).status == 0
+    assert call("export", one.workspace, "--to", path).status == 0
     again = one.estimate("--labels", path)
     assert again.json["rejects"] == 0, again.err
     # Those who settle disputes see no ids either, and their answers count by task.
@@ -214,7 +214,7 @@ def test_a_row_is_forgotten_by_its_columns(pairs: Job) -> None:
     assert "rounds/0001/batch.parquet" in result.json["files"]
     for path in pairs.workspace.rglob("*.parquet"):
         assert secret[0] not in str(pq.read_table(path).to_pylist()).split("'"), path
-    assert call("verify", pairs.workspace).status == 0
+    assert call("status", "--verify", pairs.workspace).status == 0
     wrong = call("forget", pairs.workspace, "a1")
     assert "an id has 2 values, of unique_id_l, unique_id_r, got 1" in wrong.err
     missing = call("forget", pairs.workspace, "zz", "q")
@@ -314,7 +314,7 @@ def test_wrong_lists_are_refused(job: Callable[..., Job], id: list[Any], words: 
 def test_what_annotators_cannot_be_shown(
     job: Callable[..., Job], keys: dict[str, Any], words: str
 ) -> None:
-    failed = call("check", job(pair_pool(100), **keys).spec)
+    failed = call("prepare", "--check", job(pair_pool(100), **keys).spec)
     assert words in failed.err + failed.out
 
 
@@ -353,7 +353,7 @@ def test_splink_names_a_pair_in_either_order(job: Callable[..., Job]) -> None:
     id = one.batch(1)["id"][0]
     assert call("forget", one.workspace, *json.loads(id)).status == 0
     target = one.directory / "clerical.csv"
-    assert call("votes", one.workspace, "--to", target, "--form", "splink").status == 0
+    assert call("export", one.workspace, "--to", target, "--form", "splink").status == 0
     with target.open() as file:
         back = {(row[IDS[0]], row[IDS[1]]) for row in csv.DictReader(file)}
     assert back == {(a, b) for a, b, _ in by_pair(one, 1)}, "a pair outlives its payload"
@@ -398,6 +398,6 @@ def test_pairs_in_both_orders_are_told(job: Callable[..., Job]) -> None:
     both = Pool(pa.concat_tables([pool.table, turned]), pool.truth)
     for rows, words in ((both, "90 of 600 pairs are in the pool in both orders"), (pool, "")):
         one = job(rows, files=3, pool={"id": IDS})
-        said = call("check", one.spec).err, one.prepare().json["warnings"]
+        said = call("prepare", "--check", one.spec).err, one.prepare().json["warnings"]
         assert all(words in str(told) for told in said), said
         assert bool(words) or all("orders" not in str(told) for told in said)

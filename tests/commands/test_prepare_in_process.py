@@ -43,8 +43,8 @@ def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how
     assert changed.status == 1
     assert "part-1.parquet: the pool's file has" in changed.err
     assert "choose another workspace or remove this one" in changed.err
-    assert "part-1.parquet: the pool's file has" in call("check", one.spec).out
-    assert call("verify", one.workspace).status == 1
+    assert "part-1.parquet: the pool's file has" in call("prepare", "--check", one.spec).out
+    assert call("status", "--verify", one.workspace).status == 1
     (folder / "part-1.parquet").write_bytes(content)
     assert one.prepare(*how).status == 0
     (folder / "part-1.parquet").unlink()

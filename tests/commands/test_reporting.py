@@ -174,14 +174,14 @@ def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(
     good, bad = (f"f1 where prediction={value}" for value in (1, 7))
     one = job(measure="f1", pool={"slices": ["prediction"]}, gates={"at_least": {bad: 0.5}})
     before = files_below(one.directory)
-    for result in (one.prepare(), call("check", one.spec)):
+    for result in (one.prepare(), call("prepare", "--check", one.spec)):
         assert result.status == 1
         problem = result.err or result.out
         assert f"gates.at_least: no estimate {bad!r}; there are: 'f1', " in problem
         assert f"'{good}'" in problem
     assert files_below(one.directory) == before
     one.spec.write_text(one.spec.read_text().replace(bad, good))
-    assert call("check", one.spec).status == 0
+    assert call("prepare", "--check", one.spec).status == 0
     assert one.prepare().status == 0
 
 

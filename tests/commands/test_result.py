@@ -1,6 +1,5 @@
 """Commands as functions: their results are what `--json` prints."""
 
-from evalsampling.commands.diagnose import diagnose
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.sample import SampleOptions, sample
@@ -16,5 +15,4 @@ def test_functions_return_what_the_commands_print(drawn: Job) -> None:
     assert list(result.messages) == [f"{path}: 20 taken, 0 rejected"]
     assert result.to_json() == drawn.estimate("--measure", "recall").json
     assert status(workspace).to_json() == call("status", drawn.workspace, "--json").json
-    assert diagnose(workspace).to_json() == call("diagnose", drawn.workspace, "--json").json
     assert sample(SampleOptions(drawn.workspace, 5, True)).rows == 5

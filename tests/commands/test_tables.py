@@ -43,7 +43,7 @@ def test_a_table_is_evaluated_like_a_file(
     said = evaluated(spec, make_pool())
     assert said == expected
     workspace = tmp_path / "run"
-    assert call("verify", workspace).status == 0
+    assert call("status", "--verify", workspace).status == 0
     again = call("prepare", spec, "--in-process")
     assert again.status == 0, again.err
     status = call("status", workspace, "--json").json["prepared"]["selection"]
@@ -180,7 +180,7 @@ def test_a_condition_that_keeps_nothing(
     failed = call("prepare", spec, *options)
     assert f"pool.where: no row of {tmp_path}/pool/*.parquet satisfies {where}" in failed.err
     assert not (tmp_path / "run").exists()
-    assert "no row of" in call("check", spec).out
+    assert "no row of" in call("prepare", "--check", spec).out
 
 
 def test_another_condition_is_another_pool(table: pa.Table, tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_another_condition_is_another_pool(table: pa.Table, tmp_path: Path) -> N
 
 def test_a_condition_is_checked(table: pa.Table, tmp_path: Path) -> None:
     spec = _pool(tmp_path, table, where="score > 'a'")
-    for command in (("check", spec), ("prepare", spec, "--in-process")):
+    for command in (("prepare", spec, "--check"), ("prepare", spec, "--in-process")):
         done = call(*command)
         assert "pool.where: score > 'a': the column has type double" in done.out + done.err
 
@@ -304,4 +304,4 @@ def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, {"table": {"delta": str(tmp_path / "none")}})
     with pytest.raises(InputError, match="none: no Delta table"):
         prepare_in_process(EvaluationSpec.load(spec))
-    assert "no Delta table" in call("check", spec).out
+    assert "no Delta table" in call("prepare", "--check", spec).out

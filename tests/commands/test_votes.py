@@ -176,7 +176,7 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     assert after["rejects"] == 0
     nothing = voted.sample("--adjudicate").json
     assert (nothing["rows"], nothing["reason"]) == (0, "no-disputes")
-    assert call("verify", voted.workspace).status == 0
+    assert call("status", "--verify", voted.workspace).status == 0
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_a_batch_of_disputes_in_parquet_has_no_ids(disputed: Job) -> None:
     pq.write_table(settled, disputed.directory / "settled.parquet")
     done = disputed.estimate("--labels", disputed.directory / "settled.parquet").json
     assert (done["labels"], done["rejects"]) == (20, 0)
-    assert call("verify", disputed.workspace).status == 0
+    assert call("status", "--verify", disputed.workspace).status == 0
 
 
 def test_no_disputes_yet_is_no_agreement(voted: Job) -> None:

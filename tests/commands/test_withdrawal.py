@@ -32,7 +32,7 @@ def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
     assert not {*drawn.batch(3)["task"]} & {*drawn.batch(2)["task"]}
     done = drawn.estimate("--labels", drawn.deliver(drawn.answers(3), "3.csv")).json
     assert (done["labels"], done["open"], done["round"]) == (40, 0, 2)
-    assert call("verify", drawn.workspace).status == 0
+    assert call("status", "--verify", drawn.workspace).status == 0
 
 
 @pytest.mark.slow

@@ -38,7 +38,6 @@ JSON = {
     "estimate": "estimate run",
     "report": "report run",
     "status": "status run",
-    "diagnose": "diagnose run",
     "plan": "plan evaluation.yaml --sampler ais --budgets 200 --repeats 20",
     "simulate": (
         "simulate evaluation.yaml --truth truth.parquet --sampler ais --budgets 500 --repeats 20"

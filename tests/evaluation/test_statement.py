@@ -44,8 +44,8 @@ SENTENCES = (
     ),
     (r"No affordable number of labels makes it ± #: .*\.", ("outlook.half_width",)),
     (
-        r"By the labels alone it may be #: # of the # rows that score lower than every labelled "
-        r"positive may be positive \(# ha(?:ve|s) a label\)\.",
+        r"By the labels alone it may be #: # of the # rows(?: that score lower than every labelled "
+        r"positive)? may be positive \(# ha(?:ve|s) a label\)\.",
         tuple(f"unsearched.{name}" for name in ("value", "positives", "rows", "labelled")),
     ),
 )
@@ -80,7 +80,7 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
         0.801,
         without_unmet=Interval(0.612, 0.801, *MODEL),
         outlook=Outlook(0.05, 4987),
-        unsearched=Unsearched(971_234, 310, 9_385, 0.0912),
+        unsearched=Unsearched(9, 971_234, 310, 9_385, 0.0912),
     )
     assert statement(estimate) == (
         "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
@@ -97,17 +97,19 @@ def test_nothing_is_said_of_them_where_they_do_not() -> None:
         0.801,
         without_unmet=Interval(0.65, 0.801, *MODEL),
         outlook=Outlook(0.05, 1987),
-        unsearched=Unsearched(971_234, 31_000, 93, 0.62),
+        unsearched=Unsearched(9, 971_234, 31_000, 93, 0.62),
     )
     assert statement(estimate) == "F1 0.70 (0.60 to 0.80). For ± 0.05 expect about 2,000 labels."
 
 
 def test_what_labels_leave_open_is_said_where_the_interval_claims_more() -> None:
-    low = of(0.7, 0.6, 0.8, unsearched=Unsearched(500, 1, 60, 0.599))
+    low = of(0.7, 0.6, 0.8, unsearched=Unsearched(9, 500, 1, 60, 0.599))
     assert "By the labels alone it may be 0.6: 60 of the 500 rows" in statement(low)
     assert statement(low).endswith("(1 has a label).")
-    assert "alone" in statement(of(0.02, 0.01, 0.03, unsearched=Unsearched(500, 3, 60, 0.14)))
-    assert "alone" not in statement(of(0.7, 0.6, 0.8, unsearched=Unsearched(500, 1, 60, 0.6)))
+    none = of(0.98, 0.97, 0.99, unsearched=Unsearched(0, 500, 20, 60, 0.88))
+    assert "60 of the 500 rows may be positive (20 have a label)" in statement(none)
+    assert "alone" in statement(of(0.02, 0.01, 0.03, unsearched=Unsearched(9, 500, 3, 60, 0.14)))
+    assert "alone" not in statement(of(0.7, 0.6, 0.8, unsearched=Unsearched(9, 500, 1, 60, 0.6)))
 
 
 def test_where_no_affordable_number_of_labels_helps_it_says_what_would() -> None:

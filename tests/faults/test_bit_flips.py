@@ -130,7 +130,7 @@ def test_files_of_which_every_bit_is_flipped_are_all_that_are_needed(tiny: Job) 
 
 
 def commands(one: Job) -> list[Sequence[Any]]:
-    return [("estimate", one.workspace), ("status", one.workspace), ("diagnose", one.workspace)]
+    return [("estimate", one.workspace), ("status", one.workspace)]
 
 
 def damages(content: bytes) -> dict[str, bytes | None]:
@@ -221,7 +221,7 @@ def test_verify_tells_what_is_missing_though_nothing_names_it(job: Callable[...,
     given = one.deliver(rows, header="task,annotator,label")
     assert one.estimate("--labels", given).status == 0
     assert call("sample", one.workspace, "--adjudicate").status == 0
-    assert call("budget", one.workspace, 30).status == 0
+    assert call("sample", one.workspace, "--budget", 30).status == 0
     for name in ("budgets/0001.json", "adjudications/0001/design.json", "rounds/0001/design.json"):
         path = one.workspace / name
         content = path.read_bytes()
@@ -313,7 +313,7 @@ def test_verify_tells_whether_the_pool_is_what_was_prepared(tiny: Job) -> None:
     top_up = call("prepare", tiny.spec, "--top-up", 30)
     assert f"{path}: the pool has changed since it was prepared" in top_up.err
     path.unlink()
-    result = call("verify", tiny.workspace)
+    result = call("status", "--verify", tiny.workspace)
     assert result.status == 0
     assert f"1 files of the pool not compared; {path}: no such file" in result.out
     path.write_bytes(content)

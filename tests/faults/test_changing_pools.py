@@ -211,9 +211,9 @@ def test_a_name_with_characters_of_patterns(job: Callable[..., Job]) -> None:
     one, path = small(job)
     path = path.rename(path.with_name("part[1].parquet"))
     assert one.prepare("--in-process").status == 0
-    assert call("verify", one.workspace, "--json").json["absent"] == []
+    assert call("status", "--verify", one.workspace, "--json").json["absent"] == []
     of_same_size(path)
-    told = call("verify", one.workspace)
+    told = call("status", "--verify", one.workspace)
     assert told.status == 1
     assert f"{path}: the pool's file has changed" in told.out
 

@@ -39,7 +39,7 @@ def remove_dots(workspace: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-READERS = ["status", "diagnose"]
+READERS = ["status", "estimate"]
 
 
 @pytest.mark.parametrize("reader", READERS)

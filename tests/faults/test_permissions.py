@@ -24,8 +24,8 @@ WRITERS = [
     "sample", "next", "adjudicate", "withdraw", "labels", "measure", "close", "budget", "forget",
     "check-ids", "top-up",
 ]  # fmt: skip
-READERS = ["status", "verify", "diagnose", "annotators", "again", "check", "report", "votes"]
-OUTSIDE = {"report.html": "report", "votes.csv": "votes", "other.yaml": "init", "run": "prepare"}
+READERS = ["status", "verify", "annotators", "again", "check", "report", "export"]
+OUTSIDE = {"report.html": "report", "votes.csv": "export", "other.yaml": "init", "run": "prepare"}
 """What is written elsewhere, by its command."""
 
 RUN = """
@@ -96,15 +96,16 @@ def foreign(job: Callable[..., Job]) -> Any:
         "sample": ("sample", run), "next": ("sample", run, "--next"),
         "adjudicate": ("sample", run, "--adjudicate"), "withdraw": ("sample", run, "--withdraw", 1),
         "labels": ("estimate", run, "--labels", more), "close": ("estimate", run, "--close"),
-        "measure": ("estimate", run, "--measure", "recall"), "budget": ("budget", run, 100),
+        "measure": ("estimate", run, "--measure", "recall"),
+        "budget": ("sample", run, "--budget", 100),
         "forget": ("forget", run, one.batch(1)["id"][0]),
         "check-ids": ("prepare", one.spec, "--check-ids"),
         "top-up": ("prepare", one.spec, "--top-up", 50),
-        "status": ("status", run), "verify": ("verify", run), "diagnose": ("diagnose", run),
+        "status": ("status", run), "verify": ("status", run, "--verify"),
         "annotators": ("annotators", run), "again": ("prepare", one.spec),
-        "check": ("check", one.spec),
+        "check": ("prepare", one.spec, "--check"),
         "report": ("report", run, "--to", outside / "report.html"),
-        "votes": ("votes", run, "--to", outside / "votes.csv"),
+        "export": ("export", run, "--to", outside / "votes.csv"),
         "init": ("init", one.directory / "pool" / "*.parquet", "--output", outside / "other.yaml"),
         "prepare": ("prepare", one.directory / "other.yaml", "--in-process"),
     })  # fmt: skip
@@ -193,7 +194,7 @@ def test_a_round_of_another_user_that_is_not_in_place(
     (one.workspace / ".in-use").chmod(0o666)
     before = files_below(one.workspace)
     refused = ["sample"] if folders == 0o755 or os.geteuid() == 0 else []
-    results = foreign.run("status", "verify", "diagnose", "report", *refused)
+    results = foreign.run("status", "verify", "report", *refused)
     if told := results.pop("sample", None):
         assert (told.status, told.err.count("\n")) == (1, 1)
         assert told.err.startswith(f"evalsampling sample: {one.workspace}/"), told.err
@@ -203,7 +204,7 @@ def test_a_round_of_another_user_that_is_not_in_place(
         assert result.status == 0, result.err
     give(one.workspace, 0o777, 0o666)
     assert foreign.run("sample")["sample"].status == 0
-    assert call("verify", one.workspace).status == 0
+    assert call("status", "--verify", one.workspace).status == 0
 
 
 @pytest.mark.slow
@@ -219,13 +220,13 @@ def test_a_folder_that_may_not_be_written_to(foreign: Foreign, folder: str) -> N
         shutil.rmtree(one.workspace)
         shutil.copytree(one.directory / "kept", one.workspace)
         give(one.workspace / folder, 0o555, 0o444)
-        told, *reading = foreign.run(name, "status", "verify", "diagnose").values()
+        told, *reading = foreign.run(name, "status", "verify").values()
         if told.status:
             one_line(told, one.workspace / folder)
         assert {each.status for each in reading} == {0}, reading
         give(one.workspace, 0o777, 0o666)
         again = call(*foreign.lines[name])
         assert again.status == 0, again.err
-        assert call("verify", one.workspace).status == 0
+        assert call("status", "--verify", one.workspace).status == 0
         labels = call("status", one.workspace, "--json").json["labels"]
         assert labels == (5 if name == "labels" else 0)

@@ -110,6 +110,7 @@ def test_a_measure_with_all_positives_that_labels_allow(evaluation: Evaluation) 
     assert part is not None
     assert part.value == pytest.approx(hits / (positives + part.positives), rel=1e-3)
     assert part.value < recall.low
+    assert part.met == positive.sum()
     assert "By the labels alone it may be" in recall.statement
     assert precision.unsearched is not None
     assert precision.unsearched.value == pytest.approx(precision.value)

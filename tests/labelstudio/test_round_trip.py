@@ -105,7 +105,7 @@ def test_there_and_back(pairs: Job, server: Server, tmp_path: Path) -> None:
     assert 0 < told["agreement"]["alpha"] < 1
 
     kept = tmp_path / "long.csv"
-    call("votes", pairs.workspace, "--to", kept)
+    call("export", pairs.workspace, "--to", kept)
     assert "looks alike" in kept.read_text()
     plain = dict(pairs.answers(1))
     decided = [(task, plain[task]) for task in plain if task not in (skipped, split, open_)]

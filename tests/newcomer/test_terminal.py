@@ -100,9 +100,9 @@ def test_numbers_fit(answered: Job) -> None:
     assert plain(without) == lines
 
 
-@pytest.mark.parametrize("command", ["status", "diagnose", "annotators", "verify"])
+@pytest.mark.parametrize("command", ["status", "status --verify"])
 def test_other_commands_fit(answered: Job, command: str) -> None:
-    status, text = shown(command, answered.workspace)
+    status, text = shown(*command.split(), answered.workspace)
     assert status == 0
     inside = [line for line in plain(text) if str(answered.workspace) not in line]
     assert max(map(len, inside)) <= 80, max(inside, key=len)

@@ -82,7 +82,7 @@ def test_a_saved_evaluation_is_opened_as_it_was(tmp_path: Path) -> None:
     assert repr(opened) == repr(evaluation)
     third = evaluation.sample(20)
     assert opened.sample(20).tolist() == third.tolist(), "both go on alike"
-    assert call("verify", tmp_path / "run").status == 0
+    assert call("status", "--verify", tmp_path / "run").status == 0
 
 
 def own_model(cells: Any, labels: Any) -> Any:
@@ -396,7 +396,7 @@ def test_a_label_that_was_changed_back_and_forth_is_saved(tmp_path: Path) -> Non
     assert [one.rounds for one in Snapshot.at(run).deliveries] == [1] * 4
     same(Evaluation.open(run), evaluation)
     evaluation.save(run)
-    assert call("verify", run).status == 0
+    assert call("status", "--verify", run).status == 0
 
 
 def test_rows_that_draw_draws_are_known(tmp_path: Path) -> None:

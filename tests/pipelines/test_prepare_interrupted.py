@@ -25,7 +25,7 @@ def test_another_spec_does_not_touch_a_prepared_workspace(job: Any) -> None:
     one.spec.write_text(one.spec.read_text().replace("budget: 200", "budget: 300"))
     again = one.prepare()
     assert again.status == 1
-    assert "evalsampling budget" in again.err, "which changes the budget of what is prepared"
+    assert "evalsampling sample" in again.err, "which changes the budget of what is prepared"
 
 
 def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:

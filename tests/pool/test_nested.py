@@ -158,9 +158,9 @@ def test_a_field_that_is_missing_is_named_with_what_there_is(tmp_path: Path, suf
 
 def test_check_knows_fields(job: Callable[..., Job]) -> None:
     one = job(nested_pool(make_pool()), pool=NAMES)
-    assert call("check", one.spec).status == 0
+    assert call("prepare", "--check", one.spec).status == 0
     one.spec.write_text(one.spec.read_text().replace("result.score", "result.scor"))
-    failed = call("check", one.spec)
+    failed = call("prepare", "--check", one.spec)
     assert "column 'result.scor' is missing; did you mean result.score?" in failed.out + failed.err
 
 
@@ -235,7 +235,7 @@ def test_a_scorer_may_add_fields(job: Callable[..., Job]) -> None:
         "    return batch.append_column('result', result)\n"
     )
     assert result_of(one) == result_of(job(flat))
-    assert call("verify", one.workspace).status == 0
+    assert call("status", "--verify", one.workspace).status == 0
 
 
 def test_what_there_is() -> None:

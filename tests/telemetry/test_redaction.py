@@ -49,11 +49,11 @@ def test_no_credentials_in_files_or_output(
     assert json.loads(beam["environment_config"])["command"] == "boot"
 
 
-@pytest.mark.parametrize("command", ["check", "prepare"])
+@pytest.mark.parametrize("command", ["prepare --check", "prepare"])
 def test_no_password_of_a_url_is_told(job: Callable[..., Job], command: str) -> None:
     """Of a spec that has one, though it should not."""
     one = job(pool={"path": f"hdfs://me:{SECRET}@nowhere/x.parquet"})
-    told = call(command, one.spec)
+    told = call(*command.split(), one.spec)
     assert told.status == 1
     assert "hdfs://...@nowhere" in told.out + told.err
     assert SECRET not in told.out + told.err

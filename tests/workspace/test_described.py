@@ -30,7 +30,7 @@ OLD_OR_RARE = {"costs", "paths", "parting", "ranked"}
 OF_ESTIMATES = {"closes"}
 """Keys that records of jobs have if these took labels."""
 
-LOCKING = {"sample", "estimate", "prepare", "budget", "forget"}
+LOCKING = {"sample", "estimate", "prepare", "forget"}
 
 
 class Life:
@@ -91,11 +91,11 @@ def life(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     made.run("sample")
     early = one.deliver([(one.answers(3)[0][0], "a", "1", "", "")], "2.csv", HEADER)
     made.run("estimate", "--labels", early)
-    made.run("budget", 80)
+    made.run("sample", "--budget", 80)
     made.run("prepare", "--top-up", 90)
-    for command in ("status", "diagnose", "verify", "annotators"):
+    for command in ("status", "annotators"):
         made.run(command)
-    made.run("votes", "--to", tmp_path / "votes.csv")
+    made.run("export", "--to", tmp_path / "votes.csv")
     made.run("forget", one.batch(1)["id"][0])
     return made
 
@@ -115,7 +115,7 @@ def test_files_are_what_the_page_says(life: Life) -> None:
     changing = {command for command, names in life.changed.items() if names}
     assert changing == {"forget"}, life.changed
     assert {command for command, took in life.locked.items() if took} == LOCKING
-    assert {*life.locked} - LOCKING == {"status", "diagnose", "verify", "annotators", "votes"}
+    assert {*life.locked} - LOCKING == {"status", "annotators", "export"}
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_what_may_be_deleted(life: Life) -> None:
         told = life.one.estimate()
         assert (told.status, told.json) == (0, before), patterns
         assert call("status", workspace).status == 0
-        assert call("verify", workspace).status == 0
+        assert call("status", "--verify", workspace).status == 0
 
     deleted("estimates", "jobs", "steps", "rounds/*/batch.csv", "labels/*.rejects.csv")
     assert len(list(workspace.glob("estimates/*"))) == 1, "it is kept again"

@@ -119,7 +119,7 @@ def test_a_command_comes_in_at_every_request_of_the_other(
         text = f"'{NOTE}'" if command == "estimate" else secret(id)
         assert holders(bucket, text) == [], at
         assert holders(bucket, secret(id)) == [], at
-        verified = call("verify", url)
+        verified = call("status", "--verify", url)
         assert verified.status == 0, (at, verified.out)
     assert {outer for outer, _ in told} >= ({0, 1} if first == "other" else {0})
     assert np.mean([both == (0, 0) for both in told]) > 0.2
@@ -206,6 +206,6 @@ def test_a_command_that_has_begun_goes_on_at_every_request_of_forget(
             assert "another command erased something meanwhile; run this one again" in held.told
             assert call(*line).status == 0
         assert holders(bucket, f"'{NOTE}'") == holders(bucket, secret(id)) == [], at
-        verified = call("verify", url)
+        verified = call("status", "--verify", url)
         assert verified.status == 0, (at, verified.out)
     assert (lost > 2) == (ends == "/.marker")

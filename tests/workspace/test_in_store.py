@@ -294,11 +294,11 @@ def test_drafts_of_killed_commands_are_erased_when_a_row_is_forgotten(
         ]
 
     assert drafts_that_show_it()
-    assert "1 draft that does not count" in call("verify", url).out
+    assert "1 draft that does not count" in call("status", "--verify", url).out
     assert call("forget", url, id).status == 0
     assert not drafts_that_show_it()
     assert call("forget", url, id, "--json").json["files"] == []
-    assert call("verify", url).status == 0
+    assert call("status", "--verify", url).status == 0
 
 
 def test_two_forget_at_once_in_a_store(
@@ -321,10 +321,10 @@ def test_two_forget_at_once_in_a_store(
     lost = call("forget", url, ids[0])
     assert (told, lost.status) == ([0], 1)
     assert "another command changed it meanwhile; run this one again" in lost.err
-    unfinished = call("verify", url)
+    unfinished = call("status", "--verify", url)
     assert unfinished.status == 1
     assert "`forget` has not come to its end" in unfinished.out
     assert call("forget", url, ids[1], "--json").json["files"] == []
     assert call("forget", url, ids[0]).status == 0
     assert [call("forget", url, id, "--json").json["files"] for id in ids] == [[], []]
-    assert call("verify", url).status == 0
+    assert call("status", "--verify", url).status == 0

@@ -72,7 +72,7 @@ def test_what_others_deliver_names_no_file(job: Callable[..., Job], sink: str) -
     refused = one.estimate("--labels", path)
     assert (refused.status, refused.err.count("\n")) == (1, 1)
     assert "its name is not UTF-8" in refused.err
-    for command in ("status", "diagnose"):
+    for command in ("status", "estimate"):
         assert call(command, one.workspace).status == 0
     assert one.sample().json["round"] == 2
     written = [name for name in files_below(one.workspace) if not KNOWN.fullmatch(name)]

@@ -70,7 +70,7 @@ def test_what_others_leave_beside_the_markers_of_deliveries_is_passed_over(
     before = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     (drawn.workspace / "taken" / name).write_text("{")
     assert drawn.estimate().json == before
-    told = call("verify", drawn.workspace)  # which does not know whose JSON a file was
+    told = call("status", "--verify", drawn.workspace)  # which does not know whose JSON a file was
     assert told.status == int(name.endswith(".json"))
 
 

@@ -20,7 +20,7 @@ READ_BY = {
     "rounds/0001/design.json": "status",
     "rounds/0001/closed.json": "estimate",
     "adjudications/0001/design.json": "estimate",
-    "taken/0001.json": "diagnose",
+    "taken/0001.json": "estimate",
     "budgets/0001.json": "sample",
     "forgotten/0001.json": "estimate",
     "jobs/prepare.json": "status",
@@ -40,7 +40,7 @@ def every(job: Callable[..., Job]) -> Job:
     rows = [(*row[:4], f"note {place}") for place, row in enumerate(votes(one, 1, "ab", wrong=0.5))]
     assert one.estimate("--labels", deliver(one, rows, "1.csv"), "--close").status == 0
     assert call("sample", one.workspace, "--adjudicate").status == 0
-    assert call("budget", one.workspace, 40).status == 0
+    assert call("sample", one.workspace, "--next", "--budget", 40).status == 0
     assert call("forget", one.workspace, one.batch(1)["id"][0]).status == 0
     return one
 
@@ -83,7 +83,7 @@ def test_another_version_is_refused(every: Job) -> None:
         del content["sha256"]
         path.write_text(json.dumps(content))
         result = call(READ_BY[name], every.workspace)
-        verified = call("verify", every.workspace)
+        verified = call("status", "--verify", every.workspace)
         path.write_text(before)
         words = f"{path}: version {later!r} of this kind of file; this evalsampling reads"
         assert (result.status, result.err.count("\n")) == (1, 1), (name, result.err)
@@ -100,8 +100,8 @@ def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
     pq.write_table(pa.table(table).replace_schema_metadata(told), path)
     unsealed = json.loads(marker.read_text())
     marker.write_text(json.dumps({"version": 1, "deliveries": unsealed["deliveries"]}))
-    for name in ("status", "verify", "forget"):
-        arguments = [every.batch(1)["id"][1]] if name == "forget" else []
+    erased = every.batch(1)["id"][1]
+    for name, *arguments in (("status",), ("status", "--verify"), ("forget", erased)):
         result = call(name, every.workspace, *arguments)
         assert result.status == 1
         assert f"{path}: version 2 of this kind of file" in result.err + result.out, name

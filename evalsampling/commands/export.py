@@ -1,4 +1,4 @@
-"""All votes of a workspace in one table, or its labels as Splink reads them."""
+"""Exporting the votes of a workspace in one table, or its labels as Splink reads them."""
 
 import csv
 import dataclasses
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 @dataclasses.dataclass(frozen=True)
-class VotesOptions(WorkspaceOptions):
+class ExportOptions(WorkspaceOptions):
     """Which table, and where to."""
 
     to: str = option("file to write: .csv or .parquet", metavar="FILE", required=True)
@@ -35,7 +35,7 @@ class VotesOptions(WorkspaceOptions):
 
 
 @dataclasses.dataclass(frozen=True)
-class VotesResult(Result):
+class ExportResult(Result):
     """What was written.
 
     Attributes:
@@ -47,7 +47,7 @@ class VotesResult(Result):
     rows: int
 
 
-def votes(options: VotesOptions) -> VotesResult:
+def export(options: ExportOptions) -> ExportResult:
     """Write all votes that were taken, or the decided pairs of records.
 
     Raises:
@@ -69,7 +69,7 @@ def votes(options: VotesOptions) -> VotesResult:
         replace_file(str(path), _as_csv(table))
     else:
         raise UsageError(f"--to: {path}: votes are written as .csv or .parquet")
-    return VotesResult(str(path), len(table))
+    return ExportResult(str(path), len(table))
 
 
 def table_of_votes(snapshot: Snapshot) -> pa.Table:
@@ -101,7 +101,7 @@ def table_of_votes(snapshot: Snapshot) -> pa.Table:
     return pa.Table.from_pylist(rows, schema)
 
 
-def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
+def _write_splink(snapshot: Snapshot, path: Path) -> ExportResult:
     """Write the labels of decided questions as Splink reads them: 1 for a match, 0 for none.
 
     Of a stochastic oracle the share of the votes that say match.
@@ -121,7 +121,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> VotesResult:
             if pair is not None and answers:
                 labels.append((pair, answers.get(spec.labels.positive, 0) / sum(answers.values())))
     replace_file(str(path), splink.as_table(labels))
-    return VotesResult(str(path), len(labels))
+    return ExportResult(str(path), len(labels))
 
 
 def _as_csv(table: pa.Table) -> bytes:
