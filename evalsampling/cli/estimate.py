@@ -98,7 +98,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
     lines += _of_sampler(result)
-    lines += _curve(result, 0 if arguments.at is None else len(arguments.at))
+    lines += _curve(result, len(arguments.at))
     lines += _gates(result)
     if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"

@@ -52,14 +52,14 @@ class Curve:
     points: tuple[CurvePoint, ...]
 
 
-def curve_of(snapshot: Snapshot, at: Sequence[int] | None = None) -> Curve | None:
+def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> Curve | None:
     """Return the curve of a workspace whose sampler queries ranks; None of other samplers.
 
     None too before the labels of the first round.
 
     Args:
         snapshot: of the workspace.
-        at: ranks; all that the cells distinguish if None or empty.
+        at: ranks; all that the cells distinguish if there are none.
 
     Raises:
         InputError: if there is no curve, and ranks of it are asked for.

@@ -47,7 +47,7 @@ class EstimateOptions(WorkspaceOptions):
     at_least: tuple[str, ...] = many("gates: least values, as recall=0.9 (default: the spec's)",
                                      "NAME=VALUE")  # fmt: skip
     at_most: tuple[str, ...] = many("gates: greatest values, as mse=0.1", "NAME=VALUE")
-    at: tuple[int, ...] | None = numbers("ranks of the curve of adastrat and logstrat to show")
+    at: tuple[int, ...] = numbers("ranks of the curve of adastrat and logstrat to show", ())
     report_to: tuple[str, ...] = many(
         "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
     )

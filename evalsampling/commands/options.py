@@ -78,12 +78,12 @@ def listed(help: str, metavar: str, choices: Collection[str]) -> Any:
     return _field(Description(help, metavar, choices=choices, many=True, commas=True), ())
 
 
-def numbers(help: str) -> Any:
+def numbers(help: str, default: tuple[int, ...] | None = None) -> Any:
     """Return the field of an option with whole numbers of at least 1, blanks or commas between.
 
-    Its value is a tuple in increasing order, or None if it is not given.
+    Its value is a tuple in increasing order.
     """
-    return _field(Description(help, "N", budgets, many=True, commas=True), None)
+    return _field(Description(help, "N", budgets, many=True, commas=True), default)
 
 
 def flag(help: str) -> Any:
@@ -124,12 +124,17 @@ def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
         elif option.is_flag:
             settings = {"action": "store_true"}
         elif option.commas:
-            read = functools.partial(_parts, option)
-            read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
-            settings = {"action": _Gather, "type": read, "default": field.default, **several}
+            settings = _with_commas(field, option) | several
         elif option.many:
             settings = {"action": "extend", "default": [], "choices": option.choices, **several}
         parser.add_argument(name, help=option.help, **settings)
+
+
+def _with_commas(field: "dataclasses.Field[Any]", option: Description) -> dict[str, Any]:
+    """Return what a parser is told of an option whose values may have commas between them."""
+    read = functools.partial(_parts, option)
+    read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
+    return {"action": _Gather, "type": read, "default": field.default}
 
 
 class _Gather(argparse.Action):
@@ -137,7 +142,7 @@ class _Gather(argparse.Action):
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
         before = getattr(namespace, self.dest)
-        gathered = [item for part in values for item in part]
+        gathered = values if self.nargs is None else [item for part in values for item in part]
         setattr(namespace, self.dest, (*(before or ()), *gathered))
 
 
@@ -185,6 +190,8 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
         elif option.is_flag:
             values = ("true", "false")
             settings = {"nargs": "?", "choices": values, "const": "true", "default": "false"}
+        elif option.commas:
+            settings = _with_commas(field, option) | {"metavar": option.metavar}
         elif option.many:
             settings = {"action": "append", "default": []}
             settings |= {"metavar": option.metavar, "choices": option.choices}

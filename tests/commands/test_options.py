@@ -40,6 +40,9 @@ def parsed(add: Any, options: type[Any], arguments: list[str]) -> Any:
             EstimateOptions("run", ("a", "b", "c"), ("d",), ("f1",), close=True, strict=True),
         ),
         (["run"], EstimateOptions("run")),
+        (["run", "--at", "9,5", "20"], EstimateOptions("run", at=(5, 9, 20))),
+        (["run", "--budget", "60.5", "--budget-labels", "7"],
+         SampleOptions("run", budget=60.5, budget_labels=7)),
     ],
 )  # fmt: skip
 def test_what_a_command_reads_its_job_reads_too(line: list[str], options: Any) -> None:
