@@ -65,7 +65,8 @@ def test_a_prepared_workspace_outlives_the_clean_up(
         one.prepare()
     assert (one.workspace / "evaluation.json").exists()
     assert not (one.workspace / "cells.parquet").exists()
-    assert (one.prepare() if again == "prepare" else call(*again.split(), one.workspace)).status == 0
+    done = one.prepare() if again == "prepare" else call(*again.split(), one.workspace)
+    assert done.status == 0
     remove_dots(one.workspace)
     assert one.sample().json["rows"] == 20
 
