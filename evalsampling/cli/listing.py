@@ -43,8 +43,6 @@ COMMANDS = (
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
     ),
     Listed("estimate", "Take labels and estimate."),
-    Listed("draw", "Draw rows one by one, each with a chance of its own."),
-    Listed("weigh", "Estimate from rows that were drawn one by one."),
     Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
     Listed("curve", "Tell the precision at every rank, with its guarantee."),
     Listed("budget", "Raise the budget of a workspace; what was drawn and labelled stays."),

@@ -74,13 +74,13 @@ def check_votes(
     Returns:
         The votes that count, each with the number of its subject, and the rejects by line.
     """
-    if register.folds_names:
-        people = {_seen(name).casefold(): name for name in register.annotators}
-        names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
-        spelled = {
-            name: people.setdefault(seen.casefold(), seen) or None for name, seen in names.items()
-        }
-        votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
+    # Spellings of an annotator's name that look alike are one person.
+    people = {_seen(name).casefold(): name for name in register.annotators}
+    names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
+    spelled = {
+        name: people.setdefault(seen.casefold(), seen) or None for name, seen in names.items()
+    }
+    votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
     alike = _alike(votes, register)
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []

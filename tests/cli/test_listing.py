@@ -38,7 +38,6 @@ MAY_LOAD = {
     "completion": SIMULATES,
     "curve": ESTIMATES,
     "diagnose": ESTIMATES,
-    "draw": SIMULATES,
     "estimate": ESTIMATES,
     "forget": FILES,
     "init": SIMULATES,
@@ -52,7 +51,6 @@ MAY_LOAD = {
     "status": FILES,
     "verify": FILES,
     "votes": FILES,
-    "weigh": SIMULATES,
 }
 """The heavy modules that each command may load before it begins to work."""
 
