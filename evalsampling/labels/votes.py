@@ -207,12 +207,9 @@ def _contradiction(
     if other is None:
         return ""
     return (
-        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already{BY_REPLACE}"
+        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already; "
+        "a correction comes by --replace"
     )
-
-
-BY_REPLACE = "; a correction comes by --replace"
-"""How the reason of a vote ends that contradicts an earlier delivery."""
 
 
 def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None, str]:
