@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section
 
-_NO_BUDGET = 10**9
+NO_BUDGET = 10**9
 """Budget of labels that stands for no limit, where only money is limited."""
 
 
@@ -16,7 +16,7 @@ class Budget:
     """Limits of labels and of money; an evaluation ends at the one it reaches first.
 
     Attributes:
-        labels: most labels in all, or draws if the oracle is stochastic; `_NO_BUDGET` for no limit.
+        labels: most labels in all, or draws if the oracle is stochastic; `NO_BUDGET` for no limit.
         money: greatest total cost of labels, in the unit of ``pool.cost``; None for no limit.
     """
 
@@ -39,13 +39,13 @@ class Budget:
         money = section.number("cost", 0.0)
         if money <= 0:
             raise InputError(f"budget.cost: must be above 0, got {money:g}")
-        return cls(section.integer("labels", _NO_BUDGET, least=1), money)
+        return cls(section.integer("labels", NO_BUDGET, least=1), money)
 
     def to_mapping(self) -> Any:
         """Return the value of the key ``budget`` in a spec."""
         if self.money is None:
             return self.labels
-        labels = {} if self.labels == _NO_BUDGET else {"labels": self.labels}
+        labels = {} if self.labels == NO_BUDGET else {"labels": self.labels}
         return {"cost": self.money, **labels}
 
     @property
@@ -54,14 +54,14 @@ class Budget:
         labels = f"{self.labels:,} label{'s' * (self.labels != 1)}"
         if self.money is None:
             return labels
-        return f"money {self.money:,.2f}" + f" and {labels}" * (self.labels != _NO_BUDGET)
+        return f"money {self.money:,.2f}" + f" and {labels}" * (self.labels != NO_BUDGET)
 
     @property
     def arguments(self) -> str:
         """The arguments of `evalsampling budget`, after the workspace, that set this budget."""
         if self.money is None:
             return str(self.labels)
-        return f"{self.money:g}" + f" --labels {self.labels}" * (self.labels != _NO_BUDGET)
+        return f"{self.money:g}" + f" --labels {self.labels}" * (self.labels != NO_BUDGET)
 
     def allows(self, other: "Budget") -> bool:
         """Tell whether another budget is within the limits of this one."""
