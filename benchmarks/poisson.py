@@ -27,7 +27,6 @@ from evalsampling.measures import (
 )
 from evalsampling.measures.deviation import Deviation
 from evalsampling.preparation.poisson import PoissonFilter
-from evalsampling.preparation.row_laws import RowLaw
 from evalsampling.samplers import OptimalImportance, Passive, Poisson, Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -239,7 +238,7 @@ def by_cell(
             if pool is None:
                 continue
             deviation = Deviation.from_cells(measure, pool.table, pool.table.prior)
-            chosen = PoissonFilter.from_cells(RowLaw(deviation), pool.table, 1000)
+            chosen = PoissonFilter.from_cells(deviation, pool.table, 1000)
             h = deviation.of_rows(pool.outputs, pool.outputs.probability[:, 0])
             own = np.minimum(chosen.factor * h + chosen.least, 1.0)
             errors = [pool.standard_error(measure, b) for b in (own, chosen.chance[pool.cell])]

@@ -65,8 +65,8 @@ def prepare(
 def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
     """Return the rows and columns of a DataFrame that are to be stored."""
     names = columns_to_store(spec) or rows.columns
-    check_columns(rows, names)
-    wanted = rows.select(*quoted(names))
+    _check_columns(rows, names)
+    wanted = rows.select(*_quoted(names))
     looked_at = columns_of(spec.pool.condition)
     narrow = {name for name, kind in rows.dtypes if kind == "float"}
     # Spark widens these to compare them with a literal. Rows are left out as they are read.
@@ -78,7 +78,7 @@ def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
         raise InputError(f"pool.where: Spark: {str(error).splitlines()[0]}") from error
 
 
-def check_columns(rows: DataFrame, names: Iterable[str]) -> None:
+def _check_columns(rows: DataFrame, names: Iterable[str]) -> None:
     """Check that a DataFrame has columns.
 
     Raises:
@@ -91,7 +91,7 @@ def check_columns(rows: DataFrame, names: Iterable[str]) -> None:
             raise InputError(f"column {name!r} is there twice: drop or rename all but one")
 
 
-def quoted(names: Iterable[str]) -> list[str]:
+def _quoted(names: Iterable[str]) -> list[str]:
     """Return names of columns as Spark takes them, where a dot would mean a field of a struct."""
     return ["`" + name.replace("`", "``") + "`" for name in names]
 

@@ -16,7 +16,7 @@ from evalsampling.commands.prepare_plan import prepare_by_shares
 from evalsampling.pipelines import prepare as by_beam
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.poisson import INCLUSION, keep_rows, poisson_sample
+from evalsampling.preparation.poisson import keep_rows, poisson_sample
 from evalsampling.preparation.shares import (
     Merge,
     Piece,
@@ -44,11 +44,11 @@ class Case:
     Attributes:
         prepare: prepares the pool of a spec; the last argument is whether all ids are checked.
         keep: returns the Poisson sample of a pool in a file, by id; the last argument is whether
-            rows of a cell share a probability.
+            rows of a cell share a probability. None for an engine that draws none.
     """
 
     prepare: Callable[[EvaluationSpec, StartSpark, bool], Any]
-    keep: Callable[[Path, EvaluationSpec, StartSpark, bool], dict[Any, float]]
+    keep: Callable[[Path, EvaluationSpec, bool], dict[Any, float]] | None = None
 
 
 def in_shares(most: int, merged: list[int] | None = None) -> Shares:
@@ -93,35 +93,21 @@ def _by_spark(spec: EvaluationSpec, start_spark: StartSpark, check_ids: bool) ->
     return prepare(spec, start_spark(), check_ids, partitions=4)
 
 
-def _kept_in_shares(
-    path: Path, spec: EvaluationSpec, _: StartSpark, by_cell: bool
-) -> dict[Any, float]:
+def _kept_in_shares(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:
     parts = pq.read_table(path).combine_chunks().to_batches(max_chunksize=170)
     rows = Rows([PoolBatch(part) for part in parts])
     return pairs(pa.concat_tables(keep_rows(in_shares(5), rows, spec, by_cell).batches()))
 
 
-def _kept_by_beam(
-    path: Path, spec: EvaluationSpec, _: StartSpark, by_cell: bool
-) -> dict[Any, float]:
+def _kept_by_beam(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:
     return kept_by_beam(pq.read_table(path), 170, spec, by_cell, path.parent / "kept")
-
-
-def _kept_by_spark(
-    path: Path, spec: EvaluationSpec, start_spark: StartSpark, by_cell: bool
-) -> dict[Any, float]:
-    from evalsampling.pipelines.spark_poisson import poisson_sample
-
-    rows = start_spark().read.parquet(str(path)).repartition(5)
-    kept = poisson_sample(rows, spec, by_cell).collect()
-    return {row[spec.pool.id]: row[INCLUSION] for row in kept}
 
 
 ENGINES = [
     pytest.param(
         Case(
             lambda spec, _, check_ids: prepare_by(LOCAL, spec, check_ids),
-            lambda _, spec, start_spark, by_cell: pairs(poisson_sample(spec, by_cell)),
+            lambda _, spec, by_cell: pairs(poisson_sample(spec, by_cell)),
         ),
         id="this process",
     ),
@@ -130,15 +116,23 @@ ENGINES = [
         id="shares",
     ),
     pytest.param(Case(_by_beam, _kept_by_beam), id="Beam"),
-    pytest.param(Case(_by_spark, _kept_by_spark), id="PySpark", marks=SPARK),
+    pytest.param(Case(_by_spark), id="PySpark", marks=SPARK),
 ]
 """The engines; `shares` is what PySpark adds nothing to but a cluster."""
 
 
-def on_engines(cases: Sequence[tuple[Any, ...]], some: Sequence[tuple[Any, ...]]) -> list[Any]:
+KEEPING = [engine for engine in ENGINES if engine.values[0].keep is not None]
+"""Those that draw Poisson samples."""
+
+
+def on_engines(
+    cases: Sequence[tuple[Any, ...]],
+    some: Sequence[tuple[Any, ...]],
+    engines: Sequence[Any] = ENGINES,
+) -> list[Any]:
     """All cases with the engines of this process, some with those that start jobs."""
     return [
         pytest.param(*engine.values, *case, id=f"{engine.id}-{case[0]}", marks=engine.marks)
-        for engine in ENGINES
+        for engine in engines
         for case in (some if engine.id in ("Beam", "PySpark") else cases)
     ]

@@ -42,8 +42,6 @@ COMMANDS = (
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
     ),
     Listed("estimate", "Take labels and estimate."),
-    Listed("draw", "Draw rows one by one, each with a chance of its own."),
-    Listed("weigh", "Estimate from rows that were drawn one by one."),
     Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
     Listed("annotators", "Tell how far annotators agree and how often each is right."),
     Listed("export", "Write all votes to one table."),

@@ -1,15 +1,21 @@
 """Estimates from rows that a filter kept of a pool, with the labels that annotators gave them."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
-from evalsampling.evaluation.sampled_rows import SampledRows
 from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.results import Estimate
-from evalsampling.pool.frames import Frame
+from evalsampling.label_spaces.base import NO_PROBABILITY
+from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_measures
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import read_outputs, required_columns
+from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.poisson import INCLUSION
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL
@@ -34,10 +40,16 @@ def estimate_kept_rows(
     Raises:
         InputError: naming the column and row, the id or the key of the spec that is wrong.
     """
-    sampled = SampledRows.read(spec, rows, INCLUSION)
-    batch, inclusion = sampled.batch, sampled.numbers
-    in_range = (inclusion > 0) & (inclusion <= 1)
-    sampled.refuse(~in_range, "an inclusion probability lies in (0, 1]")
+    table = Table.of(rows, "the rows")
+    names = [*required_columns(spec, payload=False), INCLUSION]
+    columns = {name: to_array(table.column(name), name) for name in names}
+    batch = PoolBatch(pa.record_batch(columns))
+    inclusion = batch.numbers(INCLUSION).astype(np.float64)
+    batch.refuse(
+        INCLUSION,
+        ~((inclusion > 0) & (inclusion <= 1)),
+        lambda row: f"an inclusion probability lies in (0, 1], got {inclusion[row]:g}",
+    )
     labels, parameters = spec.labels, spec.sampler.parameters
     if parameters.get("estimator") == "difference":
         raise InputError("sampler.estimator: the totals of the prior are those of the pool")
@@ -48,10 +60,12 @@ def estimate_kept_rows(
         raise InputError("no row has a label")
     kept = np.array(sorted(codes))
     code = np.array([codes[row] for row in kept.tolist()])
-    outputs = sampled.outputs.take(kept)
+    # Where the probabilities of each system come from: a column, or nowhere.
+    rules = [labels.space.prior_rule(one.probability, None) for one in spec.pool.systems]
+    outputs = read_outputs(batch, spec, tuple(rules)).take(kept)
     return [
         estimate
-        for measure in sampled.measures()
+        for measure in _measures(spec, rules)
         for estimate in estimate_from_inclusion(
             measure,
             outputs,
@@ -62,3 +76,15 @@ def estimate_kept_rows(
             labels.oracle == "stochastic",
         )
     ]
+
+
+def _measures(spec: EvaluationSpec, rules: Sequence[str]) -> Iterator[Measure]:
+    """Yield what a spec reports.
+
+    Raises:
+        InputError: for what rows alone cannot tell.
+    """
+    for measure in build_measures(spec, [None] * len(rules)):
+        if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
+            raise InputError(f"{measure.name}: needs pool.probability here")
+        yield measure

@@ -126,7 +126,7 @@ class LabelJoin:
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = Register.of_questions(tasks, ids, self.spec, folds_names=True)
+        register = Register.of_questions(tasks, ids, self.spec)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         none = LabelledCounts.none()

@@ -64,8 +64,8 @@ class ReportedDomains:
     methods: tuple[str, ...] = ()
 
     def domains_of(self, measure: Measure) -> tuple[Domain, ...]:
-        """Return the domains that a measure is reported for: see `is_reported_for_slices`."""
-        if is_reported_for_slices(measure):
+        """Return the domains that a measure is reported for: see `_is_reported_for_slices`."""
+        if _is_reported_for_slices(measure):
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
@@ -95,7 +95,7 @@ class ReportedDomains:
         ]
 
 
-def is_reported_for_slices(measure: Measure) -> bool:
+def _is_reported_for_slices(measure: Measure) -> bool:
     """Return whether a measure is reported for slices of the pool.
 
     Long curves are not, nor are measures that have slices of their own.

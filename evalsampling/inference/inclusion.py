@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.labelled_rows import LabelledRows
+from evalsampling.inference.delta_method import Evidence, estimate
+from evalsampling.inference.domains import WHOLE_POOL, Domain
+from evalsampling.inference.evidence import find_gaps
 from evalsampling.inference.random_answers import with_random_answers
+from evalsampling.inference.ratio_bias import biases, less_bias
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
@@ -60,8 +63,22 @@ def estimate_from_inclusion(
     if stochastic:
         unknown = np.full(len(first), np.inf)
         sample = with_random_answers(sample, votes, inclusion, questions, unknown)
-    answers = LabelledRows(outputs, label, votes.row, sample)
-    return answers.estimate(measure, confidence, correct_bias, methods)
+    risk = measure.mean_loss(outputs, label, sample.weight)
+    influence = measure.influence(outputs, label, risk)
+    influence = influence - sample.weight @ influence
+    each = Votes.of_labels(label)
+    everywhere = np.ones(len(label), dtype=np.bool_)
+    bias_of_parts = biases(measure, outputs, each, sample, everywhere, normalised=True)
+    value = measure.value(risk)
+    value = less_bias(value, bias_of_parts) if correct_bias else value
+    shares = measure.shares(outputs, label)
+    gaps = find_gaps(shares, votes.row, len(measure.components), shares)
+    evidence = [
+        Evidence(measure.undefined_without, gap, bias=bias)
+        for gap, bias in zip(gaps, bias_of_parts, strict=True)
+    ]
+    targets = WHOLE_POOL.targets(measure, Domain())
+    return estimate(targets, value, influence, sample, evidence, confidence, methods)
 
 
 def _votes(

@@ -34,7 +34,6 @@ class Register:
         tally: votes so far.
         withdrawn: number of the round of each task that was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
-        folds_names: whether spellings of an annotator's name that look alike are one person.
         id: columns of the ids.
     """
 
@@ -44,12 +43,11 @@ class Register:
     tally: Tally
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
-    folds_names: bool = False
     id: IdColumns = "id"
 
     @classmethod
     def of_questions(
-        cls, tasks: Sequence[str], ids: Sequence[Any], spec: EvaluationSpec, folds_names: bool
+        cls, tasks: Sequence[str], ids: Sequence[Any], spec: EvaluationSpec
     ) -> "Register":
         """Return the register of questions without any answer, by their tasks and ids."""
         return cls(
@@ -57,7 +55,6 @@ class Register:
             ids=[as_text(id, spec.pool.id) for id in ids],
             space=spec.labels.space,
             tally=Tally.of(spec.labels, len(tasks)),
-            folds_names=folds_names,
             id=spec.pool.id,
         )
 

@@ -10,22 +10,13 @@ _DIGITS = 16
 _DIGEST_BYTES = 10
 
 
-def key_of_seed(seed: int) -> bytes:
-    """Return the key of the names of tasks where there is no workspace, which has its own.
-
-    Args:
-        seed: seed of the spec. A small one is easily guessed.
-    """
-    return seed.to_bytes(8, "little")
-
-
 def opaque_name(key: bytes, *parts: Any) -> str:
     """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
 
     Args:
-        key: of the workspace, or `key_of_seed`.
+        key: of the workspace.
         *parts: the values to hash.
     """
     return _PREFIX + keyed_hash(":".join(map(str, parts)), key)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.task_names import key_of_seed as key_of_seed
 from evalsampling.labels.task_names import keyed_hash, opaque_name, with_check
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
@@ -33,7 +32,7 @@ def task_name(
 
     Args:
         spec: of the evaluation.
-        key: of the workspace, or `key_of_seed`.
+        key: of the workspace.
         number: of the round, from 1.
         id: of the row, an integer or a string.
         question: its number, from 1: a stochastic oracle has several about one row.

@@ -74,13 +74,13 @@ def check_votes(
     Returns:
         The votes that count, each with the number of its subject, and the rejects by line.
     """
-    if register.folds_names:
-        people = {_seen(name).casefold(): name for name in register.annotators}
-        names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
-        spelled = {
-            name: people.setdefault(seen.casefold(), seen) or None for name, seen in names.items()
-        }
-        votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
+    # Spellings of an annotator's name that look alike are one person.
+    people = {_seen(name).casefold(): name for name in register.annotators}
+    names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
+    spelled = {
+        name: people.setdefault(seen.casefold(), seen) or None for name, seen in names.items()
+    }
+    votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
     alike = _alike(votes, register)
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []
@@ -207,12 +207,9 @@ def _contradiction(
     if other is None:
         return ""
     return (
-        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already{BY_REPLACE}"
+        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already; "
+        "a correction comes by --replace"
     )
-
-
-BY_REPLACE = "; a correction comes by --replace"
-"""How the reason of a vote ends that contradicts an earlier delivery."""
 
 
 def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None, str]:

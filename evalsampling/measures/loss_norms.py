@@ -5,8 +5,6 @@ References:
     proposition 2.
 """
 
-import dataclasses
-
 import numpy as np
 
 from evalsampling.measures.base import Measure, check_defined
@@ -19,76 +17,35 @@ FLOOR = 1e-9
 """eps_0 of [MR] proposition 2: least weight of a nonzero loss, where others are of order 1."""
 
 
-@dataclasses.dataclass(frozen=True)
-class ExpectedNorm:
-    """The expected norm v of a row's loss, which static importance sampling draws it by.
+def expected_norms(
+    measure: Measure,
+    table: CellTable,
+    prior: FloatArray,
+    stochastic: bool = False,
+    floor: float = FLOOR,
+) -> FloatArray:
+    """Return the expected norm v of the losses of the rows of each cell, shape (cells,).
 
-    v(x) = sum_y n(x, y) p(y|x) of a deterministic oracle, the root of sum_y n(x, y)^2 p(y|x) of a
-    stochastic one ([MR] remark 4 and equation 5), with n of `loss_norms` at the risk R0 that p
-    implies. p is at least `FLOOR`.
+    Static importance sampling draws rows by it: v(x) = sum_y n(x, y) p(y|x) of a deterministic
+    oracle, the root of sum_y n(x, y)^2 p(y|x) of a stochastic one ([MR] remark 4 and equation 5),
+    with n of `loss_norms` at the risk R0 that p implies. p is at least `FLOOR`.
 
-    Attributes:
+    Args:
         measure: l and g.
-        risk: R0, shape (d,).
+        table: the cells.
+        prior: shape (cells, classes): probability of each class.
         stochastic: whether answers about a row may differ.
         floor: eps_0 of proposition 2, above 0.
+
+    Raises:
+        InputError: if the measure is undefined at R0, so that no row adds to it.
     """
-
-    measure: Measure
-    risk: FloatArray
-    stochastic: bool = False
-    floor: float = FLOOR
-
-    @classmethod
-    def from_cells(
-        cls,
-        measure: Measure,
-        table: CellTable,
-        prior: FloatArray,
-        stochastic: bool = False,
-        floor: float = FLOOR,
-    ) -> "ExpectedNorm":
-        """Return the norm with the R0 that the cells give.
-
-        Args:
-            measure: l and g.
-            table: the cells.
-            prior: shape (cells, classes): probability of each class.
-            stochastic: whether answers about a row may differ.
-            floor: eps_0, above 0.
-        """
-        mass = table.count.astype(np.float64)[:, None] * np.maximum(prior, FLOOR)
-        return cls(measure, model_risk(measure, table, mass) / table.rows, stochastic, floor)
-
-    def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
-        """Return v of rows, shape (n,), each with its own probabilities.
-
-        Args:
-            outputs: of n rows.
-            prior: shape (n, classes): probability of each class.
-        """
-        classes = range(prior.shape[1])
-        label = [np.full(len(outputs), y, dtype=np.int64) for y in classes]
-        norms = [loss_norms(self.measure, outputs, y, self.risk, self.floor) for y in label]
-        return self._expected(np.stack(norms, axis=1), prior)
-
-    def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
-        """Return v of the rows of each cell, shape (cells,).
-
-        Args:
-            table: the cells.
-            prior: shape (cells, classes): probability of each class.
-
-        Raises:
-            InputError: if the measure is undefined at R0, so that no row adds to it.
-        """
-        return self._expected(cell_norms(self.measure, table, self.risk, self.floor), prior)
-
-    def _expected(self, norms: FloatArray, prior: FloatArray) -> FloatArray:
-        prior = np.maximum(prior, FLOOR)
-        if self.stochastic:
-            return np.sqrt(np.sum(norms**2 * prior, axis=1))
-        return np.asarray(np.sum(norms * prior, axis=1))
+    prior = np.maximum(prior, FLOOR)
+    risk = model_risk(measure, table, table.count[:, None] * prior) / table.rows
+    norms = cell_norms(measure, table, risk, floor)
+    if stochastic:
+        return np.sqrt(np.sum(norms**2 * prior, axis=1))
+    return np.asarray(np.sum(norms * prior, axis=1))
 
 
 def loss_norms(

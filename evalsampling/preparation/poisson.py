@@ -20,18 +20,19 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.deviation import Deviation
-from evalsampling.pool.columns import hash_ids, required_columns
+from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
-from evalsampling.preparation.row_laws import RowLaw, given_shares
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.inclusion import mix_evenly, rows_within, water_fill
 from evalsampling.stats.permanent import permanent_numbers
 
@@ -44,7 +45,7 @@ class PoissonFilter:
     """What decides whether a row is in the sample.
 
     Attributes:
-        law: h of a row, over the root of its cost.
+        deviation: of a row: h is that over the root of its cost.
         factor: kappa (1 - delta) / sum h: what that is multiplied with.
         least: kappa delta / M: what is added to it.
         seed: of the permanent random numbers.
@@ -53,7 +54,7 @@ class PoissonFilter:
         by_cell: whether that is what decides: then the rows are those of a workspace.
     """
 
-    law: RowLaw
+    deviation: Deviation
     factor: float
     least: float
     seed: int
@@ -64,7 +65,7 @@ class PoissonFilter:
     @classmethod
     def from_cells(
         cls,
-        law: RowLaw,
+        deviation: Deviation,
         table: CellTable,
         expected: float,
         delta: float = 0.1,
@@ -74,7 +75,7 @@ class PoissonFilter:
         """Return the filter that keeps the expected number of rows, by the cells' own sizes.
 
         Args:
-            law: see the attribute.
+            deviation: see the attribute.
             table: the cells.
             expected: number of rows wanted, above 0. The expected number differs from it by what
                 h varies within cells, and is the sum of the probabilities over the pool.
@@ -82,7 +83,7 @@ class PoissonFilter:
             seed: of the permanent random numbers.
             by_cell: see the attribute; the expected number is then the one wanted.
         """
-        h = law.of_cells(table)
+        h = sizes_of_cells(deviation, table)
         size = mix_evenly(h, table.count, delta)
         total = float(h @ table.count)
         if total == 0:  # All rows are alike: then the even share is all there is.
@@ -93,7 +94,7 @@ class PoissonFilter:
         if expected >= table.count[drawn].sum():  # All are certain, whatever their own h.
             kappa = np.inf
         return cls(
-            law=law,
+            deviation=deviation,
             factor=kappa * (1 - delta) / total if delta < 1 else 0.0,
             least=kappa * delta / table.rows if delta else 0.0,
             seed=seed,
@@ -102,14 +103,23 @@ class PoissonFilter:
             by_cell=by_cell,
         )
 
+    def sizes(self, cells: CellBatch) -> FloatArray:
+        """Return h of each row, shape (n,), at least 0."""
+        return per_root_cost(self.deviation.of_rows(cells.outputs, cells.prior), cells.outputs.cost)
+
     def inclusion(self, cells: CellBatch) -> FloatArray:
         """Return the inclusion probability of each row, shape (n,), in [0, 1]."""
         if self.by_cell:
             return self.chance[np.searchsorted(self.code, cells.cell)]
-        h = self.law.of_rows(cells)
+        h = self.sizes(cells)
         # A kappa beyond all numbers makes every row certain that has a chance at all.
         size = np.multiply(self.factor, h, out=np.zeros(len(h)), where=h > 0)
         return np.minimum(size + self.least, 1.0)
+
+
+def sizes_of_cells(deviation: Deviation, table: CellTable) -> FloatArray:
+    """Return h of the rows of each cell, shape (cells,): their deviation over the root of cost."""
+    return per_root_cost(deviation.of_cells(table, table.prior), table.cost)
 
 
 def fill_water(
@@ -126,22 +136,28 @@ def fill_water(
         InputError: if a parameter is wrong, the pool empty, or the measure undefined on it.
     """
     given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
+    shares = {"delta": 0.1, "smoothing": 1.0}
+    shares |= {key: given[key] for key in shares if key in given}
+    try:
+        for key, value in shares.items():
+            check_share(key, value)
+    except ValueError as error:
+        raise InputError(f"sampler: poisson: {error}") from error
     for key in ("cap", "online"):
         if given.get(key):
             raise InputError(
                 f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
                 "draw rounds in a workspace"
             )
-    shares = {"delta": 0.1, "smoothing": 1.0, **given_shares(spec.sampler.name, given)}
     table, delta = stratification.table(sums), shares["delta"]
     measure = build_driver(spec, stratification.ranges)
-    law = RowLaw(Deviation.from_cells(measure, table, table.prior, shares["smoothing"]))
+    deviation = Deviation.from_cells(measure, table, table.prior, shares["smoothing"])
     expected = float(spec.budget)
     if spec.money is not None:
         assert table.cost is not None
-        size = mix_evenly(law.of_cells(table), table.count, delta)
+        size = mix_evenly(sizes_of_cells(deviation, table), table.count, delta)
         expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
-    return PoissonFilter.from_cells(law, table, expected, delta, spec.seed, by_cell)
+    return PoissonFilter.from_cells(deviation, table, expected, delta, spec.seed, by_cell)
 
 
 def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
@@ -164,7 +180,7 @@ def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) ->
     """
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))
-    (sums,) = engine.run(cells, SUM_CELLS, columns=required_columns(spec, payload=False))
+    (sums,) = engine.run(cells, SUM_CELLS)
     chosen = engine.call(Step("FillWater", fill_water, (spec, stratification, by_cell)), sums)
     return engine.map(cells, Step("KeepRows", keep, (chosen,), pa.Table))
 

@@ -66,7 +66,7 @@ class Total:
     """A stage that adds up a mergeable state of each batch.
 
     Attributes:
-        name: of the stage; empty if its steps stand by themselves.
+        name: of the stage.
         state: returns the state of a batch.
         sum: name of the step that adds them up.
         keys: no sum is merged apart.

@@ -15,7 +15,7 @@ from evalsampling.inference.score_calibration import (
     recalibrated_table,
 )
 from evalsampling.measures.deviation import Deviation
-from evalsampling.measures.loss_norms import FLOOR, ExpectedNorm
+from evalsampling.measures.loss_norms import FLOOR, expected_norms
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler, no_atoms
 from evalsampling.spec.parameters import above_0
@@ -66,8 +66,7 @@ class Importance(ReplacementSampler):
             return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
         table = recalibrated_table(table, history, self.calibration, self.measure.system)
         prior = table.leaf_prior[table.leaf]
-        norm = ExpectedNorm.from_cells(self.measure, table, prior, self.stochastic, self.epsilon)
-        value = norm.of_cells(table, prior)
+        value = expected_norms(self.measure, table, prior, self.stochastic, self.epsilon)
         if not value.any():  # No row adds, so any will do.
             value = np.ones(len(table))
         return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))

@@ -52,7 +52,7 @@ def sync_file(path: Path) -> None:
         os.close(handle)
 
 
-def sync_folder(path: Path) -> None:
+def _sync_folder(path: Path) -> None:
     """Flush the names in a folder; a file system that has no such operation is trusted.
 
     Raises:
@@ -70,7 +70,7 @@ def sync_tree(folder: Path) -> None:
     for at, _, files in os.walk(folder, topdown=False):
         for name in files:
             sync_file(Path(at, name))
-        sync_folder(Path(at))
+        _sync_folder(Path(at))
 
 
 def sync_parents(root: Path, names: Iterable[str]) -> None:
@@ -82,7 +82,7 @@ def sync_parents(root: Path, names: Iterable[str]) -> None:
     """
     folders = {parent for name in names for parent in Path(name).parents}
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
-        sync_folder(root / folder)
+        _sync_folder(root / folder)
 
 
 def make_folders(path: Path) -> None:
@@ -95,7 +95,7 @@ def make_folders(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         for folder in new:
-            sync_folder(folder.parent)
+            _sync_folder(folder.parent)
     except OSError:
         for folder in new:
             # A folder into which somebody has put a file meanwhile stays.
@@ -137,7 +137,7 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
         if others:
             with contextlib.suppress(FileNotFoundError):
                 last.rename(aside)
-                sync_folder(last.parent)
+                _sync_folder(last.parent)
         for at in others:
             unfinished[at].replace(at)
         _sync_folders_of(others)
@@ -156,4 +156,4 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
 
 def _sync_folders_of(paths: Iterable[Path]) -> None:
     for folder in {path.parent for path in paths}:
-        sync_folder(folder)
+        _sync_folder(folder)

@@ -19,7 +19,6 @@ from evalsampling.transforms.passes import FetchCells as FetchCells
 from evalsampling.transforms.passes import FetchPool as FetchPool
 from evalsampling.transforms.passes import FindCells as FindCells
 from evalsampling.transforms.passes import PoissonSample as PoissonSample
-from evalsampling.transforms.passes import ReplacementSample as ReplacementSample
 from evalsampling.transforms.passes import ScorePool as ScorePool
 from evalsampling.transforms.passes import SumCells as SumCells
 from evalsampling.transforms.passes import SummarizePool as SummarizePool

@@ -68,5 +68,4 @@ def _result(rows: beam.PCollection[Any], stage: Stage) -> pvalue.AsSideInput:
     if isinstance(stage, Keyed):
         merged, finish = rows | MergeByKey(stage), stage.finish
         return pvalue.AsList(merged | finish.name >> map_step(finish) if finish else merged)
-    add_up = AddUp(stage)
-    return pvalue.AsSingleton(rows | add_up if stage.name else add_up.expand(rows))
+    return pvalue.AsSingleton(rows | AddUp(stage))

@@ -1,4 +1,4 @@
-"""The stages of the passes, and the samples without a workspace, for any pipeline."""
+"""The stages of the passes, and the Poisson sample of rows, for any pipeline."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,6 @@ from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.poisson import keep_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import PoolSummary
-from evalsampling.preparation.with_replacement import draw_rows
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms.engine import BeamEngine
 from evalsampling.transforms.stages import AddUp, MergeByKey, ReadItems, map_batches, map_step
@@ -157,29 +156,3 @@ class PoissonSample(beam.PTransform):
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
         return keep_rows(BeamEngine(batches.pipeline), batches, self._spec, self._by_cell)
-
-
-class ReplacementSample(beam.PTransform):
-    """Draws rows with replacement: PCollection[PoolBatch] to PCollection[pa.Table], one element.
-
-    The table has a row for each draw: the columns of the batches and
-    `preparation.with_replacement.WEIGHT`. The pool is read three times: for the strata, for the
-    expected measure, and to draw. `evaluation.drawn_rows` makes estimates from what was drawn.
-    """
-
-    def __init__(
-        self, spec: EvaluationSpec, before: Sequence[pa.Table] = (), draws: int | None = None
-    ) -> None:
-        """Choose the rows to draw.
-
-        Args:
-            spec: names measure, sampler, budget (of draws, or of money), seed and columns.
-            before: what earlier rounds drew, in order; their rows need no further label.
-            draws: most draws of the round; None for all that the budget has left.
-        """
-        super().__init__()
-        self._spec, self._before, self._draws = spec, tuple(before), draws
-
-    def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
-        engine = BeamEngine(batches.pipeline)
-        return draw_rows(engine, batches, self._spec, self._before, self._draws).pvalue

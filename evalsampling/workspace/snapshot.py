@@ -339,7 +339,6 @@ class Snapshot:
                 ]
             },
             pairs=self._pairs,
-            folds_names=True,
             id=self.pool.spec.pool.id,
         )
 

@@ -34,7 +34,6 @@ SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
 MAY_LOAD = {
     "annotators": FILES,
     "completion": SIMULATES,
-    "draw": SIMULATES,
     "estimate": ESTIMATES,
     "export": FILES,
     "forget": FILES,
@@ -47,7 +46,6 @@ MAY_LOAD = {
     "sample": ESTIMATES,
     "simulate": SIMULATES,
     "status": FILES,
-    "weigh": SIMULATES,
 }
 """The heavy modules that each command may load before it begins to work."""
 

@@ -245,27 +245,6 @@ def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
     assert "has no label in" in short.err
 
 
-def test_rows_drawn_one_by_one(job: Callable[..., Job]) -> None:
-    keys = {"sampler": "importance", "budget": 30, "pool": {"id": IDS}}
-    one = job(pair_pool(), **keys)
-    folder = one.directory / "rounds"
-    drawn = call("draw", one.spec, folder, "--draws", 20, "--json")
-    assert drawn.status == 0, drawn.err
-    rows = pq.read_table(folder / "draws-0001.parquet")
-    again = call("draw", one.spec, folder, "--draws", 20, "--json")
-    assert again.status == 0, again.err
-    labels = {
-        (a, b, one.pool.truth[json.dumps([a, b], separators=(",", ":"))])
-        for path in folder.glob("draws-*.parquet")
-        for a, b in zip(*(pq.read_table(path)[name].to_pylist() for name in IDS), strict=True)
-    }
-    assert {*IDS} <= {*rows.column_names}
-    path = one.deliver(sorted(labels), header="unique_id_l,unique_id_r,label")
-    weighed = call("weigh", one.spec, folder, "--labels", path, "--json")
-    assert weighed.status == 0, weighed.err
-    assert (weighed.json["labels"], weighed.json["open"]) == (len(labels), 0)
-
-
 def test_a_pair_that_is_there_twice_names_both_places(job: Callable[..., Job]) -> None:
     pool = pair_pool(300)
     table = pa.concat_tables([pool.table, pool.table.slice(7, 1)])

@@ -18,7 +18,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.engines import ENGINES, Case, StartSpark, on_engines
+from tests.engines import ENGINES, KEEPING, Case, StartSpark, on_engines
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.kept_rows import pairs
 from tests.many_labels import Tagged
@@ -58,20 +58,32 @@ def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, cas
 @pytest.mark.parametrize(("engine", "score"), on_engines([(None,), ("score",)], [("score",)]))
 def test_many_labels(job: Any, start_spark: StartSpark, engine: Case, score: str | None) -> None:
     """With strata cut from a score, or from the numbers of labels expected right and wrong."""
+    one = job_of_tags(job, score)
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    assert_same(one.workspace, reference(one), budget=90)
+
+
+@pytest.mark.parametrize(
+    ("engine", "score"), on_engines([(None,), ("score",)], [("score",)], KEEPING)
+)
+def test_a_poisson_sample_of_many_labels(job: Any, engine: Case, score: str | None) -> None:
+    one = job_of_tags(job, score)
+    path, spec = one.directory / "pool.parquet", EvaluationSpec.load(one.spec)
+    pq.write_table(one.pool.table, path, row_group_size=300)
+    assert engine.keep is not None
+    kept = engine.keep(path, spec, False)
+    assert 60 < len(kept) < 120
+    assert kept == pairs(poisson_sample(spec, False))
+
+
+def job_of_tags(job: Any, score: str | None) -> Job:
+    """A job whose rows have any number of twenty labels."""
     tagged = Tagged.make(600, 20)
     keys = tagged.spec()
     keys["pool"] |= {"payload": [], "score": score}
     keys["strata"] = {"leaves": 16}
     pool = Pool(pa.table(tagged.columns()), {})
-    one = job(pool, files=3, group_rows=150, budget=90, **keys)
-    spec = EvaluationSpec.load(one.spec)
-    engine.prepare(spec, start_spark, False)
-    assert_same(one.workspace, reference(one), budget=90)
-    path = one.directory / "pool.parquet"
-    pq.write_table(pool.table, path, row_group_size=300)
-    kept = engine.keep(path, spec, start_spark, False)
-    assert 60 < len(kept) < 120
-    assert kept == pairs(poisson_sample(spec, False))
+    return job(pool, files=3, group_rows=150, budget=90, **keys)
 
 
 @pytest.mark.parametrize(("engine", "suffix"), on_engines([("csv",), ("jsonl",)], [("csv",)]))
@@ -221,16 +233,17 @@ SAMPLED = [
 
 
 @pytest.mark.parametrize(
-    ("engine", "by_cell", "strata"), on_engines(SAMPLED, [SAMPLED[0], SAMPLED[3]])
+    ("engine", "by_cell", "strata"), on_engines(SAMPLED, [SAMPLED[0], SAMPLED[3]], KEEPING)
 )
 def test_the_same_rows_of_a_poisson_sample(
-    tmp_path: Path, start_spark: StartSpark, engine: Case, by_cell: bool, strata: dict[str, Any]
+    tmp_path: Path, engine: Case, by_cell: bool, strata: dict[str, Any]
 ) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(make_pool().table, path, row_group_size=300)
     content = {"pool": {"path": str(path)}, "strata": strata, "budget": 200, "seed": 4}
     content["labels"] = {"classes": [0, 1]}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    kept = engine.keep(path, spec, start_spark, by_cell)
+    assert engine.keep is not None
+    kept = engine.keep(path, spec, by_cell)
     assert kept == pairs(poisson_sample(spec, by_cell))
     assert len(kept) > 100

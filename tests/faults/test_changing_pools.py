@@ -15,7 +15,7 @@ from evalsampling.commands import simulate as simulating
 from evalsampling.commands.check_ids import IdCheck
 from evalsampling.commands.top_up import TopUp
 from evalsampling.pool.catalog import Catalog
-from evalsampling.preparation import poisson, with_replacement
+from evalsampling.preparation import poisson
 from evalsampling.spec import EvaluationSpec
 from tests.changing_pools import (
     CHANGES,
@@ -175,25 +175,13 @@ def test_nothing_is_simulated_on_two_versions(
     assert result.err == f"evalsampling simulate: {path}: has changed while it was read\n"
 
 
-@pytest.mark.parametrize(
-    ("module", "sample"),
-    [
-        (poisson, poisson.poisson_sample),
-        (with_replacement, with_replacement.sample_with_replacement),
-    ],
-    ids=["poisson", "with-replacement"],
-)
 def test_no_sample_is_of_two_versions(
-    job: Callable[..., Job],
-    monkeypatch: pytest.MonkeyPatch,
-    module: Any,
-    sample: Callable[[EvaluationSpec], Any],
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sampler = "poisson" if module is poisson else "passive"
-    one, path = small(job, measure="accuracy", sampler=sampler)
-    change_after(monkeypatch, module, path, "stratify")
+    one, path = small(job, measure="accuracy", sampler="poisson")
+    change_after(monkeypatch, poisson, path, "stratify")
     with pytest.raises(InputError, match=r"part-1\.parquet: has changed while it was read"):
-        sample(EvaluationSpec.load(one.spec))
+        poisson.poisson_sample(EvaluationSpec.load(one.spec))
 
 
 def test_a_pool_that_is_left_alone_passes(job: Callable[..., Job]) -> None:

@@ -101,16 +101,14 @@ def test_pairs_of_records_are_ids_too() -> None:
 
 @pytest.mark.parametrize("name", ["ann", "Ann ", "A\u200bnn", "\uff21\uff4e\uff4e"])
 def test_spellings_of_one_name_are_one_person(name: str) -> None:
-    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)), folds_names=True)
+    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)))
     votes = [Vote(1, task="t_a", label="1", annotator=who) for who in ("Ann", name, "Bob")]
     taken, _ = check_votes(votes, register)
     assert [vote.annotator for _, vote in taken] == ["Ann", "Ann", "Bob"]
-    exact, _ = check_votes(votes, dataclasses.replace(register, folds_names=False))
-    assert [vote.annotator for _, vote in exact] == ["Ann", name, "Bob"]
 
 
 def test_a_name_that_is_blank_names_nobody() -> None:
-    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)), folds_names=True)
+    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)))
     taken, (reject,) = check_votes([Vote(1, task="t_a", label="1", annotator="\u200b ")], register)
     assert not taken
     assert "no annotator is named" in reject.reason

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.preparation.with_replacement import rows_asked, sample_with_replacement
-from evalsampling.spec import EvaluationSpec
 
 IDS = ["left", "right"]
 
@@ -126,15 +124,3 @@ def test_what_goes_wrong_is_said(drawn: tuple[Evaluation, Any]) -> None:
         Evaluation.from_frame(twice, id=IDS)
     assert one.history.labelled.tolist() == []
     assert len(ids) == 40
-
-
-def test_rows_without_a_workspace(tmp_path: Path) -> None:
-    frame().to_parquet(tmp_path / "pool.parquet")
-    pool = {"path": "pool.parquet", "id": IDS, "probability": "score"}
-    content = {"pool": pool, "sampler": "importance", "budget": 60, "workspace": "w"}
-    spec = EvaluationSpec.from_mapping(content, tmp_path)
-    first = sample_with_replacement(spec, draws=30)
-    second = sample_with_replacement(spec, [first], draws=30)
-    asked = rows_asked(spec, [first, second])
-    pairs = {(row["left"], row["right"]) for row in asked.to_pylist()}
-    assert len(asked) == len(pairs) < 60

@@ -18,9 +18,9 @@ from evalsampling.preparation.poisson import (
     fill_water,
     keep,
     poisson_sample,
+    sizes_of_cells,
 )
 from evalsampling.preparation.reserve_builder import reserve_capacity
-from evalsampling.preparation.row_laws import given_shares
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.hashing import hash_integers
 from tests.jobs import call
@@ -95,21 +95,15 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     sums = read_sums(spec, cut)
     table, chosen = cut.table(sums), fill_water(sums, spec, cut)
     assert table.cost is not None
-    deviation = chosen.law.size.of_cells(table, table.prior)
-    sizes = chosen.law.of_cells(table)
+    deviation = chosen.deviation.of_cells(table, table.prior)
+    sizes = sizes_of_cells(chosen.deviation, table)
     assert sizes == pytest.approx(deviation / np.sqrt(table.cost))
     even, own = chosen.least * 60, chosen.factor * float(sizes @ table.count)
     assert even / (even + own) == pytest.approx(0.25)
     (cells,) = read_cells(spec, cut)
     assert cells.outputs.cost is not None
-    of_rows = chosen.law.size.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
-    assert chosen.law.of_rows(cells) == pytest.approx(of_rows)
-
-
-@pytest.mark.parametrize("name", ["delta", "smoothing"])
-def test_shares_beyond_1_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match=f"sampler: poisson: {name} must be between 0 and 1"):
-        given_shares("poisson", {name: 1.5})
+    of_rows = chosen.deviation.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
+    assert chosen.sizes(cells) == pytest.approx(of_rows)
 
 
 def test_sample_does_not_depend_on_batches(pool: Path) -> None:
@@ -143,9 +137,10 @@ def test_pool_whose_rows_are_all_alike_is_sampled_evenly(tmp_path: Path) -> None
     assert found[INCLUSION].to_numpy() == pytest.approx(200 / ROWS)
 
 
-def test_wrong_parameter_is_told(pool: Path) -> None:
-    with pytest.raises(InputError, match="delta must be between 0 and 1"):
-        poisson_sample(spec_of(pool, sampler={"name": "poisson", "delta": 3}))
+@pytest.mark.parametrize("name", ["delta", "smoothing"])
+def test_shares_beyond_1_are_refused(pool: Path, name: str) -> None:
+    with pytest.raises(InputError, match=f"sampler: poisson: {name} must be between 0 and 1"):
+        poisson_sample(spec_of(pool, sampler={"name": "poisson", name: 1.5}))
 
 
 @pytest.mark.parametrize("parameter", [{"cap": True}, {"online": "exclude"}])

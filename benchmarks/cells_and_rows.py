@@ -1,0 +1,114 @@
+"""What draws by cell lose beside draws row by row: variances of F1, precision and recall, exactly.
+
+    python benchmarks/cells_and_rows.py > docs/studies/cells-and-rows.csv    # and prints a summary
+
+A row's chance goes with its own expected deviation, or with that of its cell. The true labels of
+the pools are known, so the asymptotic variance of either is a sum over the rows: nothing is drawn.
+Pools are those of ../shared/corpus and ../shared/pools; what is not there is left out.
+"""
+
+import argparse
+import csv
+import itertools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pools
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evalsampling import EvaluationSpec
+from evalsampling.measures import FBeta, Measure, Precision, Recall
+from evalsampling.measures.deviation import Deviation
+from evalsampling.preparation.local import read_cells, read_table, stratify_pool
+from evalsampling.stats.inclusion import mix_evenly, water_fill
+from evalsampling.stats.outputs import Outputs
+
+METHODS = ("csf", "logit_rank")
+LEAVES = (8, 16, 32, 64, 128, 256, 512, 1024)  # 256 is the default
+MEASURES: Mapping[str, Measure] = {"f1": FBeta(), "precision": Precision(), "recall": Recall()}
+LABELS, DELTA, ENOUGH = 1000, 0.1, 0.97
+WAYS = ("expected", "static", "mixed", "poisson", "learnt")
+"""Static draws without a mixture, by the scores alone and by the true labels; with a tenth spread
+evenly; a Poisson sample of `LABELS`; draws by cell that have learnt its labels, as `ais` does."""
+
+
+def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[list[str]]:
+    """Yield lines of the table: by way the variance of rows over that of cells."""
+    content = {
+        "pool": {"path": f"{name}.parquet", "probability": "probability"},
+        "strata": {"method": strata, "leaves": leaves},
+    }
+    spec = EvaluationSpec.from_mapping(content, folder.resolve())
+    cut = stratify_pool(spec)
+    table, batches = read_table(spec, cut), [*read_cells(spec, cut)]
+    truth = pq.read_table(folder / f"{name}-truth.parquet")
+    place = pc.index_in(pa.chunked_array([batch.ids for batch in batches]), truth["id"])
+    label = truth["label"].take(place).to_numpy().astype(np.int64)
+    cell = np.searchsorted(table.code, np.concatenate([batch.cell for batch in batches]))
+    prior = np.concatenate([batch.prior for batch in batches])
+    outputs = Outputs.concatenate([batch.outputs for batch in batches])
+    one, rows = np.ones(len(cell), dtype=np.int64), len(cell)
+    for title, measure in MEASURES.items():
+        risk = measure.mean_loss(outputs, label, one / rows)
+        square = measure.influence(outputs, label, risk)[:, 0]
+        square = (square - square.mean()) ** 2
+        if not square.any():  # A perfect score: no design has a variance.
+            continue
+        deviation = Deviation.from_cells(measure, table, table.prior)
+        own, shared = deviation.of_rows(outputs, prior), deviation.of_cells(table, table.prior)
+        learnt = np.sqrt(np.bincount(cell, square) / table.count)
+        # By row, then by cell; sizes of cells are given to their rows.
+        plain = own, shared[cell]
+        mixed = mix_evenly(own, one, DELTA), mix_evenly(shared, table.count, DELTA)[cell]
+        apart = [water_fill(size, one, min(LABELS, rows / 2)) for size in mixed]
+        taught = mixed[0], mix_evenly(learnt, table.count, DELTA)[cell]
+        drawn = [[size.sum() * (square / size).sum() for size in way] for way in (plain, mixed)]
+        kept = [((1 / chance - 1) * square).sum() for chance in apart]
+        last = [size.sum() * (square / size).sum() for size in taught]
+        foreseen = [float(size.sum()) ** 2 for size in plain]
+        found = [by_row / by_cell for by_row, by_cell in (foreseen, *drawn, kept, last)]
+        told = [name, title, strata, str(leaves), str(len(table))]
+        yield [*told, *(f"{one:.3f}" for one in found)]
+
+
+def summary(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a table of Markdown: by leaves and way the median, the worst and those that reach."""
+    yield "| strata | leaves | cells | " + " | ".join(WAYS) + " |"
+    yield "| --- | ---: | ---: |" + " --- |" * len(WAYS)
+    for strata, leaves in itertools.product(METHODS, map(str, LEAVES)):
+        chosen = np.array([line[4:] for line in lines if line[2:4] == [strata, leaves]], float)
+        cells = f"{np.median(chosen[:, 0]):.0f}"
+        told = [
+            f"{np.median(one):.3f}, {one.min():.3f}, {np.mean(one >= ENOUGH):.0%}"
+            for one in chosen[:, 1:].T
+        ]
+        yield f"| {strata} | {leaves} | {cells} | " + " | ".join(told) + " |"
+
+
+def main() -> None:
+    """Print the table as CSV, and its summary beside it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    pools.add_option(parser)
+    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all")
+    options = parser.parse_args()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["pool", "measure", "strata", "leaves", "cells", *WAYS])
+    lines = []
+    for folder in (options.pools, options.pools.parent / "corpus"):
+        for name in pools.find(folder) if folder.exists() else ():
+            if options.only and name not in options.only:
+                continue
+            for strata, leaves in itertools.product(METHODS, LEAVES):
+                for line in efficiencies(folder, name, strata, leaves):
+                    writer.writerow(line)
+                    lines.append(line)
+                    sys.stdout.flush()
+    print("\n".join(summary(lines)) if lines else "no pools, nothing measured", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
