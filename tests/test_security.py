@@ -1,4 +1,4 @@
-"""No code is loaded unasked, and no program started but our own."""
+"""No code is loaded unasked, and no program started."""
 
 import ast
 import json
@@ -38,22 +38,11 @@ def assert_loads_safely(path: Path) -> None:
             assert not [keyword for keyword in node.keywords if keyword.arg == "shell"], path
 
 
-def test_nothing_here_starts_programs_but_the_decoder_of_parquet() -> None:
-    starting = {path for path in modules("evalsampling", "pipelines") if starts(path)}
-    assert {path.name for path in starting} == {"parquet_process.py"}
-    (path,) = starting
-    commands = [node for node in ast.walk(ast.parse(path.read_text())) if is_call(node, "Decoder")]
-    assert [ast.unparse(node) for node in commands] == [
-        "Decoder([sys.executable, '-P', '-c', _PROGRAM])"
+def test_nothing_here_starts_programs() -> None:
+    starting = [
+        path for path in modules("evalsampling", "pipelines") if "subprocess" in path.read_text()
     ]
-
-
-def starts(path: Path) -> bool:
-    return "subprocess" in path.read_text()
-
-
-def is_call(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", None) == name
+    assert not starting
 
 
 def test_a_spec_makes_no_objects(job: Callable[..., Job], tmp_path: Path) -> None:

@@ -9,14 +9,12 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import read_votes
+from evalsampling.labels.limits import MOST_BYTES
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vote import Vote
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage.filesystems import read_regular_file
-
-MOST_BYTES = 1 << 28
-"""Most bytes of a file of labels, or of gold rows."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,14 +21,8 @@ from evalsampling.labels import questions, splink, workbook
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.exports import Export
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
-from evalsampling.labels.parquet_votes import (
-    EXACT,
-    MOST_BYTES,
-    MOST_ROWS,
-    inexact,
-    read_columns,
-    too_large,
-)
+from evalsampling.labels.limits import EXACT, MOST_BYTES, MOST_ROWS, inexact, too_large
+from evalsampling.labels.parquet_rows import open_parquet, read_rows
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import (
@@ -42,7 +36,6 @@ from evalsampling.labels.vote import (
     with_values,
 )
 from evalsampling.pool.formats.delimiter import delimiter_of
-from evalsampling.pool.formats.parquet_process import read_facts
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns, columns_of
 
@@ -68,7 +61,7 @@ def read_votes(
         spec: of the evaluation: its classes and payload tell what in an export is an answer.
 
     Raises:
-        InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
+        InputError: if the file cannot be read, lacks a column, is too large, or has whole
             numbers as floats so large that each stands for several numbers.
     """
     bare = path[:-3] if path.lower().endswith(".gz") else path
@@ -430,8 +423,8 @@ def _fraction(value: decimal.Decimal) -> float | str:
 
 
 def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
-    facts, own = read_facts(content), asked.own
-    schema = facts["schema"]
+    file, own = open_parquet(content), asked.own
+    schema = file.schema_arrow
     columns = schema.names
     single = [field.name for field in schema if not pa.types.is_nested(field.type)]
     export = questions.export_of(dict.fromkeys(columns))
@@ -440,10 +433,10 @@ def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
             f"{path}: an export of {export.tool} with nested columns: give it as JSON Lines"
         )
     if export is None and questions.has_answer_elsewhere(columns, asked.shown):
-        rows = [*read_columns(path, content, facts, single, ())]
+        rows = [*read_rows(path, file, single, ())]
         export = questions.binary_of(path, rows, asked.shown)
     if export is not None:
-        rows = [*read_columns(path, content, facts, single, ())]
+        rows = [*read_rows(path, file, single, ())]
         yield from asked.votes(path, export, enumerate(rows, start=1))
         return
     _, read_row = _columns_of(path, columns, own)
@@ -452,7 +445,7 @@ def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
     if "comment" in columns and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
     names = (*names, *ids, *filter(is_flag, columns))
-    for line, row in enumerate(read_columns(path, content, facts, names, ids), start=1):
+    for line, row in enumerate(read_rows(path, file, names, ids), start=1):
         yield read_row(line, row)
 
 
