@@ -31,7 +31,6 @@ from evalsampling.labels.vote import (
     Vote,
     field_text,
     in_unicode,
-    is_number,
     long_table,
     with_values,
 )
@@ -230,8 +229,8 @@ def _read_xlsx(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
                 is_large = isinstance(value, int | float) and abs(value) >= _INEXACT_FROM
                 if name in exact and is_large:
                     raise InputError(
-                        f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of "
-                        f"which a spreadsheet keeps 15 digits: {BY_TASK}, or write it as text"
+                        f"{path}: line {line}: column {name!r} has {value:.17g} as a "
+                        f"number: {BY_TASK}, or write it as text"
                     )
             named = (one for name, one in zip(names, row, strict=False) if name)
             if any(value not in (None, "") for value in named):
@@ -534,7 +533,6 @@ def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
         time=texts["time"],
         skipped=YES_OR_NO[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
-        has_number=is_number(row.get("id")),
     )
 
 

@@ -298,7 +298,7 @@ def _seen(name: str) -> str:
     return " ".join("".join(one for one in text if one.isprintable() or one.isspace()).split())
 
 
-_ALIKE = f"may be that of another row, changed by a program that reads numbers: {BY_TASK}"
+_ALIKE = f"may be that of another row: {BY_TASK}"
 _NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
 _MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
 _READINGS = [

@@ -149,7 +149,7 @@ def test_what_is_no_vote_keeps_what_was_given(name: str, content: str, given: An
     ],
 )
 def test_what_is_wrong_with_other_names_is_nobodys_concern(line: str) -> None:
-    assert read("a.jsonl", line) == [Vote(1, id="1", label="1", has_number=True)]
+    assert read("a.jsonl", line) == [Vote(1, id="1", label="1")]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_columns_that_nobody_uses_are_not_read() -> None:
     broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     odd = pa.array([1], pa.int64()).cast(pa.timestamp("ns", "Mars/Base"))
     content = parquet(id=[1], label=[1], broken=broken, odd=odd, nested=[[1]])
-    assert read("a.parquet", content) == [Vote(1, id="1", label="1", has_number=True)]
+    assert read("a.parquet", content) == [Vote(1, id="1", label="1")]
 
 
 def test_odd_columns_of_ours_are_text_or_one_error() -> None:
