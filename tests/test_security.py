@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsampling.storage.checksums import sealed
 from tests.jobs import Job, call
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,7 +69,7 @@ def test_no_scorer_is_imported_but_by_prepare(
     del content["sha256"]
     content["spec"]["pool"]["scorer"] = "scorer_of_others:score"
     content["directory"] = str(one.directory)
-    marker.write_text(json.dumps(content))
+    marker.write_text(json.dumps(sealed(content)))
     module.rename(one.directory / "scorer_of_others.py")
     monkeypatch.delitem(sys.modules, "scorer_of_theirs")
     assert call("status", one.workspace, "--jobs").status == 0
