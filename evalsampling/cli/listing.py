@@ -56,5 +56,4 @@ COMMANDS = (
     Listed("diagnose", "Compare scores, labels and model leaf by leaf."),
     Listed("plan", "Predict errors before any label."),
     Listed("simulate", "Repeat an evaluation on a pool whose truth is known."),
-    Listed("completion", "Print what a shell needs to complete commands."),
 )

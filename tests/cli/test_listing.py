@@ -35,7 +35,6 @@ MAY_LOAD = {
     "annotators": FILES,
     "budget": FILES | {"evalsampling.measures", "fastavro"},
     "check": SIMULATES,
-    "completion": SIMULATES,
     "curve": ESTIMATES,
     "diagnose": ESTIMATES,
     "draw": SIMULATES,
