@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
+from evalsampling.label_spaces.spellings import label_texts, meant_texts, plain
 from evalsampling.stats import score_kinds
 from evalsampling.stats.agreement import Agreement, krippendorff_alpha
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -312,10 +312,11 @@ class LabelSpace(abc.ABC):
         """The labels that columns of 0 and 1 may tell, all of them or none; empty if not so."""
         return ()
 
-    def continuation(self, text: str) -> str | None:
-        """Return, in words, an answer that begins with a text and is longer; None if none is."""
-        answer = longer(text, [*self.codes, UNSURE_LABEL])
-        return None if answer is None else repr(answer)
+    def goes_on(self, text: str) -> bool:
+        """Tell whether a text is the beginning of a longer answer."""
+        given = plain(text)
+        answers = map(plain, [*self.codes, UNSURE_LABEL])
+        return any(answer != given and answer.startswith(given) for answer in answers)
 
     # --- annotators
 

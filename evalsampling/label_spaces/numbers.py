@@ -198,9 +198,9 @@ class Numbers(LabelSpace):
     def problem(self, text: str) -> str:
         return "label {!r} is no number from {} to {}".format(text, *self.ends)
 
-    def continuation(self, text: str) -> str | None:
-        """Return that any number may go on with more digits."""
-        return "another number"
+    def goes_on(self, text: str) -> bool:
+        """Tell that any number may go on with more digits."""
+        return True
 
     # --- annotators
 

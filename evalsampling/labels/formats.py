@@ -192,8 +192,9 @@ def _read_csv(path: str, content: bytes, asked: Asked, usual: str = ",") -> Iter
                 yield line, list(map(unescaped, row)) if is_long_table else row
 
     last = asked.own.renamed(header or [""])[-1]
+    decides = last in {"label", *splink.COLUMNS, *asked.own.names} - {"time", "comment"}
     for vote in _of_table(path, header, fitting(), asked):
-        yield dataclasses.replace(vote, unended=last) if vote.line == cut else vote
+        yield dataclasses.replace(vote, cut=last) if decides and vote.line == cut else vote
     yield from odd
 
 
