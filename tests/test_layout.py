@@ -10,7 +10,6 @@ ELSEWHERE = {
     # module: the file that tests it.
     "commands/erasure.py": "commands/test_forget.py",
     "workspace/forgotten.py": "commands/test_forget.py",
-    "cli/annotators.py": "commands/test_controls.py",
     "cli/budget.py": "commands/test_budget.py",
     "cli/check.py": "commands/test_check.py",
     "cli/command.py": "cli/test_main.py",
@@ -30,7 +29,6 @@ ELSEWHERE = {
     "cli/votes.py": "commands/test_label_studio.py",
     "cli/weigh.py": "commands/test_weigh.py",
     "commands/adjudication.py": "commands/test_votes.py",
-    "commands/annotators.py": "commands/test_controls.py",
     "commands/control_tasks.py": "commands/test_controls.py",
     "commands/estimate_result.py": "commands/test_estimate.py",
     "commands/diagnose.py": "cli/test_main.py",

@@ -48,7 +48,6 @@ COMMANDS = (
     Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
     Listed("curve", "Tell the precision at every rank, with its guarantee."),
     Listed("budget", "Raise the budget of a workspace; what was drawn and labelled stays."),
-    Listed("annotators", "Tell how far annotators agree and how often each is right."),
     Listed("votes", "Write all votes to one table."),
     Listed("forget", "Erase the payload of one row; estimates stay as they are."),
     Listed("status", "Tell where an evaluation stands."),

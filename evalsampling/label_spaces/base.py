@@ -12,7 +12,6 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import label_texts, meant_texts, plain
 from evalsampling.stats import score_kinds
-from evalsampling.stats.agreement import Agreement, krippendorff_alpha
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
@@ -329,16 +328,6 @@ class LabelSpace(abc.ABC):
         """What an annotator fills in."""
         return Field("one of these, exactly as it stands here", self.offered)
 
-    def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
-        """Return how far votes on the same rows agree, by Krippendorff's alpha.
-
-        Args:
-            row: shape (votes,): the row of each vote, from 0.
-            code: shape (votes,): its label.
-            confidence: of the interval, in (0, 1).
-        """
-        return agreement_of(row, code, len(self.outcomes), confidence)
-
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:
         """What rates are shown of: titles with the codes that count; of two classes one."""
@@ -428,13 +417,6 @@ class UnlistedCodes(Mapping[str, int]):
 
     def __len__(self) -> int:
         return 0
-
-
-def agreement_of(row: IntArray, code: IntArray, labels: int, confidence: float) -> Agreement:
-    """Return `LabelSpace.agreement` where codes are below a number of labels."""
-    counts = np.zeros((int(row.max(initial=-1)) + 1, labels), dtype=np.int64)
-    np.add.at(counts, (row, code), 1)
-    return krippendorff_alpha(counts, confidence)
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:

@@ -32,7 +32,6 @@ SAMPLES = ESTIMATES | {"importlib.metadata", "importlib.resources", "pyarrow.dat
 SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
 
 MAY_LOAD = {
-    "annotators": FILES,
     "budget": FILES | {"evalsampling.measures", "fastavro"},
     "check": SIMULATES,
     "curve": ESTIMATES,

@@ -45,7 +45,6 @@ for line in (
     "estimate run",
     "status run",
     "diagnose run",
-    "annotators run",
     "verify run",
     "report run",
     "forget run 7",

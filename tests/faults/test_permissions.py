@@ -24,7 +24,7 @@ WRITERS = [
     "sample", "next", "adjudicate", "withdraw", "labels", "measure", "close", "budget", "forget",
     "check-ids", "top-up",
 ]  # fmt: skip
-READERS = ["status", "verify", "diagnose", "annotators", "again", "check", "report", "votes"]
+READERS = ["status", "verify", "diagnose", "again", "check", "report", "votes"]
 OUTSIDE = {"report.html": "report", "votes.csv": "votes", "other.yaml": "init", "run": "prepare"}
 """What is written elsewhere, by its command."""
 
@@ -101,7 +101,7 @@ def foreign(job: Callable[..., Job]) -> Any:
         "check-ids": ("prepare", one.spec, "--check-ids"),
         "top-up": ("prepare", one.spec, "--top-up", 50),
         "status": ("status", run), "verify": ("verify", run), "diagnose": ("diagnose", run),
-        "annotators": ("annotators", run), "again": ("prepare", one.spec),
+        "again": ("prepare", one.spec),
         "check": ("check", one.spec),
         "report": ("report", run, "--to", outside / "report.html"),
         "votes": ("votes", run, "--to", outside / "votes.csv"),

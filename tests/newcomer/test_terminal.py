@@ -100,7 +100,7 @@ def test_numbers_fit(answered: Job) -> None:
     assert plain(without) == lines
 
 
-@pytest.mark.parametrize("command", ["status", "diagnose", "annotators", "verify"])
+@pytest.mark.parametrize("command", ["status", "diagnose", "verify"])
 def test_other_commands_fit(answered: Job, command: str) -> None:
     status, text = shown(command, answered.workspace)
     assert status == 0
