@@ -94,11 +94,6 @@ def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]
     return arguments.command, chosen.command, arguments
 
 
-def options_by_command() -> dict[str, list[str]]:
-    """Return the options of each command, by its name; all commands are imported."""
-    return {name: parser.options for name, parser in _parsers()[1].items()}
-
-
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
     """Return the parser of the program, and those of the commands by their names."""
     parser = argparse.ArgumentParser(

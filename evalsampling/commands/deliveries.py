@@ -9,14 +9,13 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.delivery import LabelFile, without_beginnings
+from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.labels.votes import Reject, check_votes, vote_table
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
-from evalsampling.workspace.deliveries import with_replaced
 from evalsampling.workspace.forgotten import ForgottenRows
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, Workspace
@@ -30,7 +29,6 @@ class _Checked:
     name: str
     taken: list[tuple[int, Vote]]
     rejects: list[Reject]
-    beginnings: list[str]
 
     @property
     def rows(self) -> int:
@@ -54,9 +52,6 @@ class _Checked:
             **self.file.details,
             "rounds": rounds,
             "rejected": rejected,
-            "bytes": self.file.bytes,
-            "unended": self.file.unended,
-            "beginnings": self.beginnings,
         }
         return NewDelivery(self.name, vote_table(self.taken, register), pa.table(rejects), details)
 
@@ -73,8 +68,6 @@ class _Checked:
             rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
             taken = f"{len(self.taken)} lines about {rows} taken"
         counts = f"{self.file.path}: {taken}, {len(self.rejects)} rejected"
-        if self.beginnings:
-            counts += "; it begins with a delivery that was taken before, and replaces it"
         if not self.rejects:
             return counts
         first, listed = self.rejects[0], workspace.rejects_of(self.name, self.file.details["file"])
@@ -100,37 +93,21 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     """
     if files:
         check_rule(snapshot.pool.spec)
-    replaced = {digest for delivery in snapshot.deliveries for digest in delivery.beginnings}
-    files, messages = without_beginnings(files)
-    beginnings = [_beginnings(file, snapshot) for file in files]
-    # A truncated delivery is replaced by the whole file, so its last line cannot contradict that.
-    begun = {digest for digests in beginnings for digest in digests}
-    if begun:
-        kept = with_replaced(snapshot.deliveries, begun)
-        snapshot = dataclasses.replace(snapshot, deliveries=kept)
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
     names = {delivery.name for delivery in snapshot.deliveries}
     checked: list[_Checked] = []
-    for file, begins_with in zip(files, beginnings, strict=True):
-        if file.sha256 in replaced and not file.replace:
-            messages.append(f"{file.path}: a file that begins with it was taken, nothing changed")
-            continue
+    messages: list[str] = []
+    for file in files:
         taken, rejects = check_votes(file.votes, register, file.replace)
         if not file.replace:
             # Votes that this file has delivered before do not undo later corrections.
-            digests = (file.sha256, *begins_with)
-            earlier = {vote for digest in digests for vote in delivered.get(digest, ())}
+            earlier = delivered.get(file.sha256, set())
             taken = [
                 (subject, vote)
                 for subject, vote in taken
                 if (register.tasks[subject], vote.annotator, vote.label) not in earlier
             ]
-            if begins_with:
-                labels = {(task, label) for task, _, label in earlier}
-                rejects = [
-                    reject for reject in rejects if (reject.task, reject.label) not in labels
-                ]
         if rejects and strict:
             raise InputError(
                 f"{file.path}: line {rejects[0].line}: {rejects[0].reason} "
@@ -143,7 +120,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
             continue
         names.add(name)
         register = after
-        checked.append(_Checked(file, name, taken, rejects, begins_with))
+        checked.append(_Checked(file, name, taken, rejects))
     if checked:
         _add(checked, register, snapshot)
     workspace = snapshot.pool.workspace
@@ -163,7 +140,7 @@ def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None
     """
     name = _name(file, {delivery.name for delivery in snapshot.deliveries})
     taken = list(zip(questions, file.votes, strict=True))
-    _add([_Checked(file, name, taken, [], [])], snapshot.register, snapshot)
+    _add([_Checked(file, name, taken, [])], snapshot.register, snapshot)
 
 
 def _name(file: LabelFile, names: Collection[str]) -> str:
@@ -196,17 +173,6 @@ def _with_id_columns(new: NewDelivery, id: IdColumns) -> NewDelivery:
         column = pa.array([row[name] for row in values], pa.string())
         rejects = rejects.add_column(place + offset, name, column)
     return dataclasses.replace(new, rejects=rejects)
-
-
-def _beginnings(file: LabelFile, snapshot: Snapshot) -> list[str]:
-    """Return the hashes of deliveries that a file begins with; none for corrections."""
-    if file.replace:
-        return []
-    return file.beginnings(
-        (delivery.bytes, delivery.digest)
-        for delivery in snapshot.deliveries
-        if delivery.bytes is not None and not delivery.replace
-    )
 
 
 _Named = tuple[str, str | None, str | None]

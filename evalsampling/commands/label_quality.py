@@ -235,9 +235,8 @@ def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
     # Warnings go where names are not to go; reports call annotators by the same numbers.
     names = {name for answers in snapshot.tally.answers.values() for name in answers}
     place = {name: number for number, name in enumerate(sorted(names - {None}, key=str), start=1)}
-    order = "as `evalsampling annotators` orders them"
     return groups + [
-        _group(f"of annotator {place[name]}, {order},", answers)
+        _group(f"of annotator {place[name]}, in the order of names,", answers)
         for name, answers in by_name.items()
         if len(place) > 1
     ]

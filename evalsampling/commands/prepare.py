@@ -89,8 +89,7 @@ class PrepareResult(Result):
         seconds: it took.
         runner: name of the Beam runner.
         warnings: what is odd about the pool.
-        scores: what was made of the scores, in a sentence; None where labels are no classes, and of
-            workspaces prepared before it was recorded.
+        scores: what was made of the scores, in a sentence; None where labels are no classes.
     """
 
     workspace: str
@@ -114,8 +113,8 @@ class PrepareResult(Result):
         return cls(
             workspace=workspace.path,
             **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
-            warnings=tuple(marker.get("warnings", ())),
-            scores=marker.get("scores"),
+            warnings=tuple(marker["warnings"]),
+            scores=marker["scores"],
         )
 
 

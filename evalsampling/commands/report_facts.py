@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.commands.annotators import annotators_of
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
+from evalsampling.labels.annotators import records
 from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
@@ -140,13 +140,13 @@ def _slices(analysis: Analysis) -> list[dict[str, Any]]:
     ]
 
 
-def _annotators(snapshot: Snapshot, anonymous: bool) -> dict[str, Any]:
-    """Return the object of `annotators --json`; answers that name nobody stay so."""
-    content: dict[str, Any] = annotators_of(snapshot).to_json()
-    named = [record for record in content["annotators"] if record["annotator"] is not None]
+def _annotators(snapshot: Snapshot, anonymous: bool) -> list[dict[str, Any]]:
+    """Return the counts of each annotator's answers; answers that name nobody stay so."""
+    people = [*map(dataclasses.asdict, records(snapshot.tally, snapshot.control_subjects))]
+    named = [record for record in people if record["annotator"] is not None]
     for number, record in enumerate(named if anonymous else (), start=1):
         record["annotator"] = f"annotator {number}"
-    return content
+    return people
 
 
 def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:

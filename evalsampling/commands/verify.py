@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.fingerprint import changes_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
-from evalsampling.storage.checksums import FILES, SHA256, Checksum
+from evalsampling.storage.checksums import Checksum
 from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import FINISHED, ROW, unerased
 from evalsampling.workspace.prepared import PreparedPool
@@ -40,7 +40,7 @@ class VerifyResult(Result):
     Attributes:
         workspace: its path.
         files: number of files that were looked at.
-        unprotected: number of those that have no checksum: of no job.
+        unprotected: number of those that have no checksum: no file of ours.
         bad: a line for each file that is missing or damaged, and for each file of the pool that is
             not as it was prepared; it begins with the file.
         absent: a line for each file of the pool that cannot be read here. That is no damage:
@@ -88,7 +88,6 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     expected: dict[str, Checksum] = {}
     for name, content in markers.items():
         looked.at(name, lambda marker: expected.update(checksums_of(marker)), content)
-    protected = FILES in contents.get(MARKER, {})
     for name in names:
         bad_before = len(looked.bad)
         batch = re.fullmatch(r"rounds/(\d+)/batch\.parquet", name)
@@ -98,8 +97,6 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at_content(name, expected[name])
         elif name.endswith(".parquet"):
             looked.at(name, store.check_pages, name)
-        elif name in contents and protected and not looked.sealed[name]:
-            looked.bad.append(f"{store.url(name)}: damaged, its {SHA256!r} is missing")
         if re.fullmatch(r"labels/[^/]+\.parquet", name) and len(looked.bad) == bad_before:
             looked.at(name, _read_delivery, store, name, looked.held)
     looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
@@ -110,7 +107,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     pool = contents.get(MARKER, {}).get("pool", ())
     changed, absent = changes_of(unerased(store, pool))
     looked.bad += changed
-    plain = sum(name not in expected and not looked.sealed.get(name, False) for name in names)
+    plain = sum(name not in expected and name not in contents for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))
     whole = {place.split("/")[1] for place in looked.held.values()}
     drafts = len({*store.drafts()} - whole)
@@ -122,14 +119,12 @@ class _Look:
 
     Attributes:
         bad: lines so far.
-        sealed: whether a JSON file has a checksum, by name.
         held: where files are that count and that we may not put in place, by name.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.bad: list[str] = []
-        self.sealed: dict[str, bool] = {}
         self.held: dict[str, str] = {}
 
     def at(self, name: str, check: Callable[..., Any], *arguments: Any) -> None:
@@ -145,7 +140,6 @@ class _Look:
         content: dict[str, Any] = {}
         place = self.held.get(name, name)
         self.at(name, lambda: content.update(self.store.read_json(place)))
-        self.sealed[name] = not content or self.store.is_sealed(place)
         return content
 
     def at_content(self, name: str, checksum: Checksum) -> None:

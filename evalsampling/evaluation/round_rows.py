@@ -160,5 +160,5 @@ def _distinct(rows: pa.Table) -> pa.Table:
 def _facts_of(vote: Vote) -> tuple[Any, ...]:
     """Return all that a vote says, so that votes can be ordered."""
     texts = (vote.task, vote.id, vote.label, vote.annotator, vote.time, vote.comment, vote.problem)
-    flags = (vote.skipped, vote.unsure, vote.has_number, vote.labels is None)
+    flags = (vote.skipped, vote.unsure, vote.labels is None)
     return (*(text or "" for text in texts), *flags, vote.labels or (), vote.flags)

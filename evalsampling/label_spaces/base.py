@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.spellings import label_texts, longer, meant_texts
+from evalsampling.label_spaces.spellings import label_texts, meant_texts, plain
 from evalsampling.stats import score_kinds
-from evalsampling.stats.agreement import Agreement, krippendorff_alpha
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)", "even", "none"
@@ -312,10 +311,11 @@ class LabelSpace(abc.ABC):
         """The labels that columns of 0 and 1 may tell, all of them or none; empty if not so."""
         return ()
 
-    def continuation(self, text: str) -> str | None:
-        """Return, in words, an answer that begins with a text and is longer; None if none is."""
-        answer = longer(text, [*self.codes, UNSURE_LABEL])
-        return None if answer is None else repr(answer)
+    def goes_on(self, text: str) -> bool:
+        """Tell whether a text is the beginning of a longer answer."""
+        given = plain(text)
+        answers = map(plain, [*self.codes, UNSURE_LABEL])
+        return any(answer != given and answer.startswith(given) for answer in answers)
 
     # --- annotators
 
@@ -327,16 +327,6 @@ class LabelSpace(abc.ABC):
     def field(self) -> Field:
         """What an annotator fills in."""
         return Field("one of these, exactly as it stands here", self.offered)
-
-    def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
-        """Return how far votes on the same rows agree, by Krippendorff's alpha.
-
-        Args:
-            row: shape (votes,): the row of each vote, from 0.
-            code: shape (votes,): its label.
-            confidence: of the interval, in (0, 1).
-        """
-        return agreement_of(row, code, len(self.outcomes), confidence)
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:
@@ -427,13 +417,6 @@ class UnlistedCodes(Mapping[str, int]):
 
     def __len__(self) -> int:
         return 0
-
-
-def agreement_of(row: IntArray, code: IntArray, labels: int, confidence: float) -> Agreement:
-    """Return `LabelSpace.agreement` where codes are below a number of labels."""
-    counts = np.zeros((int(row.max(initial=-1)) + 1, labels), dtype=np.int64)
-    np.add.at(counts, (row, code), 1)
-    return krippendorff_alpha(counts, confidence)
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:

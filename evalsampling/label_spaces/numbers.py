@@ -29,7 +29,6 @@ from evalsampling.label_spaces.base import (
     System,
     UnlistedCodes,
 )
-from evalsampling.stats.agreement import Agreement, krippendorff_alpha_of_numbers
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 EXPECTED = ("far below", "below", "above", "far above")
@@ -198,9 +197,9 @@ class Numbers(LabelSpace):
     def problem(self, text: str) -> str:
         return "label {!r} is no number from {} to {}".format(text, *self.ends)
 
-    def continuation(self, text: str) -> str | None:
-        """Return that any number may go on with more digits."""
-        return "another number"
+    def goes_on(self, text: str) -> bool:
+        """Tell that any number may go on with more digits."""
+        return True
 
     # --- annotators
 
@@ -208,10 +207,6 @@ class Numbers(LabelSpace):
     def field(self) -> Field:
         form = "from {} to {}, with a point before decimals".format(*self.ends)
         return Field("a number", form=form, ends=self.ends)
-
-    def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
-        """Return how far votes agree, by Krippendorff's alpha for interval data."""
-        return krippendorff_alpha_of_numbers(code.astype(np.float64), row, confidence)
 
     @property
     def rates(self) -> Mapping[str, Any]:

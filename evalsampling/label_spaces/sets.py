@@ -119,9 +119,9 @@ class Sets(LabelSpace):
         """The labels, each of which may have a column of 0 and 1."""
         return self.labels
 
-    def continuation(self, text: str) -> str | None:
-        """Return that any set but the full one may be the beginning of a larger one."""
-        return "a larger set" if {*labels_of_text(text)} != {*self.labels} else None
+    def goes_on(self, text: str) -> bool:
+        """Tell whether a set lacks labels, so that it may be the beginning of a larger one."""
+        return {*labels_of_text(text)} != {*self.labels}
 
     # --- annotators
 

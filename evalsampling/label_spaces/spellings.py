@@ -1,7 +1,7 @@
 """Labels of any type as texts, the form in which they are compared, and their other spellings."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 YES = frozenset({"yes", "y", "true", "t"})
@@ -92,19 +92,6 @@ def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
     if {*texts} & {*codes} or not all(map(_is_whole_float, texts)):
         return {}
     return {text: text.partition(".")[0] for text in texts}
-
-
-def longer(text: str, labels: Iterable[str]) -> str | None:
-    """Return the first label, by its plain text, that begins with a text and is longer."""
-    by_plain = {plain(label): label for label in labels}
-    continued = beginning_with(plain(text), by_plain)
-    return None if continued is None else by_plain[continued]
-
-
-def beginning_with(text: str, values: Iterable[str]) -> str | None:
-    """Return the first value, in order, of which a text is a proper prefix, None if of none."""
-    longer_ones = (value for value in values if value != text and value.startswith(text))
-    return min(longer_ones, default=None)
 
 
 def _is_whole(value: float) -> bool:

@@ -18,7 +18,6 @@ from evalsampling.label_spaces.base import (
     Scores,
     System,
     UnlistedCodes,
-    agreement_of,
 )
 from evalsampling.label_spaces.sets import (
     MOST_LABELS,
@@ -28,7 +27,6 @@ from evalsampling.label_spaces.sets import (
     probabilities_of_labels,
     set_text,
 )
-from evalsampling.stats.agreement import Agreement
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.packed_bits import packed, unpacked
@@ -167,11 +165,6 @@ class Tags(Sets):
         return hash_integers(np.arange(1, len(self.labels) + 1), 0)
 
     # --- annotators
-
-    def agreement(self, row: IntArray, code: IntArray, confidence: float) -> Agreement:
-        """Return how far votes for whole sets agree, by Krippendorff's alpha."""
-        sets, place = np.unique(code, return_inverse=True)
-        return agreement_of(row, place, max(len(sets), 1), confidence)
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.delivery import MOST_BYTES
 from evalsampling.labels.formats import allow_long_cells
+from evalsampling.labels.limits import MOST_BYTES
 from evalsampling.labels.task_names import opaque_name
 from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, payload_columns
 from evalsampling.pool.arrow import is_text

@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from evalsampling.labels.vote import Vote, field_text, is_number, with_values
+from evalsampling.labels.vote import Vote, field_text, with_values
 from evalsampling.pool.row_ids import parts_of, text_of
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sink import ID as ID
@@ -73,8 +73,7 @@ class DeliveredIds:
         """
         if isinstance(self.columns, str):
             return read(line, row)
-        has_number = any(is_number(row.get(name)) for name in self.columns)
-        vote = with_values(read(line, {**row, ID: self.text(row)}), has_number=has_number)
+        vote = read(line, {**row, ID: self.text(row)})
         if vote.task is None and vote.pair is None and vote.problem is None:
             vote = with_values(vote, problem=self.unnamed(row) or None)
         return vote

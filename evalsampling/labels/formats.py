@@ -21,14 +21,8 @@ from evalsampling.labels import questions, splink, workbook
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.exports import Export
 from evalsampling.labels.label_flags import flags_of_row, given_label, is_flag, labels_of_row
-from evalsampling.labels.parquet_votes import (
-    EXACT,
-    MOST_BYTES,
-    MOST_ROWS,
-    inexact,
-    read_columns,
-    too_large,
-)
+from evalsampling.labels.limits import EXACT, MOST_BYTES, MOST_ROWS, inexact, too_large
+from evalsampling.labels.parquet_rows import open_parquet, read_rows
 from evalsampling.labels.sinks import Sink
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import (
@@ -37,12 +31,10 @@ from evalsampling.labels.vote import (
     Vote,
     field_text,
     in_unicode,
-    is_number,
     long_table,
     with_values,
 )
 from evalsampling.pool.formats.delimiter import delimiter_of
-from evalsampling.pool.formats.parquet_process import read_facts
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns, columns_of
 
@@ -68,7 +60,7 @@ def read_votes(
         spec: of the evaluation: its classes and payload tell what in an export is an answer.
 
     Raises:
-        InputError: if the file cannot be read, lacks a column, is too large decoded, or has whole
+        InputError: if the file cannot be read, lacks a column, is too large, or has whole
             numbers as floats so large that each stands for several numbers.
     """
     bare = path[:-3] if path.lower().endswith(".gz") else path
@@ -200,8 +192,9 @@ def _read_csv(path: str, content: bytes, asked: Asked, usual: str = ",") -> Iter
                 yield line, list(map(unescaped, row)) if is_long_table else row
 
     last = asked.own.renamed(header or [""])[-1]
+    decides = last in {"label", *splink.COLUMNS, *asked.own.names} - {"time", "comment"}
     for vote in _of_table(path, header, fitting(), asked):
-        yield dataclasses.replace(vote, unended=last) if vote.line == cut else vote
+        yield dataclasses.replace(vote, cut=last) if decides and vote.line == cut else vote
     yield from odd
 
 
@@ -237,8 +230,8 @@ def _read_xlsx(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
                 is_large = isinstance(value, int | float) and abs(value) >= _INEXACT_FROM
                 if name in exact and is_large:
                     raise InputError(
-                        f"{path}: line {line}: column {name!r} has {value:.17g} as a number, of "
-                        f"which a spreadsheet keeps 15 digits: {BY_TASK}, or write it as text"
+                        f"{path}: line {line}: column {name!r} has {value:.17g} as a "
+                        f"number: {BY_TASK}, or write it as text"
                     )
             named = (one for name, one in zip(names, row, strict=False) if name)
             if any(value not in (None, "") for value in named):
@@ -430,8 +423,8 @@ def _fraction(value: decimal.Decimal) -> float | str:
 
 
 def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
-    facts, own = read_facts(content), asked.own
-    schema = facts["schema"]
+    file, own = open_parquet(content), asked.own
+    schema = file.schema_arrow
     columns = schema.names
     single = [field.name for field in schema if not pa.types.is_nested(field.type)]
     export = questions.export_of(dict.fromkeys(columns))
@@ -440,10 +433,10 @@ def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
             f"{path}: an export of {export.tool} with nested columns: give it as JSON Lines"
         )
     if export is None and questions.has_answer_elsewhere(columns, asked.shown):
-        rows = [*read_columns(path, content, facts, single, ())]
+        rows = [*read_rows(path, file, single, ())]
         export = questions.binary_of(path, rows, asked.shown)
     if export is not None:
-        rows = [*read_columns(path, content, facts, single, ())]
+        rows = [*read_rows(path, file, single, ())]
         yield from asked.votes(path, export, enumerate(rows, start=1))
         return
     _, read_row = _columns_of(path, columns, own)
@@ -452,7 +445,7 @@ def _read_parquet(path: str, content: bytes, asked: Asked) -> Iterator[Vote]:
     if "comment" in columns and pa.types.is_nested(schema.field("comment").type):
         names = _COLUMNS[:-1]
     names = (*names, *ids, *filter(is_flag, columns))
-    for line, row in enumerate(read_columns(path, content, facts, names, ids), start=1):
+    for line, row in enumerate(read_rows(path, file, names, ids), start=1):
         yield read_row(line, row)
 
 
@@ -541,7 +534,6 @@ def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
         time=texts["time"],
         skipped=YES_OR_NO[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
-        has_number=is_number(row.get("id")),
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import write_csv
-from evalsampling.labels.vote import YES_OR_NO, Pair, Vote, field_text, is_number
+from evalsampling.labels.vote import YES_OR_NO, Pair, Vote, field_text
 from evalsampling.pool.row_ids import as_columns
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
@@ -53,8 +53,7 @@ def read_row(line: int, row: Mapping[str, Any]) -> Vote:
     pair = None
     if left is not None and right is not None:
         pair = make_pair(texts["source_dataset_l"], left, texts["source_dataset_r"], right)
-    has_number = any(is_number(row.get(name)) for name in ("id", "unique_id_l", "unique_id_r"))
-    vote = Vote(line, task=texts["task"], id=texts["id"], pair=pair, has_number=has_number)
+    vote = Vote(line, task=texts["task"], id=texts["id"], pair=pair)
     skipped = YES_OR_NO.get((texts["skipped"] or "no").lower())
     probability, problem = _probability(score)
     if skipped is None:

@@ -46,10 +46,8 @@ class Vote:
         score: probability that they match, in place of a label, in [0, 1].
         problem: why the line is not a vote, None if it is one; task, id and label are then as
             given, for the list of rejects.
-        has_number: whether the id, or that of a record, came as a number, so that its original
-            spelling is unknown.
-        unended: name of the last column, if this is the last line of a file and lacks its line
-            end: the text of that column may be truncated.
+        cut: name of the last column, if this is the last line of a file and lacks its line end, and
+            the column decides what the vote says: its text may be cut.
         says: if the annotator was asked about the label alone, whether the row has it.
     """
 
@@ -67,8 +65,7 @@ class Vote:
     pair: Pair | None = None
     score: float | None = None
     problem: str | None = None
-    has_number: bool = False
-    unended: str | None = None
+    cut: str | None = None
     says: bool | None = None
 
 

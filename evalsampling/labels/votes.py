@@ -10,8 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.cut_delivery import cut_problem
+from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.register import Register, answer_of
 from evalsampling.labels.splink import make_pair
@@ -94,8 +93,8 @@ def check_votes(
             continue
         label = label_meant.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(with_values(given_vote, label=label), register)
-        if given_vote.unended is not None and not reason:
-            reason = cut_problem(given_vote, votes, register)
+        if given_vote.cut and not reason and _is_answer(vote):
+            reason = _cut_problem(given_vote, register.space)
         if not reason and not replace and vote.annotator is None and _is_answer(vote):
             wanted = register.tally.subjects.wanted(subject)
             if wanted > 1:
@@ -118,6 +117,20 @@ def check_votes(
 
 def _is_answer(vote: Vote) -> bool:
     return vote.label is not None or vote.skipped or vote.unsure
+
+
+def _cut_problem(vote: Vote, space: LabelSpace) -> str:
+    """Return why the last line of a file is not taken where it has no end; empty if it is.
+
+    A label that is the beginning of no other is whole.
+    """
+    texts = () if vote.label is None or vote.cut != "label" else (vote.label, unescaped(vote.label))
+    if texts and not any(map(space.goes_on, texts)):
+        return ""
+    return (
+        f"the file ends here without the end of a line, so {vote.cut!r} may be cut: deliver the "
+        "whole file, or end the line"
+    )
 
 
 def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
@@ -295,7 +308,7 @@ def _seen(name: str) -> str:
     return " ".join("".join(one for one in text if one.isprintable() or one.isspace()).split())
 
 
-_ALIKE = f"may be that of another row, changed by a program that reads numbers: {BY_TASK}"
+_ALIKE = f"may be that of another row: {BY_TASK}"
 _NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
 _MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
 _READINGS = [

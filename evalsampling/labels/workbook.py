@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.parquet_votes import MOST_BYTES, MOST_ROWS, too_large
+from evalsampling.labels.limits import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vendor import ADDED, instructions
 from evalsampling.spec import EvaluationSpec
@@ -111,7 +111,7 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
             stands in a column without a name.
     """
     openpyxl = _openpyxl(path)
-    characters = width = 0
+    width = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(part.file_size for part in archive.infolist())
@@ -123,7 +123,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
         sheet = book[TASKS] if TASKS in book.sheetnames else book.worksheets[0]
         sheet.reset_dimensions()  # The size that a file states may be wrong.
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-            characters += sum(len(value) for value in row if isinstance(value, str))
             if number == 1:
                 width = _width(row)
             elif _width(row) > width:
@@ -134,8 +133,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
                 )
             if number > MOST_ROWS:
                 raise too_large(path, "more rows", f"{MOST_ROWS:,}")
-            if characters > MOST_BYTES:
-                raise too_large(path, "more text", f"{MOST_BYTES:,} characters")
             yield list(row)
     except zipfile.BadZipFile as error:
         raise InputError(

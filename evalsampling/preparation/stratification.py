@@ -408,25 +408,25 @@ class Stratification:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON: all but `min_rows`."""
-        newer: dict[str, Any] = {}  # Workspaces that do without lack the keys.
+        own: dict[str, Any] = {}  # Pools that do without lack the keys.
         if self.costs is not None:
-            newer["costs"] = self.costs.edges.tolist()
+            own["costs"] = self.costs.edges.tolist()
         if isinstance(self.grouped, Partition):
-            newer["paths"] = self.grouped.to_list()
+            own["paths"] = self.grouped.to_list()
         if isinstance(self.grouped, GreatestRank):
-            newer["ranked"] = self.grouped.to_mapping()
+            own["ranked"] = self.grouped.to_mapping()
         if self.parting is not None:
-            newer["parting"] = self.parting.tolist()
+            own["parting"] = self.parting.tolist()
         if self.ranks is not None:
-            newer["ranks"] = self.ranks.to_mapping()
+            own["ranks"] = self.ranks.to_mapping()
         if any(sums.rows for sums in self.scores):
-            newer["counted"] = [sums.to_mapping() for sums in self.scores]
-            newer["driving"] = list(self.scores[-1].ends or ())
+            own["counted"] = [sums.to_mapping() for sums in self.scores]
+            own["driving"] = list(self.scores[-1].ends or ())
         if self.remarks:
-            newer["remarks"] = list(self.remarks)
+            own["remarks"] = list(self.remarks)
         if self.infinite:
-            newer["infinite"] = True
-        return newer | {
+            own["infinite"] = True
+        return own | {
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
             "tree": self.grouped.to_mapping() if isinstance(self.grouped, KdTree) else None,

@@ -17,7 +17,6 @@ from evalsampling.report.markup import (
     table,
 )
 from evalsampling.report.numbers import percent, title
-from evalsampling.stats.counted import counted
 
 MOST_ANNOTATORS = 60
 """Most annotators that the page lists."""
@@ -94,41 +93,24 @@ def _by(bands: Sequence[ScoreBand]) -> str:
 
 def annotators(facts: Facts) -> Section | None:
     """Return the section of annotators, None if votes name nobody and no gold row was answered."""
-    people = facts.annotators["annotators"]
-    if not people or (len(people) == 1 and people[0]["annotator"] is None
-                      and not people[0]["gold"]["trials"]):  # fmt: skip
+    people = facts.annotators
+    if not people or (
+        len(people) == 1 and people[0]["annotator"] is None and not people[0]["gold"]
+    ):
         return None
     rows = [
         [escape(person["annotator"] or "not named"), f"{person['labels']:,}",
-         f"{person['skipped']:,}", f"{person['unsure']:,}", _share(person["gold"]),
-         _share(person["repeats"]), _share(person["others"])]
+         f"{person['skipped']:,}", f"{person['unsure']:,}", f"{person['contradicted']:,}",
+         _among(person["right"], person["gold"]), _among(person["same"], person["repeats"])]
         for person in people[:MOST_ANNOTATORS]
     ]  # fmt: skip
-    head = ["annotator", "labels", "skipped", "unsure", "right on gold rows", "same on repeats",
-            "as most others"]  # fmt: skip
-    agreement = paragraph(_agreement(facts.annotators["agreement"]))
-    body = agreement + table("Annotators", head, rows, range(1, 7))
-    return Section("annotators", "Annotators", body)
+    head = ["annotator", "labels", "skipped", "unsure", "two answers", "right on gold rows",
+            "same on repeats"]  # fmt: skip
+    return Section("annotators", "Annotators", table("Annotators", head, rows, range(1, 7)))
 
 
-def _share(share: Mapping[str, Any]) -> str:
-    if share["share"] is None:
-        return "-"
-    ends = interval(share["low"], share["high"], 2)
-    return f"{share['hits']:,} of {share['trials']:,} ({ends})"
-
-
-def _agreement(agreement: Mapping[str, Any]) -> str:
-    if agreement["alpha"] is None and agreement["rows"]:
-        several = counted(agreement["rows"], "row")
-        return f"All answers about {several} that more than one answered are alike."
-    if agreement["alpha"] is None:
-        return "How far annotators agree is not known: no two of them answered the same row."
-    return (
-        f"Krippendorff's alpha is <b>{data(agreement['alpha'], 2)}</b>, "
-        f"{interval(agreement['low'], agreement['high'], 2)}, over {agreement['rows']:,} rows: "
-        "1 if all agree, 0 if no more than by chance."
-    )
+def _among(count: int, answered: int) -> str:
+    return f"{count:,} of {answered:,}" if answered else "-"
 
 
 def quality(facts: Facts) -> Section:

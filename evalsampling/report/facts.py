@@ -77,7 +77,7 @@ class Facts:
         bands: of scores, for each class that is shown.
         prevalence: estimated share of positives in the pool; None if there is no estimate.
         slices: of the pool.
-        annotators: the object of `annotators --json`.
+        annotators: counts of the answers of each, as `labels.annotators.AnnotatorRecord` has them.
         quality: counts of possible faults of the labels, by name.
         provenance: versions, seed, fingerprints and spec, to reproduce the numbers.
         money: that labels may cost, None if the budget is a number of labels.
@@ -100,7 +100,7 @@ class Facts:
     bands: tuple[LabelledBands, ...]
     prevalence: float | None
     slices: tuple[SlicePart, ...]
-    annotators: Mapping[str, Any]
+    annotators: tuple[Mapping[str, Any], ...]
     quality: Mapping[str, int]
     provenance: Mapping[str, Any]
     money: float | None = None

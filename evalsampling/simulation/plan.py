@@ -23,7 +23,6 @@ from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import effort_of, paid_by, prices_of, saving_of
-from evalsampling.simulation.gain_plan import plan_gains
 from evalsampling.simulation.imagined import (
     Curves,
     imagine,
@@ -115,8 +114,10 @@ def plan(
             right, or if a sampler queries ranks: the message says what its first round takes.
     """
     if spec.pool.lists is not None:
-        chosen = budgets or _budgets(spec, table)
-        return plan_gains(spec, table, ranges, names, chosen, half_width, power, effect)
+        raise InputError(
+            "pool.lists: there is no plan for rankings: `simulate` says what to expect, on queries "
+            "whose grades are known"
+        )
     if table.expected is not None:
         raise InputError(
             f"labels.multilabel: there is no plan for {spec.labels.space.size}: it imagines rows "
@@ -272,7 +273,7 @@ def _most(table: CellTable, plan: Plan) -> float:
 def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
     """Return budgets that double up to the spec's budget, and the rows of the pool."""
     if spec.money is None:
-        is_capped = spec.pool.lists is None and spec.labels.oracle != "stochastic"
+        is_capped = spec.labels.oracle != "stochastic"
         budgets: list[float] = [min(spec.budget, table.rows) if is_capped else spec.budget]
         while budgets[0] >= 2 * FEWEST_LABELS:
             budgets.insert(0, budgets[0] // 2)

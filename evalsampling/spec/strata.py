@@ -184,7 +184,7 @@ def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
 def strata_mapping(strata: StrataSpec) -> dict[str, Any]:
     """Return the sections ``strata`` and, if there is one, ``partition``, as `read_strata` takes.
 
-    Keys that older specs lack are there only if they say something.
+    Most keys are there only if they say something.
     """
     columns, usual = list(strata.columns), HIERARCHIES[bool(strata.columns)]
     keys = {

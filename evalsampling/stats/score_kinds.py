@@ -116,7 +116,7 @@ class ScoreSums:
             return None if not self.rows else LOG_ODDS if self.fits else ORDER
         if self.least >= -ROUNDING and self.greatest <= 1 + ROUNDING:
             return PROBABILITY
-        if not self.rows:  # Of workspaces that were prepared before there were orders.
+        if not self.rows:  # Of pools whose ends alone are known.
             return LOG_ODDS
         near = self.least >= -_COSINES and self.greatest <= _COSINES
         both_signs = self.least < 0 < self.greatest

@@ -24,7 +24,6 @@ import pyarrow.parquet as pq
 from evalsampling.errors import InputError
 from evalsampling.storage.checksums import (
     FILES,
-    SHA256,
     Checksum,
     Checksums,
     checksums_of,
@@ -232,10 +231,6 @@ class Store(abc.ABC):
                 f"{self.url(name)}: version {version!r} of this kind of file; this evalsampling "
                 f"reads version {latest}: use the one that wrote it"
             )
-
-    def is_sealed(self, name: str) -> bool:
-        """Return whether a JSON file has a checksum of its own."""
-        return SHA256 in json.loads(self.read(name))
 
     def read_checked(self, name: str, checksum: Checksum | None) -> bytes:
         """Return the content of a file that is as it was written, in place or still in its draft.

@@ -1,8 +1,7 @@
 """Checksums of files, by which damage is detected.
 
 A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. The marker of a
-draft has size and SHA-256 of each file of the draft under ``files``. Files of versions before
-checksums have none, and are read unchecked.
+draft has size and SHA-256 of each file of the draft under ``files``.
 """
 
 import dataclasses
@@ -68,7 +67,7 @@ Checksums = Mapping[str, Checksum]
 
 
 def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
-    """Return the checksums in a marker of the files of its draft, if there are any."""
+    """Return the checksums in a marker of the files of its draft, none if it had no files."""
     return {name: Checksum(**record) for name, record in marker.get(FILES, {}).items()}
 
 
@@ -89,8 +88,8 @@ def unsealed(content: dict[str, Any], url: str) -> dict[str, Any]:
         InputError: naming the file, if it is not as it was written.
     """
     plain = {key: value for key, value in content.items() if key != SHA256}
-    if SHA256 in content and content[SHA256] != _digest(plain):
-        raise InputError(f"{url}: damaged, its content does not have the SHA-256 it names")
+    if content.get(SHA256) != _digest(plain):
+        raise InputError(f"{url}: damaged, its SHA-256 is not the one it was written with")
     return plain
 
 

@@ -3,11 +3,10 @@
 import dataclasses
 import functools
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.storage import Store, checksums_of
@@ -29,10 +28,6 @@ class Delivery:
         replace: whether its labels replace earlier ones.
         withdraws: the round that it withdraws, if it is a withdrawal and no labels.
         rejected: number of votes that do not count, by task.
-        bytes: size of the file; None of a withdrawal.
-        unended: number of the file's last line, if that line has no end.
-        beginnings: hashes of earlier deliveries that are a beginning of this file, and are
-            replaced by it.
     """
 
     name: str
@@ -44,9 +39,6 @@ class Delivery:
     replace: bool = False
     withdraws: int | None = None
     rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    bytes: int | None = None
-    unended: int | None = None
-    beginnings: Sequence[str] = ()
 
     @classmethod
     def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
@@ -70,17 +62,6 @@ class Delivery:
     def digest(self) -> str:
         """Hash of the file's content."""
         return self.name.partition("-")[0]
-
-    def replaced(self) -> "Delivery":
-        """Return the part of a delivery that still counts after a longer file that begins with it.
-
-        The longer file repeats all complete lines, so only an unfinished last line goes. Rejected
-        votes are judged with the longer file.
-        """
-        votes = self.votes
-        if self.unended is not None:
-            votes = votes.filter(pc.not_equal(votes["line"], self.unended))
-        return dataclasses.replace(self, votes=votes, rejects=0, rejected={})
 
 
 def details_of(store: Store, name: str, votes: pa.Table) -> dict[str, Any]:
@@ -123,13 +104,4 @@ def read_deliveries(workspace: Workspace) -> list[Delivery]:
     checksums = {name: checksum for _, part in marked for name, checksum in part.items()}
     read = functools.partial(Delivery.read, workspace, checksums=checksums)
     deliveries = read_together(read, names)
-    deliveries = sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
-    digests = {digest for delivery in deliveries for digest in delivery.beginnings}
-    return with_replaced(deliveries, digests)
-
-
-def with_replaced(deliveries: Sequence[Delivery], digests: Collection[str]) -> list[Delivery]:
-    """Return deliveries in order, those with some hashes reduced to what `replaced` keeps."""
-    return [
-        delivery.replaced() if delivery.digest in digests else delivery for delivery in deliveries
-    ]
+    return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))

@@ -32,8 +32,6 @@ SAMPLES = ESTIMATES | {"importlib.metadata", "importlib.resources", "pyarrow.dat
 SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
 
 MAY_LOAD = {
-    "annotators": FILES,
-    "completion": SIMULATES,
     "estimate": ESTIMATES,
     "export": FILES,
     "forget": FILES,

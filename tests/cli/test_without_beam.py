@@ -44,7 +44,6 @@ for line in (
     "sample run --size=20",
     "estimate run",
     "status run",
-    "annotators run",
     "status run --verify",
     "report run",
     "forget run 7",

@@ -11,6 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.labels.annotators import records
+from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes
 from tests.jobs import Job, Pool, call, make_pool
 
@@ -161,18 +163,15 @@ def test_annotators_are_told_by_gold_rows_and_repeats(
                 again += kind == "repeat" and said == label
             changed.append((task, name, said, *rest))
         one.estimate("--labels", deliver(one, changed, f"{number}.csv"))
+    snapshot = Snapshot.at(one.workspace)
     told = {
-        record["annotator"]: record
-        for record in call("annotators", one.workspace, "--json").json["annotators"]
+        record.annotator: record for record in records(snapshot.tally, snapshot.control_subjects)
     }
-    assert (told["b"]["gold"]["hits"], told["b"]["gold"]["trials"]) == (right, asked)
-    assert (told["b"]["repeats"]["hits"], told["b"]["repeats"]["trials"]) == (again, repeats)
+    assert (told["b"].right, told["b"].gold) == (right, asked)
+    assert (told["b"].same, told["b"].repeats) == (again, repeats)
     assert right < asked == 16
     assert repeats == 4
-    assert told["a"]["gold"]["share"] == 1
-    assert 0.7 < told["a"]["gold"]["low"] < 1 == told["a"]["gold"]["high"]
-    assert told["b"]["recall"]["0"]["trials"] + told["b"]["recall"]["1"]["trials"] == 16
-    assert "gold right" in call("annotators", one.workspace).out
+    assert told["a"].right == told["a"].gold == 16
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.fingerprint import hash_of_blocks
+from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import files_below
 from tests.slow import fast
@@ -106,11 +107,11 @@ def test_top_up_refuses_a_pool_rewritten_at_the_same_size(job: Any, change: str)
     marker = one.workspace / "evaluation.json"
     text = marker.read_text().replace(f'"size": {size}', f'"size": {len(content)}')
     changed = {key: value for key, value in json.loads(text).items() if key != "sha256"}
-    marker.write_text(json.dumps(changed))
+    marker.write_text(json.dumps(sealed(changed)))
     result = one.prepare("--top-up", 1000)
     assert f"{path}: the pool has changed since it was prepared\n" in result.err
     changed["pool"][0]["blocks"] = hash_of_blocks(StoredFile(str(path), len(content)))
-    marker.write_text(json.dumps(changed))
+    marker.write_text(json.dumps(sealed(changed)))
     before = files_below(one.workspace)
     result = one.prepare("--top-up", 1000)
     assert result.status == 1

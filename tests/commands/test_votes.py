@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.labels.tally import State
+from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, majority, numbers, votes
 from tests.jobs import Job, call
 
@@ -35,9 +37,10 @@ def test_the_majority_decides_and_ties_stay_open(voted: Job) -> None:
     assert result["rejects"] == 0
     assert result["labels"] == len(expected) < 60
     assert result["open"] == 60 - len(expected)
-    states = call("annotators", voted.workspace, "--json").json["rows"]
-    assert states["decided"] == len(expected)
-    assert states["disputed"] + states["skipped"] + states["open"] == 60 - len(expected)
+    states = Snapshot.at(voted.workspace).states
+    assert states.count(State.DECIDED) == len(expected)
+    waiting = (State.DISPUTED, State.SKIPPED, State.OPEN)
+    assert sum(map(states.count, waiting)) == 60 - len(expected)
 
 
 def test_one_vote_of_three_decides_nothing(voted: Job) -> None:
@@ -101,57 +104,22 @@ def test_three_annotators_without_a_word_in_the_spec(drawn: Job) -> None:
     assert again["measures"] == result["measures"]
 
 
-def test_who_errs_is_seen_without_gold_rows(voted: Job) -> None:
-    """Two are right, one answers the other way on every second row."""
-    task_labels = voted.answers(1)
-    rows = [
-        (task, name, str(1 - int(label)) if name == "c" and place % 2 else label, "", "")
-        for place, (task, label) in enumerate(task_labels)
-        for name in "abc"
-    ]
-    voted.estimate("--labels", deliver(voted, rows, "all.csv"))
-    told = call("annotators", voted.workspace, "--json").json["annotators"]
-    shares = {one["annotator"]: one["others"] for one in told}
-    rows_in_all = len(task_labels)
-    wrong = rows_in_all // 2
-    assert (shares["c"]["hits"], shares["c"]["trials"]) == (rows_in_all - wrong, rows_in_all)
-    for name in "ab":  # Where the two others are divided a row does not count.
-        assert (shares[name]["hits"], shares[name]["trials"]) == (rows_in_all - wrong,) * 2
-    head, *lines = call("annotators", voted.workspace).out.splitlines()[2:]
-    assert head.split("  ")[-1] == "as most others"
-    assert "gold right" not in head
-    assert f"{rows_in_all - wrong}/{rows_in_all} (" in lines[2]
-
-
-def test_who_contradicts_themself_is_told(voted: Job) -> None:
-    (task, label), *others = voted.answers(1)
-    both = [(task, "a", label, "", ""), (task, "a", str(1 - int(label)), "", "")]
-    rows = [*both, *((task, "a", label, "", "") for task, label in others)]
-    voted.estimate("--labels", deliver(voted, rows, "a.csv"))
-    text = " ".join(call("annotators", voted.workspace).out.split())
-    assert "a gave two different answers on 1 row, and neither counts" in text
-
-
 def test_rows_of_a_closed_round_are_not_open(voted: Job) -> None:
-    """`status` and `annotators` say the same."""
     rows = votes(voted, 1, wrong=0)
     some = {task for task, _ in voted.answers(1)[:6]}
     voted.estimate(
         "--labels", deliver(voted, [row for row in rows if row[0] not in some], "most.csv")
     )
 
-    def told() -> tuple[int, int, int]:
-        where = call("annotators", voted.workspace, "--json").json["rows"]
+    def told() -> tuple[int, int]:
         is_open = call("status", voted.workspace, "--json").json["open"]
-        return is_open, where["open"] + where["disputed"], where["unanswered"]
+        return is_open, len(Snapshot.at(voted.workspace).never_answered)
 
     before = told()
-    assert before[0] == before[1] >= 6
-    assert before[2] == 0
+    assert before[0] >= 6
+    assert before[1] == 0
     voted.estimate("--close")
-    assert told()[0] == 0
-    assert told()[2] == 6
-    assert "6 unanswered" in call("annotators", voted.workspace).out
+    assert told() == (0, 6)
 
 
 def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:

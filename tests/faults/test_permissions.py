@@ -24,7 +24,7 @@ WRITERS = [
     "sample", "next", "adjudicate", "withdraw", "labels", "measure", "close", "budget", "forget",
     "check-ids", "top-up",
 ]  # fmt: skip
-READERS = ["status", "verify", "annotators", "again", "check", "report", "export"]
+READERS = ["status", "verify", "again", "check", "report", "export"]
 OUTSIDE = {"report.html": "report", "votes.csv": "export", "other.yaml": "init", "run": "prepare"}
 """What is written elsewhere, by its command."""
 
@@ -102,7 +102,7 @@ def foreign(job: Callable[..., Job]) -> Any:
         "check-ids": ("prepare", one.spec, "--check-ids"),
         "top-up": ("prepare", one.spec, "--top-up", 50),
         "status": ("status", run), "verify": ("status", run, "--verify"),
-        "annotators": ("annotators", run), "again": ("prepare", one.spec),
+        "again": ("prepare", one.spec),
         "check": ("prepare", one.spec, "--check"),
         "report": ("report", run, "--to", outside / "report.html"),
         "export": ("export", run, "--to", outside / "votes.csv"),

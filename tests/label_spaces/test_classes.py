@@ -47,14 +47,6 @@ def test_one_column_tells_the_probabilities_of_two_classes_only() -> None:
     assert [read(classes=[*"abc"][:count]).needs_columns for count in (2, 3)] == [False, True]
 
 
-def test_agreement_is_one_where_all_votes_on_a_row_are_alike() -> None:
-    row = np.array([0, 0, 1, 1, 2])
-    assert Classes().agreement(row, np.array([0, 0, 1, 1, 0]), 0.9).alpha == 1
-    alike = Classes().agreement(row, np.array([0, 1, 1, 0, 0]), 0.9)
-    # D_o = 1, D_e = 2 / 3: two votes of each class.
-    assert alike.alpha == pytest.approx(-0.5)
-
-
 def test_scores_of_three_classes_tell_no_probabilities() -> None:
     """They may stand beside features, from which the strata are cut then."""
     draw = np.random.default_rng(0)

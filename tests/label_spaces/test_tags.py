@@ -13,7 +13,6 @@ from evalsampling import InputError
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.label_spaces.tags import FIRST, Tags
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.agreement import krippendorff_alpha
 
 MANY = tuple(f"t{number}" for number in range(500))
 
@@ -65,15 +64,6 @@ def test_two_sets_of_one_code_are_an_error() -> None:
     space.known[int(space.hashes(held)[0])] = b"another"
     with pytest.raises(ArithmeticError, match="two sets of labels have the code"):
         space.encode(held)
-
-
-def test_votes_agree_as_those_for_classes() -> None:
-    space = Tags(MANY)
-    codes = np.array([space.codes[text] for text in ("t1", "t1", "t2", "t1+t2", "t2", "t2")])
-    row = np.array([0, 0, 1, 1, 2, 2])
-    counts = np.array([[2, 0, 0], [0, 1, 1], [0, 2, 0]])
-    wanted = krippendorff_alpha(counts, 0.95)
-    assert space.agreement(row, codes, 0.95) == wanted
 
 
 def spec_of(labels: dict[str, Any], **changed: Any) -> EvaluationSpec:

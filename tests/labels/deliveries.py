@@ -1,4 +1,4 @@
-"""Deliveries as files of every format, and ids as spreadsheets leave them."""
+"""Deliveries as files of every format."""
 
 import csv
 import io
@@ -50,19 +50,3 @@ def _annotated(task: str, label: str, annotator: Any = 1) -> dict[str, Any]:
     result = [{"from_name": "label", "type": "choices", "value": {"choices": [label]}}]
     given = {"was_cancelled": False, "result": result, "completed_by": annotator}
     return {"data": {"task": task}, "annotations": [given]}
-
-
-def as_spreadsheet(text: str) -> int | float | str:
-    """Return what a cell holds after a text was opened in a spreadsheet, by its own words.
-
-    Written apart from the package: numbers as a float has them, of fifteen digits.
-    """
-    bare = text.strip().replace(",", "")
-    share = bare.endswith("%")
-    try:
-        number = float(bare.removesuffix("%")) / (100 if share else 1)
-    except ValueError:
-        return text
-    digits = f"{number:.14e}"
-    number = float(digits)
-    return int(number) if number.is_integer() and abs(number) < 1e20 else number

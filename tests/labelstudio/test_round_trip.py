@@ -18,6 +18,7 @@ import pytest
 
 from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
+from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import Job, Pool, call, make_pool
 from tests.labelstudio.server import KEY, Server, browser, draw_page, program, running
 
@@ -100,9 +101,7 @@ def test_there_and_back(pairs: Job, server: Server, tmp_path: Path) -> None:
     assert (result["labels"], result["open"], result["rejects"]) == (17, 2, 0)
     missing = result["missing"]
     assert (missing["skipped"], missing["disputed"], missing["open"]) == (1, 1, 1)
-    told = call("annotators", pairs.workspace, "--json").json
-    assert {one["annotator"] for one in told["annotators"]} == {str(user) for user in users}
-    assert 0 < told["agreement"]["alpha"] < 1
+    assert Snapshot.at(pairs.workspace).register.annotators == {str(user) for user in users}
 
     kept = tmp_path / "long.csv"
     call("export", pairs.workspace, "--to", kept)

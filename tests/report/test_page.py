@@ -227,26 +227,11 @@ def test_convergence_needs_two_rounds() -> None:
 
 
 def test_annotators_are_shown_if_they_have_names() -> None:
-    def share(hits: int, trials: int) -> dict[str, Any]:
-        value = hits / trials if trials else None
-        return {"hits": hits, "trials": trials, "share": value, "low": 0.1, "high": 0.9}
-
-    person = {"annotator": "<ann>", "labels": 12, "skipped": 1, "unsure": 0,
-              "gold": share(3, 4), "repeats": share(0, 0), "others": share(5, 9)}  # fmt: skip
-    agreement = {"alpha": 0.7, "low": 0.5, "high": 0.8, "rows": 9, "votes": 18}
-    told = {"annotators": {"annotators": [person], "agreement": agreement}}
-    text = section("annotators", **told)
-    assert "<ann> 12 1 0 3 of 4 (0.10 to 0.90) - 5 of 9 (0.10 to 0.90)" in text
-    assert "alpha is 0.70, 0.50 to 0.80, over 9 rows" in text
-    told["annotators"]["agreement"] |= {"alpha": None, "low": None, "high": None}
-    assert "All answers about 9 rows that more than one answered are alike." in section(
-        "annotators", **told
-    )
-    told["annotators"]["agreement"]["rows"] = 0
-    assert "no two of them answered the same row" in section("annotators", **told)
-    nobody = {**person, "annotator": None, "gold": share(0, 0)}
-    told["annotators"]["annotators"] = [nobody]
-    assert section("annotators", **told) == ""
+    person = {"annotator": "<ann>", "labels": 12, "skipped": 1, "unsure": 0, "contradicted": 2,
+              "gold": 4, "right": 3, "repeats": 0, "same": 0}  # fmt: skip
+    assert "<ann> 12 1 0 2 3 of 4 -" in section("annotators", annotators=[person])
+    nobody = {**person, "annotator": None, "gold": 0, "right": 0}
+    assert section("annotators", annotators=[nobody]) == ""
 
 
 def test_how_rows_were_drawn_is_told() -> None:

@@ -195,9 +195,10 @@ def test_a_json_file_that_was_changed_is_refused(tmp_path: Path) -> None:
         store.read_json("a.json")
 
 
-def test_a_json_file_without_a_checksum_is_read(tmp_path: Path) -> None:
+def test_a_json_file_without_a_checksum_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"x": 1}')
-    assert open_store(tmp_path).read_json("a.json", ["x"]) == {"x": 1}
+    with pytest.raises(InputError, match=r"a\.json: damaged, its SHA-256 is not"):
+        open_store(tmp_path).read_json("a.json", ["x"])
 
 
 def test_pages_have_checksums(tmp_path: Path) -> None:

@@ -93,8 +93,7 @@ def life(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     made.run("estimate", "--labels", early)
     made.run("sample", "--budget", 80)
     made.run("prepare", "--top-up", 90)
-    for command in ("status", "annotators"):
-        made.run(command)
+    made.run("status")
     made.run("export", "--to", tmp_path / "votes.csv")
     made.run("forget", one.batch(1)["id"][0])
     return made
@@ -115,7 +114,7 @@ def test_files_are_what_the_page_says(life: Life) -> None:
     changing = {command for command, names in life.changed.items() if names}
     assert changing == {"forget"}, life.changed
     assert {command for command, took in life.locked.items() if took} == LOCKING
-    assert {*life.locked} - LOCKING == {"status", "annotators", "export"}
+    assert {*life.locked} - LOCKING == {"status", "export"}
 
 
 @pytest.mark.slow

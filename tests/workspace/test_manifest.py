@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below
 
@@ -157,7 +158,7 @@ def test_a_round_that_is_lost_has_no_manifest(
 def test_a_damaged_manifest_is_named(job: Callable[..., Job]) -> None:
     one = job()
     one.prepare()
-    (one.workspace / "jobs" / "prepare.json").write_text('{"version": 1}')
+    (one.workspace / "jobs" / "prepare.json").write_text(json.dumps(sealed({"version": 1})))
     result = call("status", one.workspace)
     assert result.status == 1
     assert "jobs/prepare.json: damaged, 'started' is missing" in result.err

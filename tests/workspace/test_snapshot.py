@@ -1,5 +1,6 @@
 """What is read of a workspace: an evaluation from its files alone, and files that are damaged."""
 
+import json
 import shutil
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import labelled, measures, rich_job
 from tests.jobs import Job, call
@@ -46,17 +48,19 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
     ("name", "content", "words"),
     [
         ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
-        ("evaluation.json", '{"version": 4}', ["evaluation.json", "damaged", "'attempt'"]),
-        ("evaluation.json", '{"version": 3}', ["evaluation.json: version 3 of this kind of file"]),
-        ("rounds/0001/design.json", "{}", ["design.json", "damaged", "'version'"]),
-        ("rounds/0001/design.json", '{"version": 1}', ["design.json", "damaged", "'exported'"]),
+        ("evaluation.json", '{"version": 4}', ["evaluation.json: damaged, its SHA-256 is not"]),
+        ("evaluation.json", {"version": 4}, ["evaluation.json", "damaged", "'attempt'"]),
+        ("evaluation.json", {"version": 3}, ["evaluation.json: version 3 of this kind of file"]),
+        ("rounds/0001/design.json", {}, ["design.json", "damaged", "'version'"]),
+        ("rounds/0001/design.json", {"version": 1}, ["design.json", "damaged", "'exported'"]),
         ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "damaged"]),
         ("cells.parquet", "PAR1", ["cells.parquet", "damaged"]),
         ("estimates", "", ["estimates"]),
     ],
 )
-def test_damaged_workspace(drawn: Job, name: str, content: str, words: list[str]) -> None:
-    (drawn.workspace / name).write_text(content)
+def test_damaged_workspace(drawn: Job, name: str, content: Any, words: list[str]) -> None:
+    text = content if isinstance(content, str) else json.dumps(sealed(content))
+    (drawn.workspace / name).write_text(text)
     result = drawn.estimate()
     assert result.status == 1
     assert len(result.err.splitlines()) == 1, result.err

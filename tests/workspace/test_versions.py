@@ -81,7 +81,7 @@ def test_another_version_is_refused(every: Job) -> None:
         later = latest + 1 if version == "next" else version
         content = json.loads(before) | {"version": later}
         del content["sha256"]
-        path.write_text(json.dumps(content))
+        path.write_text(json.dumps(sealed(content)))
         result = call(READ_BY[name], every.workspace)
         verified = call("status", "--verify", every.workspace)
         path.write_text(before)
@@ -99,7 +99,7 @@ def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
     told = {"evalsampling": json.dumps(details)}
     pq.write_table(pa.table(table).replace_schema_metadata(told), path)
     unsealed = json.loads(marker.read_text())
-    marker.write_text(json.dumps({"version": 1, "deliveries": unsealed["deliveries"]}))
+    marker.write_text(json.dumps(sealed({"version": 1, "deliveries": unsealed["deliveries"]})))
     erased = every.batch(1)["id"][1]
     for name, *arguments in (("status",), ("status", "--verify"), ("forget", erased)):
         result = call(name, every.workspace, *arguments)

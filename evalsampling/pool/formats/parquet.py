@@ -8,14 +8,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.pool.arrow import plain_type
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.parquet_footer import (
-    Chunk,
-    RowGroup,
-    arrow_metadata,
-    ranges_of,
-    read_footer,
-    row_groups,
-)
+from evalsampling.pool.formats.parquet_ranges import ranges_of
 from evalsampling.pool.nested import column_of, nested_fields
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, readable
@@ -63,30 +56,29 @@ class Parquet:
             InputError: if there is none.
         """
         with open_file(file.path) as source, readable(file.path):
-            footer = read_footer(source)
-            schema = pq.ParquetFile(
-                arrow_metadata(footer), coerce_int96_timestamp_unit=_OLD_TIMES
-            ).schema_arrow
+            parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit=_OLD_TIMES)
+            schema = parquet.schema_arrow
             # Names that are no text are found now.
             types = pa.schema([field.with_type(plain_type(field.type)) for field in schema])
             fields = nested_fields(types)
             wanted = {*looked_at(types)} if looked_at else set()
             # Statistics do not tell a field from a column of its name.
-            groups = row_groups(footer, tuple(wanted & {*types.names} - {*fields.names}))
-        splits = (
-            Split(number, number + 1, group.rows, ranges_of(group, types))
-            for number, group in enumerate(groups)
-            if group.rows
-        )
+            ranged = wanted & {*types.names} - {*fields.names}
+            groups = _groups(parquet.metadata)
+            splits = tuple(
+                Split(number, number + 1, group.num_rows, ranges_of(group, types, ranged))
+                for number, group in enumerate(groups)
+                if group.num_rows
+            )
         warning = None
         for group in groups:
-            if group.rows > GIANT_ROWS or group.plain > GIANT_BYTES:
+            if group.num_rows > GIANT_ROWS or group.total_byte_size > GIANT_BYTES:
                 warning = (
-                    f"{file.path}: a row group of {group.rows:,} rows and "
-                    f"{group.plain / 1e6:,.0f} MB is read by one worker alone; "
+                    f"{file.path}: a row group of {group.num_rows:,} rows and "
+                    f"{group.total_byte_size / 1e6:,.0f} MB is read by one worker alone; "
                     "write row groups of about a million rows"
                 )
-        return Contents(types, tuple(splits), warning, fields)
+        return Contents(types, splits, warning, fields)
 
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
         """Return the bytes of columns of some row groups, before compression.
@@ -95,23 +87,24 @@ class Parquet:
             InputError: if the file cannot be read.
         """
         with open_file(item.path) as source, readable(item.path):
-            groups = row_groups(read_footer(source))[item.begin : item.end]
-        return sum(chunk.plain for group in groups for chunk in _chunks(group, columns))
+            groups = _groups(pq.read_metadata(source))[item.begin : item.end]
+            chunks = [chunk for group in groups for chunk in _chunks(group, columns)]
+            return sum(chunk.total_uncompressed_size for chunk in chunks)
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         """Read row groups; a large one a buffer of each column at a time."""
         with open_file(item.path) as source, readable(item.path):
-            footer = read_footer(source)
-            metadata, groups = pq.read_metadata(arrow_metadata(footer)), row_groups(footer)
+            metadata = pq.read_metadata(source)
+            groups = _groups(metadata)
             for number in range(item.begin, min(item.end, len(groups))):
                 chunks, read = _chunks(groups[number], columns), 0
-                large = sum(chunk.stored for chunk in chunks) > LARGE_BYTES
+                large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
                 # All columns of a row group are asked for at once: stores answer slowly.
                 try:
                     parquet = pq.ParquetFile(
                         source,
                         metadata=metadata,
-                        read_dictionary=[chunk.path for chunk in chunks if _is_repetitive(chunk)],
+                        read_dictionary=[c.path_in_schema for c in chunks if _is_repetitive(c)],
                         buffer_size=_BUFFER_BYTES if large else 0,
                         pre_buffer=not large,
                         page_checksum_verification=True,
@@ -119,16 +112,16 @@ class Parquet:
                     )
                 except KeyError as error:
                     raise ValueError(f"a row group has a column {error} of no schema") from error
-                size = max(sum(chunk.plain for chunk in chunks), 1)
-                rows = max(1, min(BATCH_ROWS, groups[number].rows * BATCH_BYTES // size))
+                size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
+                rows = max(1, min(BATCH_ROWS, groups[number].num_rows * BATCH_BYTES // size))
                 # The workers are threads enough.
                 for stored in parquet.iter_batches(rows, [number], columns, use_threads=False):
                     batch = _flat(stored, columns)
                     _check_codes(batch)
                     read += len(batch)
                     yield batch
-                if read != groups[number].rows:
-                    raise ValueError(f"{read:,} of {groups[number].rows:,} rows of a group")
+                if read != groups[number].num_rows:
+                    raise ValueError(f"{read:,} of {groups[number].num_rows:,} rows of a group")
 
 
 def _flat(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
@@ -150,18 +143,31 @@ def _check_codes(batch: pa.RecordBatch) -> None:
                 raise pa.ArrowInvalid("a column is damaged: it names values that are not there")
 
 
-def _chunks(group: RowGroup, columns: Sequence[str] | None) -> list[Chunk]:
+def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
+    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+
+def _chunks(
+    group: pq.RowGroupMetaData, columns: Sequence[str] | None
+) -> list[pq.ColumnChunkMetaData]:
     """Return what a row group has of some columns, or of all; a column may have several chunks."""
+    chunks = [group.column(place) for place in range(group.num_columns)]
     if columns is None:
-        return list(group.chunks)
+        return chunks
     nested = tuple(f"{name}." for name in columns)
-    return [c for c in group.chunks if c.path in columns or c.path.startswith(nested)]
+    paths = [chunk.path_in_schema for chunk in chunks]
+    return [
+        chunk
+        for chunk, path in zip(chunks, paths, strict=True)
+        if path in columns or path.startswith(nested)
+    ]
 
 
-def _is_repetitive(chunk: Chunk) -> bool:
+def _is_repetitive(chunk: pq.ColumnChunkMetaData) -> bool:
     """Tell whether a chunk may be text of few distinct values, which stays encoded as it is read.
 
     How much it is when it is decoded a file does not say.
     """
-    limit = max(_REPETITIVE_BYTES, _PLAIN_BYTES * chunk.values)
-    return chunk.is_text and chunk.has_dictionary and chunk.plain < limit
+    is_text = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
+    limit = max(_REPETITIVE_BYTES, _PLAIN_BYTES * chunk.num_values)
+    return is_text and chunk.total_uncompressed_size < limit

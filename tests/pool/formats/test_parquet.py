@@ -1,6 +1,8 @@
 """Parquet files: batches of bounded size, whatever the columns hold."""
 
 import datetime
+import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats import parquet
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.spec import EvaluationSpec
+from tests.jobs import make_rich_pool
 
 ROWS = 5000
 
@@ -111,3 +115,98 @@ def test_times_of_96_bits_are_right_in_all_years(tmp_path: Path) -> None:
     (batch,) = read_batches(item, ["until"])
     assert batch.rows.schema.field("until").type == catalog.schema.field("until").type
     assert batch.any_column("until").to_pylist() == times
+
+
+# --- damaged files
+
+RICH_ROWS = 300
+RICH_COLUMNS = ["id", "score", "name", "city", "nested"]
+
+
+def rich_table() -> pa.Table:
+    rich = make_rich_pool(RICH_ROWS).table.rename_columns(
+        [name if name != "s0.score" else "score" for name in make_rich_pool(1).table.column_names]
+    )
+    nested = pa.array([{"a": [n, None], "b": f"text {n % 3}"} for n in range(RICH_ROWS)])
+    return rich.append_column("nested", nested)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PAR1", b"PAR1PAR1", b"PAR1\xff\xff\xff\xffPAR1", b"PAR1\0\0\0\0PAR1", b"x" * 99],
+)
+def test_what_is_no_parquet_file(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "pool.parquet"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"pool\.parquet: cannot be read") as error:
+        read_all(path)
+    assert "\n" not in str(error.value)
+
+
+def read_all(path: Path) -> int:
+    """Read a pool as `prepare` does; return its rows."""
+    content = {"pool": {"path": str(path), "payload": ["name", "nested"], "slices": ["city"]}}
+    content["pool"]["prediction"] = "s0.prediction"
+    catalog = Catalog.read(EvaluationSpec.from_mapping({**content, "budget": 9}, str(path.parent)))
+    rows = 0
+    for item in catalog.items:
+        for batch in read_batches(item, RICH_COLUMNS):
+            rows += len(batch)
+            every = np.arange(len(batch))
+            batch.ids("id")
+            assert {len(batch.payload(name, every)) for name in ("name", "nested", "city")} == {
+                len(batch)
+            }
+    return rows
+
+
+def test_a_column_of_a_row_group_that_the_schema_has_not(tmp_path: Path) -> None:
+    path = tmp_path / "pool.parquet"
+    pq.write_table(rich_table(), path)
+    content = path.read_bytes()
+    before, after = b"nested\x01b", b"nested\x01f"
+    assert content.count(before) == 1
+    path.write_bytes(content.replace(before, after))
+    with pytest.raises(InputError, match=r"pool\.parquet: cannot be read: .*nested\.f.* no schema"):
+        read_all(path)
+
+
+def damaged(content: bytes, begin: int, end: int, count: int) -> Iterator[bytes]:
+    """Yield contents of which a bit is flipped, or some bytes are changed, lost or put in."""
+    draw = random.Random(3)
+    for _ in range(count):
+        changed, place = bytearray(content), draw.randrange(begin, end)
+        how = draw.random()
+        if how < 0.6:
+            changed[place] ^= 1 << draw.randrange(8)
+        elif how < 0.8:
+            changed[place] = draw.choice([0, 1, 127, 128, 255])
+        elif how < 0.9:
+            del changed[place]
+        else:
+            changed.insert(place, draw.randrange(256))
+        yield bytes(changed)
+
+
+def check(path: Path, count: int) -> None:
+    pq.write_table(rich_table(), path, row_group_size=100, write_page_checksum=True)
+    content = path.read_bytes()
+    begin = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    told = []
+    for changed in damaged(content, 4, begin, count):
+        path.write_bytes(changed)
+        try:
+            assert 0 <= read_all(path) <= RICH_ROWS
+        except InputError as error:
+            told.append(str(error))
+    assert len(told) > count // 5
+    assert not [line for line in told if "pool.parquet" not in line or "\n" in line]
+
+
+def test_damaged_pages_are_told_of_in_one_line(tmp_path: Path) -> None:
+    check(tmp_path / "pool.parquet", 150)
+
+
+@pytest.mark.slow
+def test_much_damaged_pages_are_told_of_in_one_line(tmp_path: Path) -> None:
+    check(tmp_path / "pool.parquet", 2000)
