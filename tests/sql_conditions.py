@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from evalsampling.spec.where import (
-    All,
-    Column,
-    Comparison,
+    AllOf,
+    AnyOf,
+    ColumnName,
     Condition,
     IsNull,
     Not,
     OneOf,
+    Relation,
 )
-from evalsampling.spec.where import Any as AnyOf
 
 COMPARE = {
     "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
@@ -56,7 +56,7 @@ def some_condition(rng: np.random.Generator, depth: int = 3) -> Condition:
         if kind == "not":
             return Not(some_condition(rng, depth - 1))
         parts = tuple(some_condition(rng, depth - 1) for _ in range(rng.integers(1, 4)))
-        return All(parts) if kind == "all" else AnyOf(parts)
+        return AllOf(parts) if kind == "all" else AnyOf(parts)
     name = str(rng.choice(list(VALUES)))
     literals = LITERALS[name]
     draw = rng.random()
@@ -65,9 +65,9 @@ def some_condition(rng: np.random.Generator, depth: int = 3) -> Condition:
     if draw < 0.3:
         return OneOf(name, tuple(literals[i] for i in rng.integers(0, len(literals), 2)))
     if draw < 0.35:
-        return Comparison(name, "<", Column(name))
+        return Relation(name, "<", ColumnName(name))
     operators = ["=", "!="] if name == "flag" else list(COMPARE)
-    return Comparison(name, str(rng.choice(operators)), literals[rng.integers(0, len(literals))])
+    return Relation(name, str(rng.choice(operators)), literals[rng.integers(0, len(literals))])
 
 
 def outcome(condition: Condition, row: Mapping[str, Any]) -> bool | None:
@@ -76,7 +76,7 @@ def outcome(condition: Condition, row: Mapping[str, Any]) -> bool | None:
         case Not(part):
             inner = outcome(part, row)
             return None if inner is None else not inner
-        case All(parts):
+        case AllOf(parts):
             outcomes = [outcome(part, row) for part in parts]
             return False if False in outcomes else None if None in outcomes else True
         case AnyOf(parts):
@@ -85,10 +85,10 @@ def outcome(condition: Condition, row: Mapping[str, Any]) -> bool | None:
         case IsNull(column):
             return row[column] is None
         case OneOf(column, values):
-            return outcome(AnyOf(tuple(Comparison(column, "=", v) for v in values)), row)
-        case Comparison(column, operator, Column(other)):
+            return outcome(AnyOf(tuple(Relation(column, "=", v) for v in values)), row)
+        case Relation(column, operator, ColumnName(other)):
             left, right = row[column], row[other]
-        case Comparison(column, operator, value):
+        case Relation(column, operator, value):
             left, right = row[column], value
             if column == "narrow":  # A literal is rounded to the type of its column.
                 right = np.float32(value).item()

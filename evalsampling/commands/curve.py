@@ -25,7 +25,7 @@ class Bounds:
 
 
 @dataclasses.dataclass(frozen=True)
-class CurvePoint:
+class RankPoint:
     """Measures of the rows ranked first, were they called positive.
 
     Attributes:
@@ -40,7 +40,7 @@ class CurvePoint:
 
 
 @dataclasses.dataclass(frozen=True)
-class Curve:
+class RankCurve:
     """The curve.
 
     Attributes:
@@ -49,10 +49,10 @@ class Curve:
     """
 
     average_precision: Bounds
-    points: tuple[CurvePoint, ...]
+    points: tuple[RankPoint, ...]
 
 
-def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> Curve | None:
+def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
     """Return the curve of a workspace whose sampler queries ranks; None of other samplers.
 
     None too before the labels of the first round.
@@ -75,10 +75,10 @@ def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> Curve | None:
     measures = curve.measures
     wanted = at or curve.ranked.rank.tolist()
     places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in wanted)
-    return Curve(
+    return RankCurve(
         average_precision=Bounds.at(curve.average_precision(), 0),
         points=tuple(
-            CurvePoint(
+            RankPoint(
                 rank=int(curve.ranked.rank[place]),
                 threshold=float(curve.ranked.threshold[place]),
                 measures={name: Bounds.at(measure, place) for name, measure in measures.items()},

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.commands.curve import Curve
+from evalsampling.commands.curve import RankCurve
 from evalsampling.commands.label_quality import (
     LabelError,
     MissingLabels,
@@ -155,7 +155,7 @@ class EstimateResult(Result):
     messages: tuple[str, ...] = ()
     gates: Gates | None = None
     reports: tuple[Receipt, ...] = ()
-    curve: Curve | None = None
+    curve: RankCurve | None = None
 
     def to_json(self) -> Any:
         """Return the object that `estimate --json` prints."""

@@ -22,7 +22,7 @@ from evalsampling.stats.cells import CellTable
 
 
 @dataclasses.dataclass(frozen=True)
-class Terms:
+class LinearTerms:
     """The terms whose weighted sum is the linear part of an estimate: (Dg(risk) l - centre) factor.
 
     Attributes:
@@ -102,7 +102,7 @@ class Linearisation:
         return np.sqrt(np.maximum(self.inputs.sample.variance_of(mean, square), 0.0))
 
     @functools.cached_property
-    def terms(self) -> Terms:
+    def terms(self) -> LinearTerms:
         """The linear part of an estimate from weights, or of the difference estimator."""
         inputs, factor, weight = self.inputs, self.factor, self.inputs.sample.weight
         if inputs.response is not None:
@@ -110,10 +110,10 @@ class Linearisation:
         of_share = self.domain.count is not None or inputs.self_normalised
         if not (of_share and inputs.covers_pool and np.any(weight @ factor)):
             none = np.zeros((1, len(self.measure.components)))
-            return Terms(self.risk(weight * factor), none, factor)
+            return LinearTerms(self.risk(weight * factor), none, factor)
         factor = factor / (weight @ factor)
         risk = self.risk(weight * factor)
-        return Terms(risk, ((weight * factor) @ self._influence(risk))[None], factor)
+        return LinearTerms(risk, ((weight * factor) @ self._influence(risk))[None], factor)
 
     def _influence(self, risk: FloatArray) -> FloatArray:
         """Return Dg(risk) l of each labelled row, shape (n, m), the mean over its answers."""
@@ -139,7 +139,7 @@ class Linearisation:
         of_weights, its_influence = alone.estimate()
         return np.where(useless, of_weights, within), np.where(useless, its_influence, influence)
 
-    def _differences(self, response: FloatArray) -> Terms:
+    def _differences(self, response: FloatArray) -> LinearTerms:
         """Return the linear part of the difference estimator, given the model's rates.
 
         It is the model's total over the cells plus the weighted sum of the differences between
@@ -159,7 +159,7 @@ class Linearisation:
         else:
             risk = risk + model_risk(measure, table, share[:, None] * response)
             centre = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
-        return Terms(risk, centre[cell], self.factor)
+        return LinearTerms(risk, centre[cell], self.factor)
 
 
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:

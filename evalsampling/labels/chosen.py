@@ -16,7 +16,7 @@ class Other(str):
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class ChosenAnswer:
     """An annotator's answer about a row.
 
     Attributes:
@@ -51,7 +51,7 @@ def found(row: Any, paths: str) -> Any:
 
 
 def value_of(given: Any) -> Any:
-    """Return what an annotator chose, as `Answer.values` has it."""
+    """Return what an annotator chose, as `ChosenAnswer.values` has it."""
     if isinstance(given, str) and given[:1] in ("[", "{"):
         given = parsed(given)
     if isinstance(given, Mapping):

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsampling.label_spaces.spellings import plain
 from evalsampling.labels.chosen import (
-    Answer,
+    ChosenAnswer,
     Other,
     Row,
     found,
@@ -47,7 +47,7 @@ class Export:
 
     tool: str
     marks: tuple[str, ...]
-    values: Callable[[Row], Answer]
+    values: Callable[[Row], ChosenAnswer]
     parts: Callable[[Row], Iterable[Any]] = lambda row: [row]
     annotator: str = ""
     time: str = ""
@@ -64,11 +64,11 @@ class Export:
         return all(any(_fits(name, one) for name in names for one in mark.split("|"))
                    for mark in self.marks)  # fmt: skip
 
-    def answers(self, row: Row) -> Iterator[Answer]:
+    def answers(self, row: Row) -> Iterator[ChosenAnswer]:
         """Yield the answers of a row; none of those that are not finished."""
         for part in self.parts(row):
             if not isinstance(part, Mapping):
-                yield Answer(problem="annotations are no list of objects")
+                yield ChosenAnswer(problem="annotations are no list of objects")
                 continue
             word = found(part, self.status)
             status = _STATUS.get(plain(str(word)), f"status is {word!r}, which is unknown")
@@ -102,16 +102,16 @@ def _fits(name: str, mark: str) -> bool:
 # --- what a part of each tool says
 
 
-def _after(mark: str) -> Callable[[Row], Answer]:
+def _after(mark: str) -> Callable[[Row], ChosenAnswer]:
     """Return what reads the fields whose names begin with a mark, each a question."""
-    return lambda row: Answer(
+    return lambda row: ChosenAnswer(
         {name.removeprefix(mark): value_of(row[name]) for name in row if name.startswith(mark)}
     )
 
 
-def _of_doccano(row: Row) -> Answer:
+def _of_doccano(row: Row) -> ChosenAnswer:
     value = value_of(next(row[name] for name in ("label", "labels", "cats") if name in row))
-    return Answer({"label": None if value == [] else value})
+    return ChosenAnswer({"label": None if value == [] else value})
 
 
 SAYS: Mapping[str, bool | None] = {
@@ -120,42 +120,42 @@ SAYS: Mapping[str, bool | None] = {
 }  # fmt: skip
 
 
-def binary(row: Row, field: str = "answer") -> Answer:
+def binary(row: Row, field: str = "answer") -> ChosenAnswer:
     """Return what was said by `SAYS` to a class, to a choice of options, or to neither."""
     word, asked, chosen = plain(str(row.get(field) or "")), row.get("label"), row.get("accept")
     if word not in SAYS:
         unknown = f"{field} is {row.get(field)!r}, which is none of: accept, reject, ignore"
-        return Answer(problem=unknown * bool(word))
+        return ChosenAnswer(problem=unknown * bool(word))
     says = SAYS[word]
     if says is None:
-        return Answer(skipped=True)
+        return ChosenAnswer(skipped=True)
     is_choice = "options" in row or isinstance(chosen, list) or str(chosen).startswith("[")
     if is_choice or (chosen is not None and asked is None):
         problem = "" if says else "answer is 'reject': it says of no option that it is right"
         texts = {str(one.get("id")): one.get("text") for one in objects(row.get("options"))}
         shown = [texts.get(str(one), one) for one in listed(chosen)]
         values = {"accept": value_of(listed(chosen)), "accept.value": value_of(shown)}
-        return Answer(values, problem=problem)
+        return ChosenAnswer(values, problem=problem)
     if "spans" in row and asked is None:
-        return Answer({"spans": Other("spans")})
+        return ChosenAnswer({"spans": Other("spans")})
     if asked in (None, ""):
-        return Answer({field: "yes" if says else "no"})
-    return Answer({"label": value_of(asked)}, says)
+        return ChosenAnswer({field: "yes" if says else "no"})
+    return ChosenAnswer({"label": value_of(asked)}, says)
 
 
-def _controls(row: Row) -> Answer:
+def _controls(row: Row) -> ChosenAnswer:
     """Return what the controls of a page of Label Studio hold."""
     values: dict[str, Any] = {}
     comments: list[str] = []
     results, who = row.get("result"), row.get("completed_by")
     who = found(row, "completed_by.id|completed_by.email") if isinstance(who, Mapping) else who
     if not isinstance(row.get("was_cancelled"), bool) or not isinstance(results, list):
-        return Answer(problem="was_cancelled or result is damaged")
+        return ChosenAnswer(problem="was_cancelled or result is damaged")
     for result in results:
         part = result if isinstance(result, Mapping) else {}
         name, kind, value = part.get("from_name"), part.get("type"), part.get("value")
         if not isinstance(name, str) or not isinstance(value, Mapping):
-            return Answer(problem="the result is damaged")
+            return ChosenAnswer(problem="the result is damaged")
         given = value.get("selected" if kind == "pairwise" else str(kind))
         if kind == "textarea":
             comments += map(str, listed(value.get("text")))
@@ -164,10 +164,10 @@ def _controls(row: Row) -> Answer:
         elif all(map(is_number if kind in ("number", "rating") else is_text, listed(given))):
             values[name] = [*listed(values.get(name)), *map(str, listed(given))]
         else:
-            return Answer(problem="the result is damaged")
+            return ChosenAnswer(problem="the result is damaged")
     nobody = "" if is_text(who) or is_number(who) else "completed_by names nobody"
     values = {name: value_of(given) for name, given in values.items()}
-    return Answer(values, comment="\n".join(comments) or None, problem=nobody)
+    return ChosenAnswer(values, comment="\n".join(comments) or None, problem=nobody)
 
 
 _NO_CONTROLS = (
@@ -175,7 +175,7 @@ _NO_CONTROLS = (
 )  # fmt: skip
 
 
-def _columns(row: Row) -> Answer:
+def _columns(row: Row) -> ChosenAnswer:
     """Return the columns of a table of Label Studio that may be controls.
 
     JSON_MIN has them between `id` and `annotator`; of a table nothing but their values tells.
@@ -185,7 +185,7 @@ def _columns(row: Row) -> Answer:
     names = names[own + 1 : who] or names
     names = ["label"] if "label" in row and "batch" in row else names  # a page of ours
     values = {name: value_of(row[name]) for name in names if name not in _NO_CONTROLS}
-    return Answer(values, comment=row.get("comment"))
+    return ChosenAnswer(values, comment=row.get("comment"))
 
 
 def _of_projects(row: Row) -> list[Any]:
@@ -194,7 +194,7 @@ def _of_projects(row: Row) -> list[Any]:
     return [label for one in projects for label in listed(object_of(one).get("labels"))]
 
 
-def _classifications(row: Row) -> Answer:
+def _classifications(row: Row) -> ChosenAnswer:
     """Return what Labelbox has, by name and by value: either may be the name of a class."""
     values: dict[str, Any] = {}
     annotations = object_of(row.get("annotations"))
@@ -206,7 +206,7 @@ def _classifications(row: Row) -> Answer:
             values |= {question: value_of(texts)} if texts else {}
     if not values and annotations.get("objects"):
         values = {"objects": Other("boxes or other objects")}
-    return Answer(values)
+    return ChosenAnswer(values)
 
 
 def _responses(row: Row) -> list[Row]:
@@ -225,25 +225,25 @@ def _responses(row: Row) -> list[Row]:
     return flat
 
 
-def _response(row: Row) -> Answer:
+def _response(row: Row) -> ChosenAnswer:
     values = {
         name: value_of(given["value"] if isinstance(given, Mapping) and "value" in given else given)
         for name, given in object_of(row["values"]).items()
     }
-    return Answer(values)
+    return ChosenAnswer(values)
 
 
-def _of_toloka(row: Row) -> Answer:
+def _of_toloka(row: Row) -> ChosenAnswer:
     golden = [name for name, value in row.items() if name.startswith("golden:") and value]
     problem = f"{golden[0].upper()} is given: it is a control task" if golden else ""
     return dataclasses.replace(_after("output:")(row), problem=problem)
 
 
-def _of_mturk(row: Row) -> Answer:
+def _of_mturk(row: Row) -> ChosenAnswer:
     """Return the answers of a form: of radio buttons each choice may have a column of its own."""
     told = parsed(str(row.get("answer.taskanswers") or ""))
     if isinstance(told, list):
-        return Answer({q: value_of(one) for each in objects(told) for q, one in each.items()})
+        return ChosenAnswer({q: value_of(one) for each in objects(told) for q, one in each.items()})
     values: dict[str, Any] = {}
     for name, given in _after("answer.")(row).values.items():
         question, dot, choice = name.rpartition(".")
@@ -251,7 +251,7 @@ def _of_mturk(row: Row) -> Answer:
             values[name] = given
         elif plain(str(given)) == "true":
             values[question] = [*listed(values.get(question)), choice]
-    return Answer({question: value_of(given) for question, given in values.items()})
+    return ChosenAnswer({question: value_of(given) for question, given in values.items()})
 
 
 # --- the table

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.label_spaces.spellings import NO, YES, plain
-from evalsampling.labels.chosen import Answer, Other, Row, found, objects, parsed
+from evalsampling.labels.chosen import ChosenAnswer, Other, Row, found, objects, parsed
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.exports import BINARY, SAYS, TABLE, Export
 from evalsampling.labels.vote import field_text
@@ -93,12 +93,12 @@ def answered_rows(
     Raises:
         InputError: naming the field, if no row has a name of ours, or no question classes.
     """
-    answers: list[tuple[int, dict[str, Any], Answer]] = []
+    answers: list[tuple[int, dict[str, Any], ChosenAnswer]] = []
     for line, given in rows:
         row = _folded(given) if isinstance(given, Mapping) else {}
         if not export.has(row):
             problem = f"not a row of an export of {export.tool}"
-            answers.append((line, _names(row, own, export), Answer(problem=problem)))
+            answers.append((line, _names(row, own, export), ChosenAnswer(problem=problem)))
             continue
         names = _names(row, own, export)
         answers += [(line, names, answer) for answer in export.answers(row)]
@@ -171,7 +171,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _question(
-    path: str, export: Export, answers: Iterable[Answer], space: LabelSpace | None
+    path: str, export: Export, answers: Iterable[ChosenAnswer], space: LabelSpace | None
 ) -> str:
     """Return the question whose answers are labels of ours; empty if nothing is answered."""
     given: dict[str, collections.Counter[Any]] = {}

@@ -20,18 +20,18 @@ from evalsampling.pool.ranges import Range
 from evalsampling.spec.sections import nearest
 from evalsampling.spec.where import (
     KEY,
-    All,
-    Column,
-    Comparison,
+    AllOf,
+    AnyOf,
+    ColumnName,
     Condition,
     IsNull,
     Not,
     OneOf,
+    Relation,
     Value,
     columns_of,
     moment,
 )
-from evalsampling.spec.where import Any as AnyOf
 
 _COMPARE: Mapping[str, Callable[..., pa.Array]] = {
     "=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater,
@@ -108,7 +108,7 @@ class Filter:
     def _mask(self, condition: Condition, batch: PoolBatch) -> pa.Array:
         """Return for each row whether it satisfies a condition: true, false or null."""
         match condition:
-            case All(parts):
+            case AllOf(parts):
                 return functools.reduce(pc.and_kleene, [self._mask(p, batch) for p in parts])
             case AnyOf(parts):
                 return functools.reduce(pc.or_kleene, [self._mask(p, batch) for p in parts])
@@ -118,9 +118,9 @@ class Filter:
                 return pc.is_null(batch.any_column(column))
             case OneOf():
                 return self._mask(condition.spelt_out, batch)
-            case Comparison(column, operator, Column(other)):
+            case Relation(column, operator, ColumnName(other)):
                 return _of_columns(batch, column, operator, other)
-            case Comparison(column, operator, value) if not isinstance(value, Column):
+            case Relation(column, operator, value) if not isinstance(value, ColumnName):
                 return _compared(batch, column, operator, value)
         raise AssertionError(condition)
 
@@ -228,19 +228,19 @@ class _Types:
     def settled(self, condition: Condition) -> Condition:
         """Return a condition whose literals are of the types of their columns."""
         match condition:
-            case All(parts):
-                return All(tuple(map(self.settled, parts)))
+            case AllOf(parts):
+                return AllOf(tuple(map(self.settled, parts)))
             case AnyOf(parts):
                 return AnyOf(tuple(map(self.settled, parts)))
             case Not(part):
                 return Not(self.settled(part))
             case OneOf(column, values):
                 return OneOf(column, tuple(self._literal(column, "=", value) for value in values))
-            case Comparison(column, operator, Column(other)):
+            case Relation(column, operator, ColumnName(other)):
                 self._check_alike(column, operator, other)
                 return condition
-            case Comparison(column, operator, value):
-                return Comparison(column, operator, self._literal(column, operator, value))
+            case Relation(column, operator, value):
+                return Relation(column, operator, self._literal(column, operator, value))
         return condition
 
     def _literal(self, name: str, operator: str, value: Any) -> Value:

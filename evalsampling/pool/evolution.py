@@ -46,7 +46,7 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
-class Field:
+class FileField:
     """A field of a struct column of a table, as it is sought in a file.
 
     Attributes:
@@ -96,7 +96,7 @@ def change_of(stored: pa.DataType, wanted: pa.DataType, what: str) -> Change | N
 
 def fields_of(
     stored: pa.DataType | None, wanted: pa.DataType, name: str, own: str
-) -> Iterator[tuple[str, Field]]:
+) -> Iterator[tuple[str, FileField]]:
     """Yield the fields of a struct column of a table, by their names with dots.
 
     Args:
@@ -108,12 +108,12 @@ def fields_of(
     for field, place in _partners(stored, wanted) if pa.types.is_struct(wanted) else ():
         inner = f"{name}.{field.name}"
         if stored is None or place is None:
-            yield inner, Field(field.type)
+            yield inner, FileField(field.type)
             yield from fields_of(None, field.type, inner, "")
         else:
             part = stored.field(place)
             there = f"{own}.{part.name}"
-            yield inner, Field(field.type, there, change_of(part.type, field.type, there))
+            yield inner, FileField(field.type, there, change_of(part.type, field.type, there))
             yield from fields_of(part.type, field.type, inner, there)
 
 

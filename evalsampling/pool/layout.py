@@ -10,7 +10,7 @@ from evalsampling.pool.evolution import (
     FIELD_ID,
     SHORTER,
     Change,
-    Field,
+    FileField,
     change_of,
     fields_of,
     may_be_widened,
@@ -75,7 +75,7 @@ class Layout:
     expected: pa.RecordBatch | None = None
     names: Mapping[str, str] | None = None
     changes: Mapping[str, Change] = dataclasses.field(default_factory=dict)
-    fields: Mapping[str, Field] = dataclasses.field(default_factory=dict)
+    fields: Mapping[str, FileField] = dataclasses.field(default_factory=dict)
     unread: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @classmethod
@@ -106,7 +106,7 @@ class Layout:
             )
         constants = {} if file.constants is None else _columns(file.constants)
         names, changes, unread = {}, {}, {}
-        fields: dict[str, Field] = {}
+        fields: dict[str, FileField] = {}
         for column in columns:
             if column.name in constants:
                 continue

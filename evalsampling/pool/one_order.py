@@ -20,7 +20,7 @@ from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.nested import column_of
 from evalsampling.pool.row_ids import joined
-from evalsampling.pool.splits import Selection, WorkItem
+from evalsampling.pool.splits import RowSelection, WorkItem
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 from evalsampling.stats.orders import order_keys, turned
 
@@ -40,7 +40,7 @@ class OneOrder:
         left_out: a bit for each row of the item, packed: whether it is left out.
     """
 
-    where: Selection | None
+    where: RowSelection | None
     first_row: int
     left_out: bytes
 
@@ -75,7 +75,7 @@ class LeftOut:
     pairs: int = 0
     bits: Mapping[tuple[int, int], bytes] = dataclasses.field(default_factory=dict)
 
-    def selection(self, item: WorkItem) -> Selection | None:
+    def selection(self, item: WorkItem) -> RowSelection | None:
         """Return which rows of a work item there are."""
         bits = self.bits.get((item.file, item.begin))
         return item.where if bits is None else OneOrder(item.where, item.first_row, bits)

@@ -4,8 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.pool.ranges import Range, comparable
-from evalsampling.spec.where import All, Column, Comparison, Condition, IsNull, Not, OneOf
-from evalsampling.spec.where import Any as AnyOf
+from evalsampling.spec.where import (
+    AllOf,
+    AnyOf,
+    ColumnName,
+    Condition,
+    IsNull,
+    Not,
+    OneOf,
+    Relation,
+)
 
 
 def may_hold(condition: Condition, ranges: Mapping[str, Range]) -> bool:
@@ -16,7 +24,7 @@ def may_hold(condition: Condition, ranges: Mapping[str, Range]) -> bool:
 def _outcomes(condition: Condition, ranges: Mapping[str, Range]) -> tuple[bool, bool]:
     """Return whether a condition may be true, and whether it may be false; null is neither."""
     match condition:
-        case All(parts):
+        case AllOf(parts):
             true, false = zip(*(_outcomes(part, ranges) for part in parts), strict=True)
             return all(true), any(false)
         case AnyOf(parts):
@@ -29,7 +37,7 @@ def _outcomes(condition: Condition, ranges: Mapping[str, Range]) -> tuple[bool, 
             return null is not False, null is not True
         case OneOf():
             return _outcomes(condition.spelt_out, ranges)
-        case Comparison(column, operator, value):
+        case Relation(column, operator, value):
             return _compared(ranges.get(column), operator, value)
 
 
@@ -40,7 +48,7 @@ def _compared(values: Range | None, operator: str, value: Any) -> tuple[bool, bo
     if values.null is True:
         return False, False
     low, high, value = values.low, values.high, comparable(value)
-    if isinstance(value, Column) or not _alike(low, value) or not _alike(high, value):
+    if isinstance(value, ColumnName) or not _alike(low, value) or not _alike(high, value):
         return True, True
     below, above = low is None or low < value, high is None or high > value
     within = (low is None or low <= value) and (high is None or high >= value)

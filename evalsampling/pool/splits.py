@@ -32,7 +32,7 @@ class Split:
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """Columns of a file and the splits it is read in.
+    """ColumnLayout of a file and the splits it is read in.
 
     Attributes:
         schema: all its columns; dictionaries count as their values.
@@ -53,7 +53,7 @@ class Contents:
         return self.schema.append(self.fields.field(name))
 
 
-class Selection(Protocol):
+class RowSelection(Protocol):
     """Which rows of a pool there are: a `pool.conditions.Filter`."""
 
     @property
@@ -64,7 +64,7 @@ class Selection(Protocol):
         """Return the rows of a `pool.batch.PoolBatch` that there are."""
 
 
-class Columns(Protocol):
+class ColumnLayout(Protocol):
     """What becomes of the columns of a file: a `pool.layout.Layout`."""
 
     @property
@@ -108,8 +108,8 @@ class WorkItem:
     origin: str
     first_row: int
     stored: StoredFile | None = None
-    layout: Columns | None = None
-    where: Selection | None = None
+    layout: ColumnLayout | None = None
+    where: RowSelection | None = None
     has_places: bool = False
 
     def schema_of(self, columns: Sequence[str] | None) -> pa.Schema:

@@ -14,7 +14,7 @@ from evalsampling.storage import is_url, replace_file
 _ENDS = (".parquet", ".csv")
 
 
-class Table:
+class TableReceiver:
     """Writes the table of a run to a file of its own in a folder, or in place of one file."""
 
     writes_files = True
@@ -51,4 +51,4 @@ def content(table: pa.Table, path: str) -> bytes:
     return file.getvalue()
 
 
-TABLE = Table()
+TABLE = TableReceiver()

@@ -41,7 +41,7 @@ def read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
 
 
 @dataclasses.dataclass(frozen=True)
-class Grades:
+class KnownGrades:
     """True grades of the items of queries, by the items' names.
 
     Attributes:
@@ -55,7 +55,7 @@ class Grades:
     grade: IntArray
 
     @classmethod
-    def read(cls, path: Path, spec: EvaluationSpec) -> "Grades":
+    def read(cls, path: Path, spec: EvaluationSpec) -> "KnownGrades":
         """Return the grades in a Parquet file: the spec's id column, its items, and ``grade``.
 
         Raises:
@@ -105,12 +105,12 @@ def read_graded(
     Args:
         spec: of the evaluation.
         stratification: how the pool is cut into cells.
-        truth: see `Grades.read`.
+        truth: see `KnownGrades.read`.
 
     Raises:
         InputError: for anything wrong with the pool or the truth.
     """
-    grades = Grades.read(truth, spec)
+    grades = KnownGrades.read(truth, spec)
     depth = max(gain.cut for gain in build_gains(spec))
     systems = len(spec.pool.systems)
     sums = RunningTotal(SUM_CELLS)

@@ -1,6 +1,6 @@
 """The condition ``pool.where``: which rows of a pool there are, as SQL.
 
-It is made of `Comparison`, `OneOf`, `IsNull`, `Not`, `All` and `Any`. Which rows satisfy it is in
+It is made of `Relation`, `OneOf`, `IsNull`, `Not`, `AllOf` and `AnyOf`. Which rows satisfy it is in
 `pool.conditions`, and which files may have such rows in `pool.pruning`.
 """
 
@@ -27,19 +27,19 @@ _MOST_TEXT = 60
 
 
 @dataclasses.dataclass(frozen=True)
-class Column:
+class ColumnName:
     """A column on the right of a comparison."""
 
     name: str
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class Relation:
     """A column compared with a literal or with another column, by one of `SWAPPED`."""
 
     column: str
     operator: str
-    value: Value | Column
+    value: Value | ColumnName
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +50,9 @@ class OneOf:
     values: tuple[Value, ...]
 
     @property
-    def spelt_out(self) -> "Any":
+    def spelt_out(self) -> "AnyOf":
         """The same as comparisons, of which one holds."""
-        return Any(tuple(Comparison(self.column, "=", value) for value in self.values))
+        return AnyOf(tuple(Relation(self.column, "=", value) for value in self.values))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,20 +70,20 @@ class Not:
 
 
 @dataclasses.dataclass(frozen=True)
-class All:
+class AllOf:
     """Whether all of some conditions hold: ``AND``."""
 
     parts: tuple["Condition", ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Any:
+class AnyOf:
     """Whether at least one of some conditions holds: ``OR``."""
 
     parts: tuple["Condition", ...]
 
 
-Condition = Comparison | OneOf | IsNull | Not | All | Any
+Condition = Relation | OneOf | IsNull | Not | AllOf | AnyOf
 
 
 def columns_of(condition: Condition | None) -> tuple[str, ...]:
@@ -91,11 +91,11 @@ def columns_of(condition: Condition | None) -> tuple[str, ...]:
     match condition:
         case None:
             return ()
-        case All(parts) | Any(parts):
+        case AllOf(parts) | AnyOf(parts):
             names = [name for part in parts for name in columns_of(part)]
         case Not(part):
             return columns_of(part)
-        case Comparison(column, _, Column(other)):
+        case Relation(column, _, ColumnName(other)):
             names = [column, other]
         case _:
             names = [condition.column]
@@ -144,19 +144,19 @@ def _condition(tree: "Expression") -> Condition:
     if isinstance(tree, sql.Paren):
         return _condition(tree.this)
     if isinstance(tree, sql.And):
-        return All(tuple(map(_condition, tree.flatten())))
+        return AllOf(tuple(map(_condition, tree.flatten())))
     if isinstance(tree, sql.Or):
-        return Any(tuple(map(_condition, tree.flatten())))
+        return AnyOf(tuple(map(_condition, tree.flatten())))
     if isinstance(tree, sql.Not):
         return Not(_condition(tree.this))
     if isinstance(tree, sql.Column):
-        return Comparison(_column(tree), "=", True)
+        return Relation(_column(tree), "=", True)
     if isinstance(tree, sql.Is) and isinstance(tree.expression, sql.Null):
         return IsNull(_column(tree.this))
     if isinstance(tree, sql.Between) and not tree.args.get("symmetric"):
         column = _column(tree.this)
         low, high = _literal(tree.args["low"]), _literal(tree.args["high"])
-        return All((Comparison(column, ">=", low), Comparison(column, "<=", high)))
+        return AllOf((Relation(column, ">=", low), Relation(column, "<=", high)))
     if isinstance(tree, sql.In) and tree.expressions:
         return OneOf(_column(tree.this), tuple(map(_literal, tree.expressions)))
     if type(tree) in comparisons:
@@ -170,8 +170,8 @@ def _comparison(left: "Expression", operator: str, right: "Expression") -> Condi
     left, right = left.unnest(), right.unnest()
     if not isinstance(left, sql.Column):
         left, operator, right = right, SWAPPED[operator], left
-    value = Column(_column(right)) if isinstance(right, sql.Column) else _literal(right)
-    return Comparison(_column(left), operator, value)
+    value = ColumnName(_column(right)) if isinstance(right, sql.Column) else _literal(right)
+    return Relation(_column(left), operator, value)
 
 
 def _column(tree: "Expression") -> str:

@@ -128,7 +128,7 @@ def stream() -> TextIO:
     """Return the stream for lines of progress: stderr, the log, or none if quiet."""
     if _quiet:
         return cast(TextIO, _Nowhere())
-    return sys.stderr if _fields is None else cast(TextIO, _Lines())
+    return sys.stderr if _fields is None else cast(TextIO, _LoggedLines())
 
 
 class _Nowhere(io.TextIOBase):
@@ -138,7 +138,7 @@ class _Nowhere(io.TextIOBase):
         return len(text)
 
 
-class _Lines(io.TextIOBase):
+class _LoggedLines(io.TextIOBase):
     """A stream that logs each line as a record."""
 
     def write(self, text: str) -> int:

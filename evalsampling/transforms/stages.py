@@ -132,7 +132,7 @@ class MergeByKey(beam.PTransform):
         gather, merge, elements = self._stage.gather, self._stage.merge, batches
         *steps, last = self._stage.steps
         if gather is not None:
-            elements = elements | gather.name >> beam.ParDo(_Gather(gather))
+            elements = elements | gather.name >> beam.ParDo(_GatherBundles(gather))
         for step in steps:
             elements = elements | step.name >> beam.ParDo(_Expand(step))
         return (
@@ -162,7 +162,7 @@ class _Expand(beam.DoFn):
         return self._meter.each(self._step(element))
 
 
-class _Gather(beam.DoFn):
+class _GatherBundles(beam.DoFn):
     def __init__(self, step: Step) -> None:
         self._step = step
         self._gatherer: Gatherer | None = None

@@ -135,7 +135,8 @@ def test_the_key_of_a_tool_may_be_a_task_or_an_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "name"), [("accept reject ignore", "answer"), ("ACCEPT REJECT IGNORE", "Answer")]
+    ("words", "name"),
+    [("accept reject ignore", "answer"), ("ACCEPT REJECT IGNORE", "Answer")],
 )
 def test_a_table_with_the_answer_beside_what_was_asked(words: str, name: str) -> None:
     yes, no, skip = words.split()

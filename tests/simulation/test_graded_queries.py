@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import stratify_pool
-from evalsampling.simulation.graded_queries import Grades
+from evalsampling.simulation.graded_queries import KnownGrades
 from evalsampling.simulation.truth import KnownPool
 from tests.queries import CUT, make_queries
 
@@ -57,7 +57,7 @@ def test_what_is_wrong_with_the_truth(
     good = {"query": ["q0", "q1"], "doc": [["d0", "d1"], ["d0", "d1"]], "grade": [[0, 1], [2, 0]]}
     pq.write_table(pa.table(good | columns), path)
     with pytest.raises(InputError) as caught:
-        Grades.read(path, spec)
+        KnownGrades.read(path, spec)
     assert str(caught.value) == f"{path}: {message}"
 
 

@@ -9,40 +9,40 @@ import pytest
 from evalsampling import InputError
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import (
-    All,
-    Column,
-    Comparison,
+    AllOf,
+    AnyOf,
+    ColumnName,
     Condition,
     IsNull,
     Not,
     OneOf,
+    Relation,
     columns_of,
     read_where,
 )
-from evalsampling.spec.where import Any as AnyOf
 
 READ: list[tuple[str, Condition]] = [
-    ("country = 'DE'", Comparison("country", "=", "DE")),
-    ("0.5 <= score", Comparison("score", ">=", 0.5)),
-    ("a <> -1", Comparison("a", "!=", -1)),
-    ("a == 1e3", Comparison("a", "=", 1000.0)),
-    ("flag", Comparison("flag", "=", True)),
-    ("\"a b\" != 'it''s'", Comparison("a b", "!=", "it's")),
-    ("a < b", Comparison("a", "<", Column("b"))),
-    ("a.b.c = 1", Comparison("a.b.c", "=", 1)),
-    ('"a.b" = 1', Comparison("a.b", "=", 1)),
+    ("country = 'DE'", Relation("country", "=", "DE")),
+    ("0.5 <= score", Relation("score", ">=", 0.5)),
+    ("a <> -1", Relation("a", "!=", -1)),
+    ("a == 1e3", Relation("a", "=", 1000.0)),
+    ("flag", Relation("flag", "=", True)),
+    ("\"a b\" != 'it''s'", Relation("a b", "!=", "it's")),
+    ("a < b", Relation("a", "<", ColumnName("b"))),
+    ("a.b.c = 1", Relation("a.b.c", "=", 1)),
+    ('"a.b" = 1', Relation("a.b", "=", 1)),
     ("a IN (1, 2)", OneOf("a", (1, 2))),
     ("a IS NULL", IsNull("a")),
     ("a IS NOT NULL", Not(IsNull("a"))),
-    ("NOT (a = 1 OR b) AND c", All((
-        Not(AnyOf((Comparison("a", "=", 1), Comparison("b", "=", True)))),
-        Comparison("c", "=", True),
+    ("NOT (a = 1 OR b) AND c", AllOf((
+        Not(AnyOf((Relation("a", "=", 1), Relation("b", "=", True)))),
+        Relation("c", "=", True),
     ))),
     ("a NOT BETWEEN 1 AND 2",
-     Not(All((Comparison("a", ">=", 1), Comparison("a", "<=", 2))))),
-    ("d > DATE '2024-02-29'", Comparison("d", ">", datetime.date(2024, 2, 29))),
+     Not(AllOf((Relation("a", ">=", 1), Relation("a", "<=", 2))))),
+    ("d > DATE '2024-02-29'", Relation("d", ">", datetime.date(2024, 2, 29))),
     ("d > TIMESTAMP '2024-02-29 12:00:00'",
-     Comparison("d", ">", datetime.datetime(2024, 2, 29, 12))),
+     Relation("d", ">", datetime.datetime(2024, 2, 29, 12))),
 ]  # fmt: skip
 
 

@@ -8,8 +8,16 @@ import pyarrow as pa
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.layout import TableColumn
 from evalsampling.pool.nested import with_fields
-from evalsampling.spec.where import All, Column, Comparison, Condition, IsNull, Not, OneOf
-from evalsampling.spec.where import Any as AnyOf
+from evalsampling.spec.where import (
+    AllOf,
+    AnyOf,
+    ColumnName,
+    Condition,
+    IsNull,
+    Not,
+    OneOf,
+    Relation,
+)
 
 _CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -51,9 +59,9 @@ class _Translation:
         match condition:
             case Not(part):
                 return self.of(part, not negated)
-            case All(parts) | AnyOf(parts):
+            case AllOf(parts) | AnyOf(parts):
                 made: list[Any] = [self.of(part, negated) for part in parts]
-                both = isinstance(condition, All) != negated
+                both = isinstance(condition, AllOf) != negated
                 join = self._sql.And if both else self._sql.Or
                 return made[0] if len(made) == 1 else join(*made)
             case IsNull(column):
@@ -62,9 +70,9 @@ class _Translation:
                 return self._always if name is None else kind(name)
             case OneOf():
                 return self.of(condition.spelt_out, negated)
-            case Comparison(_, _, Column(_)):
+            case Relation(_, _, ColumnName(_)):
                 return self._always
-            case Comparison(column, operator, value):
+            case Relation(column, operator, value):
                 return self._compared(column, operator, value, negated)
 
     def _compared(self, column: str, operator: str, value: Any, negated: bool) -> Any:
