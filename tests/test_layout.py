@@ -109,7 +109,7 @@ ELSEWHERE = {
     "telemetry/records.py": "telemetry/test_logs.py",
     "transforms/engine.py": "commands/test_prepare_plan.py",
     "transforms/stages.py": "commands/test_prepare_plan.py",
-    "workspace/short_cells.py": "commands/test_top_up.py",
+    "commands/short_cells.py": "commands/test_top_up.py",
     "workspace/adjudications.py": "commands/test_votes.py",
     "workspace/deliveries.py": "workspace/test_snapshot.py",
     "workspace/prepared.py": "workspace/test_in_store.py",

@@ -4,10 +4,10 @@ import dataclasses
 import time
 from typing import Any
 
+from evalsampling.commands.short_cells import short_cells
 from evalsampling.errors import InputError
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.short_cells import short_cells
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import BUDGETS, Workspace
 

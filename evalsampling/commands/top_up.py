@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from evalsampling.commands.prepare import Preparation, Rereading, read_unchanged
+from evalsampling.commands.short_cells import short_cells
 from evalsampling.pool.stored_columns import CELL
 from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
@@ -11,7 +12,6 @@ from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
-from evalsampling.workspace.short_cells import short_cells
 from evalsampling.workspace.snapshot import Snapshot
 
 
