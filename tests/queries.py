@@ -66,7 +66,7 @@ class Queries:
         pool = {
             "path": "pool/*.parquet",
             "id": "query",
-            "lists": {"items": "doc", "payload": ["title"]},
+            "lists": {"items": "doc"},
             "cost": "cost",
             "systems": {
                 "new": {"score": "new", "probability": "chances"},
@@ -110,10 +110,10 @@ def make_queries(queries: int = 160, seed: int = 5, agree: float = 0.5) -> Queri
         "query": [f"q{number}" for number in range(queries)],
         "text": [f"text {number}" for number in range(queries)],
         "market": ["uk" if number % 3 else "us" for number in range(queries)],
-        "doc": [], "title": [], "new": [], "old": [], "chances": [], "cost": [],
+        "doc": [], "new": [], "old": [], "chances": [], "cost": [],
     }  # fmt: skip
     grade = []
-    for number in range(queries):
+    for _ in range(queries):
         items = int(rng.integers(3, 9))
         quality = rng.normal(rng.normal(-0.5, 0.7), 1.0, items)
         first = np.exp(quality)
@@ -123,7 +123,6 @@ def make_queries(queries: int = 160, seed: int = 5, agree: float = 0.5) -> Queri
         score = quality + rng.normal(0, 0.5, items)
         other = score if rng.random() < agree else score + rng.normal(0, 0.8, items)
         columns["doc"].append([f"d{place}" for place in range(items)])
-        columns["title"].append([f"title {number}.{place}" for place in range(items)])
         columns["new"].append(score.tolist())
         columns["old"].append([s if rng.random() < 0.95 else None for s in other.tolist()]
                               if other is not score else score.tolist())  # fmt: skip

@@ -3,7 +3,6 @@
 import pyarrow as pa
 
 from evalsampling.commands.control_tasks import rows_of
-from evalsampling.errors import InputError
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
 from evalsampling.labels.task_names import opaque_name, with_check
@@ -28,8 +27,6 @@ def adjudicate(
     Raises:
         InputError: if the reserve was deleted, or another command made the batch meanwhile.
     """
-    if snapshot.pool.spec.pool.lists is not None:
-        raise InputError("--adjudicate: there are no such batches of items of lists")
     disputed = [q for q, state in enumerate(snapshot.states) if state is State.DISPUTED]
     for batch in reversed(snapshot.adjudications):
         if _is_open(snapshot, batch, disputed):

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.items import item_ids
 from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import TASK, blind
 from evalsampling.pool.row_ids import stored_forms
@@ -100,30 +99,18 @@ class Erasure:
         shown_in = [file for file in names if file.startswith(exported)]
         # Looked at before what they are made from: who else changes them in between is noticed.
         self.was |= {place + file: self._store.checksum(place + file) for file in shown_in}
-        ids = self._asked_ids(place, names, folder)
         erased: dict[str, bytes] = {}
         cleared = []
         beside = f"{folder}/controls.parquet"
         for file in (name, beside) if beside in names else (name,):
             table = self._read(place + file)
-            erased |= dict(self._erased(file, table, ID, ids, self._payload, "snappy"))
-            is_row = is_among(table, ID, ids)
+            erased |= dict(self._erased(file, table, ID, self._row, self._payload, "snappy"))
+            is_row = is_among(table, ID, self._row)
             self._tasks |= set(table.filter(is_row)[TASK].to_pylist())
             cleared.append(without(table, is_row, self._payload))
         if erased and shown_in:
             yield from self._shown(exported, shown_in, blind(*cleared), number)
         yield from erased.items()
-
-    def _asked_ids(self, place: str, names: Sequence[str], folder: str) -> Collection[str]:
-        """Return what the row is called in a batch: of a query, its items."""
-        drawn = f"{folder}/draws.parquet"
-        if self._spec.pool.lists is None or drawn not in names:
-            return self._row
-        draws = self._store.parse_table(drawn, self._store.read(place + drawn))
-        asked = draws.filter(draws["new"])
-        items = item_ids(asked.filter(is_among(asked, ID, self._row)))
-        self._ids |= set(items)
-        return set(items)
 
     def _shown(
         self, exported: str, exports: Sequence[str], shown: pa.Table, number: int

@@ -156,8 +156,13 @@ class Preparation:
                 is left of it.
 
         Raises:
-            InputError: if the spec names no workspace.
+            InputError: if the spec names no workspace, or its rows are queries.
         """
+        if spec.pool.lists is not None:
+            raise InputError(
+                "pool.lists: rankings have no workspace: draw and grade queries in Python, by "
+                "`Evaluation.from_frame`, or compare samplers by `simulate`"
+            )
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
         shared = detached or Workspace(spec.workspace).store.shared

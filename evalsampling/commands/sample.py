@@ -17,7 +17,6 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.labels.controls import Gold
-from evalsampling.labels.items import subject_questions, subject_rows
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
@@ -226,16 +225,11 @@ def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> Sample
     code = drawn.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
-    try:
-        asked = subject_rows(rows, spec)
-    except ValueError as error:  # A list of the payload is shorter than that of the items.
-        raise InputError(f"{spec.pool.path}: {error}") from error
-    questions = subject_questions(rows, (new + 1).tolist())
     names = [
         task_name(spec, pool.task_key, number, id, question, check)
-        for id, question in zip(asked[ID].to_pylist(), questions, strict=True)
+        for id, question in zip(rows[ID].to_pylist(), (new + 1).tolist(), strict=True)
     ]
-    batch = make_batch(names, asked, spec, mask_key(pool.task_key, number))
+    batch = make_batch(names, rows, spec, mask_key(pool.task_key, number))
     draws = _draws_to_store(snapshot, rows, code, history)
     gold = Gold.read(spec) if len(new) else None
     if gold is not None:

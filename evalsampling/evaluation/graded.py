@@ -39,7 +39,7 @@ def known_outputs(
         table: the cells.
     """
     none = np.full(len(item_ids(rows)), NO_LABEL)
-    (outputs, _), graded = graded_rows(rows, none, spec, table), history.labelled
+    outputs, graded = _graded_rows(rows, none, spec, table), history.labelled
     if len(graded):
         assert outputs.grades is not None
         assert history.outputs.grades is not None
@@ -100,17 +100,17 @@ def take_grades(
         if wrong:
             raise InputError(f"grade {wrong[0]} of id {id!r} is not one of {[*codes]}")
         label = np.array([codes[grade] for grade in texts], dtype=np.int64)
-        of_query, _ = graded_rows(row, label, spec, table)
+        of_query = _graded_rows(row, label, spec, table)
         assert of_query.grades is not None
         all_grades[question], labels[question] = of_query.grades[0], 0
     outputs = dataclasses.replace(history.outputs, grades=all_grades)
     return history.with_rows(outputs, history.slice).with_labels(labels)
 
 
-def graded_rows(
+def _graded_rows(
     rows: pa.Table, label: IntArray, spec: EvaluationSpec, table: CellTable
-) -> tuple[Outputs, IntArray]:
-    """Return outputs and label of each query, given the grades of items: see `graded_outputs`."""
+) -> Outputs:
+    """Return the outputs of queries, given the grades of items: see `graded_outputs`."""
     systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
     depth = max(gain.cut for gain in build_gains(spec))
     return graded_outputs(rows, label, systems, moments, depth)

@@ -319,10 +319,6 @@ class LabelSpace(abc.ABC):
 
     # --- annotators
 
-    def row_of(self, task_id: str) -> str:
-        """Return the id of the row that a task is about, from the id that the task has."""
-        return task_id
-
     @property
     def field(self) -> Field:
         """What an annotator fills in."""

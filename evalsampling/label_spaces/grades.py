@@ -47,7 +47,3 @@ class Grades(Classes):
     def row_classes(self) -> int:
         """One: a query is graded, or not yet."""
         return 1
-
-    def row_of(self, task_id: str) -> str:
-        """Return the id of the query: tasks have ``QUERY/ITEM``."""
-        return task_id.rpartition("/")[0]

@@ -87,9 +87,7 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
         InputError: if it names objects of this session, or its rows are queries.
     """
     if spec.labels.space.has_items:
-        raise InputError(
-            "an evaluation of queries cannot be saved: prepare their files, whose tasks are items"
-        )
+        raise InputError("an evaluation of queries cannot be saved: a workspace has no rankings")
     mapping = spec.to_mapping()
     listed = [entry.get("name", entry) for entry in mapping["measure"]]
     others = spec.strata.method, spec.sink.format, spec.labels.rule

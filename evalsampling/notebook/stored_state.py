@@ -96,11 +96,11 @@ class StoredState:
         self.reread()
 
     def grade(self, id: Any, grades: Any) -> None:
-        """Refuse: votes on items come by files."""
+        """Refuse: no workspace has queries."""
         self._refuse()
 
     def items(self, id: Any) -> list[list[Any]]:
-        """Refuse: items are the tasks of a batch."""
+        """Refuse: no workspace has queries."""
         self._refuse()
 
     def doubts(self, analysis: Analysis) -> list[str]:

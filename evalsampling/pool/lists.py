@@ -33,14 +33,12 @@ class QueryBatch:
     Attributes:
         length: shape (n,): how many items each query has that are to be graded.
         item: ids of the items, one query after the other, in the order of the pool.
-        place: shape (items,): place of each in its query's list in the pool.
         rank: shape (items, systems): its rank in each list, from 1; 0 where a list has not got it.
         lists: the same as arrays of equal length, with what is expected of the grades.
     """
 
     length: IntArray
     item: pa.Array
-    place: IntArray
     rank: IntArray
     lists: ExpectedLists
 
@@ -59,7 +57,6 @@ class QueryBatch:
         starts = pa.array(offsets, pa.int32())
         columns = [
             self.item.take(pa.array(chosen)),
-            pa.array(self.place[chosen], pa.int32()),
             *(pa.array(rank, pa.int32()) for rank in self.rank[chosen].T),
         ]
         names = list_names(self.rank.shape[1])
@@ -68,8 +65,8 @@ class QueryBatch:
 
 
 def list_names(systems: int) -> list[str]:
-    """Return the names of the columns that queries are stored in: items, places, ranks."""
-    return ["list.items", "list.places", *(f"list.ranks.{system}" for system in range(systems))]
+    """Return the names of the columns that queries are stored in: items, ranks."""
+    return ["list.items", *(f"list.ranks.{system}" for system in range(systems))]
 
 
 def list_columns(spec: EvaluationSpec) -> list[Any]:
@@ -125,36 +122,9 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     return QueryBatch(
         length=length,
         item=items.take(pa.array(kept)),
-        place=place[kept],
         rank=rank,
         lists=ExpectedLists.from_probabilities(at_ranks, padded),
     )
-
-
-def check_item_payload(batch: PoolBatch, spec: EvaluationSpec) -> None:
-    """Check that every payload column of items lists one value for each item.
-
-    Args:
-        batch: the rows, with the columns or without them.
-        spec: names the columns.
-
-    Raises:
-        InputError: naming file, column and row of the first list that is none, or too short.
-    """
-    assert spec.pool.lists is not None
-    items = spec.pool.lists.items
-    shown = [name for name in spec.pool.lists.payload if batch.has(name)]
-    counts = _list_lengths(batch, items) if shown else np.zeros(0, dtype=np.int64)
-    for name in shown:
-        _check_lengths(batch, name, items, _list_lengths(batch, name), counts)
-
-
-def _list_lengths(batch: PoolBatch, name: str) -> IntArray:
-    """Return the length of each list of a column, of values of any type."""
-    column = batch.column(name)
-    if is_text(column.type):
-        return np.array([len(values) for values in _spelt(batch, name, column)], dtype=np.int64)
-    return pc.list_value_length(list_column(batch, name)).to_numpy().astype(np.int64)
 
 
 def list_column(batch: PoolBatch, name: str) -> pa.Array:

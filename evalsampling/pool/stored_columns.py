@@ -3,7 +3,6 @@
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.pool.lists import list_names
 from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.packed_bits import packed, unpacked
@@ -59,17 +58,6 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the columns of queries beside their lists: which systems differ, and the cost."""
     columns = {f"prediction.{s}": pa.array(codes) for s, codes in enumerate(outputs.prediction.T)}
     return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
-
-
-def query_names(systems: int, costs: bool = False) -> list[str]:
-    """Return the names of the columns in which queries are stored.
-
-    Args:
-        systems: number of systems.
-        costs: whether queries differ in cost.
-    """
-    names = list(query_columns(Outputs.none(systems, 1)))
-    return [*names, *([COST] if costs else []), *list_names(systems)]
 
 
 def output_names(

@@ -29,7 +29,7 @@ from evalsampling.pool.columns import (
     read_scores,
     with_slices,
 )
-from evalsampling.pool.lists import check_item_payload, list_columns
+from evalsampling.pool.lists import list_columns
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.queries import ExpectedQueries
@@ -206,7 +206,6 @@ def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
 def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     """Return the summary of queries: expected gains, and the range of the costs."""
     expected = ExpectedQueries.read(batch, spec)
-    check_item_payload(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
     features = FeatureSample.from_rows(keys, expected.features, FEATURE_SAMPLE)
     sums = tuple(ScoreSums() for _ in (*spec.pool.systems, spec.pool.score))
@@ -336,9 +335,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     wants, pool = Wanted.from_spec(spec), spec.pool
     if pool.lists is not None:
         cost = [] if pool.cost is None else [pool.cost]
-        return list(
-            dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *pool.lists.payload, *cost])
-        )
+        return list(dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *cost]))
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     named += wants.ranked
     if wants.ranges or wants.signatures:

@@ -119,9 +119,8 @@ def read_graded(
         sums.add(cells)
         stored = pa.table({ID: cells.ids, **cells.stored(np.arange(len(cells)))})
         moments = cells.outputs.probability.shape[1]
-        outputs, _ = graded_outputs(stored, grades.of(stored), systems, moments, depth)
         codes.append(cells.cell)
-        parts.append(outputs)
+        parts.append(graded_outputs(stored, grades.of(stored), systems, moments, depth))
     table = stratification.table(sums.total)
     cell = np.searchsorted(table.code, np.concatenate(codes))
     order = np.argsort(cell, kind="stable")

@@ -269,8 +269,6 @@ class EvaluationSpec:
                 "strata.edges: strata of several systems that predict numbers are cut from how far "
                 "they are apart, by strata.method"
             )
-        if self.labels.space.has_items and self.sink.format == "splink":
-            raise InputError("sink.format: splink takes pairs of records, no items of lists")
         if self.sink.format == "splink" and len(self.labels.classes) != 2:
             raise InputError(
                 "sink.format: a table of Splink says match or no match, labels are of "

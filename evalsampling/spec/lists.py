@@ -13,12 +13,9 @@ class ListsSpec:
 
     Attributes:
         items: column with the list of the items' ids, all different within a query.
-        payload: columns of lists with one value for every item; annotators see the value of the
-            item they grade.
     """
 
     items: str
-    payload: tuple[str, ...]
 
 
 def read_lists(pool: Section) -> ListsSpec | None:
@@ -33,14 +30,14 @@ def read_lists(pool: Section) -> ListsSpec | None:
     if pool.get("lists") is None:
         return None
     section = pool.section("lists")
-    section.check_keys("items", "payload")
+    section.check_keys("items")
     for_rows = ("score", "score_is", "prediction", "probability", "logits", "features", "variance")
     pool.refuse((*for_rows, "scorer"), "with pool.lists, rows are queries and have none")
     if pool.get("systems") is None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
-    return ListsSpec(str(section.text("items", required=True)), section.columns("payload"))
+    return ListsSpec(str(section.text("items", required=True)))
 
 
 def lists_mapping(lists: ListsSpec) -> dict[str, Any]:
     """Return the section ``pool.lists`` with every default filled in."""
-    return {"items": lists.items, "payload": list(lists.payload)}
+    return {"items": lists.items}

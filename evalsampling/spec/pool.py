@@ -110,7 +110,7 @@ class PoolSpec:
     @property
     def mistaken_ids(self) -> Sequence[str]:
         """Payload columns that a delivery would mistake for the ids of its rows."""
-        as_they_are = set() if self.lists is not None else {*columns_of(self.id)} - {*self.masks}
+        as_they_are = {*columns_of(self.id)} - {*self.masks}
         names = {ID, self.id} if isinstance(self.id, str) else {*self.id}
         return [name for name in self.payload if name in names - as_they_are]
 
@@ -174,7 +174,7 @@ def read_pool(
             probability=None,
             systems=read_rankers(section.section("systems")),
             features=(),
-            payload=(*payload, *(name for name in lists.payload if name not in payload)),
+            payload=payload,
             scorer=None,
         )
     score = labels.space.score(section, not strata.by_score)
@@ -242,8 +242,6 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     place = {"path": pool.path} if pool.table is None else {"table": pool.table.to_mapping()}
     is_single = first.name is None
     systems = {system.name: system_mapping(system, labels) for system in pool.systems}
-    item_payload = () if lists is None else lists.payload
-    shown = (name for name in pool.payload if name not in item_payload)
     return given(
         {
             **place,
@@ -259,7 +257,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             "slices": list(pool.slices) or None,
             "features": list(pool.features) or None,
             "cost": pool.cost,
-            "payload": [shown_mapping(name, pool.masks.get(name)) for name in shown],
+            "payload": [shown_mapping(name, pool.masks.get(name)) for name in pool.payload],
             "scorer": pool.scorer,
         }
     )

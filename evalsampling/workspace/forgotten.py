@@ -66,8 +66,7 @@ class ForgottenRows:
         if not self.finished:
             return new
         ids = {*id_of_task.values(), *new.rejects["id"].to_pylist()} - {None}
-        row_of = self.pool.spec.labels.space.row_of  # Of an item of a list its query.
-        ids = {id for id in ids if self.hash(row_of(id)) in self.finished}
+        ids = {id for id in ids if self.hash(id) in self.finished}
         tasks = {task for task, id in id_of_task.items() if id in ids}
         votes = without(new.votes, is_among(new.votes, "task", tasks), ["comment"])
         return dataclasses.replace(new, votes=votes, rejects=without_text(new.rejects, tasks, ids))

@@ -186,9 +186,7 @@ def _check_counted(snapshot: Snapshot) -> None:
         InputError: as `PoolFacts.read` says.
     """
     labels, problem = snapshot.pool.spec.labels, None
-    if labels.space.has_items:
-        problem = "its rows are queries"
-    elif labels.space.tagged:
+    if labels.space.tagged:
         problem = "its rows have any number of many labels"
     elif labels.oracle == "stochastic":
         problem = "its oracle is stochastic"

@@ -15,7 +15,6 @@ from evalsampling.pool.stored_columns import (
     PAYLOAD_PREFIX,
     SLICE_PREFIX,
     output_names,
-    query_names,
 )
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
@@ -171,8 +170,6 @@ class PreparedPool:
         outputs = output_names(
             len(pool.systems), classes, has_costs, self.spec.named_slices, tagged
         )
-        if pool.lists is not None:
-            outputs = query_names(len(pool.systems), has_costs)
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
         return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])

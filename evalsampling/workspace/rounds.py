@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.items import subject_ids, subject_questions
 from evalsampling.labels.tasks import KIND, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
@@ -96,8 +95,8 @@ class RoundFiles:
 
     @property
     def subjects(self) -> list[Any]:
-        """The ids of the rows, or items of queries, that the round asked about, in order."""
-        return subject_ids(self.asked)
+        """The ids of the rows that the round asked about, in order."""
+        return list(self.asked[ID].to_pylist())
 
     def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
         """Return the tasks of the round's questions, in the order of their draws.
@@ -106,11 +105,9 @@ class RoundFiles:
             spec: of the evaluation.
             key: of the workspace's task names.
         """
-        ids = self.subjects
-        questions = subject_questions(self.asked, self.asked["question"].to_pylist())
         return [
             task_name(spec, key, self.number, id, question, self.design["check"])
-            for id, question in zip(ids, questions, strict=True)
+            for id, question in zip(self.subjects, self.asked["question"].to_pylist(), strict=True)
         ]
 
     @property

@@ -127,11 +127,7 @@ class Snapshot:
 
     @functools.cached_property
     def tasks(self) -> list[str]:
-        """Tasks of all questions, in the order of the history.
-
-        In a pool of rankings a question of the history is a query, and each of its items is a task.
-        Only the history numbers queries; everything about votes numbers tasks.
-        """
+        """Tasks of all questions, in the order of the history."""
         return [
             task
             for files in self.standing
@@ -140,7 +136,7 @@ class Snapshot:
 
     @functools.cached_property
     def ids(self) -> list[str]:
-        """Ids of the rows or items of all tasks as text, in the order of the tasks."""
+        """Ids of the rows of all tasks as text, in the order of the tasks."""
         columns = self.pool.spec.pool.id
         return [as_text(id, columns) for files in self.standing for id in files.subjects]
 
@@ -202,9 +198,7 @@ class Snapshot:
 
     @property
     def answers(self) -> int:
-        """Number of questions with a label; a query has one if all its items are graded."""
-        if self.pool.spec.labels.space.has_items:
-            return len(self.history.labelled)
+        """Number of questions with a label."""
         return int(np.sum(self.labels != NO_LABEL))
 
     @functools.cached_property
@@ -362,8 +356,6 @@ class Snapshot:
     def history(self) -> History:
         """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
         spec = self.pool.spec
-        if spec.labels.space.has_items:
-            return self._history_of_queries()
         systems, classes = len(spec.pool.systems), self.pool.table.classes
         named = spec.named_slices
         history = self._drawn(
@@ -382,21 +374,6 @@ class Snapshot:
             shares=self.tally.shares(classes),
             answers=self.tally.numbers,
         )
-
-    def _history_of_queries(self) -> History:
-        """Return the history of a pool of queries, with the grades of all graded queries."""
-        from evalsampling.evaluation.graded import empty_history, graded_rows
-
-        spec, table = self.pool.spec, self.pool.table
-        sizes = [len(files.subjects) for files in self.standing]
-        labels = np.split(self.labels, np.cumsum(np.array(sizes, dtype=np.int64)))
-        graded = [
-            graded_rows(files.asked, label, spec, table)
-            for files, label in zip(self.standing, labels, strict=False)
-        ]
-        history = self._drawn(empty_history(spec, table), [outputs for outputs, _ in graded])
-        done = [label for _, label in graded]
-        return history.with_labels(np.concatenate([np.zeros(0, dtype=np.int64), *done]))
 
     def _drawn(self, nothing: History, outputs: Sequence[Outputs]) -> History:
         """Return a history with all rounds that stand, and the outputs of the rows of each."""

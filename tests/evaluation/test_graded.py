@@ -1,4 +1,4 @@
-"""Pools of queries in memory: items out, grades in, and the same numbers as from files."""
+"""Pools of queries in memory: items out, grades in, and the numbers that follow from both."""
 
 from pathlib import Path
 from typing import Any
@@ -8,19 +8,19 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
-from tests.queries import CUT, make_queries
+from tests.queries import CUT, Queries, make_queries
 
 QUERIES = make_queries(120, seed=11)
 
 
-def evaluation() -> Evaluation:
-    spec = QUERIES.spec()
+def evaluation(queries: Queries = QUERIES, **keys: Any) -> Evaluation:
+    spec = queries.spec(**keys)
     for key in ("workspace", "round_size"):
         del spec[key]
     spec["pool"] = {key: value for key, value in spec["pool"].items() if key != "path"}
-    columns = {name: values for name, values in QUERIES.columns.items() if name != "query"}
+    columns = {name: values for name, values in queries.columns.items() if name != "query"}
     spec["pool"]["id"] = "id"
-    id = np.array(QUERIES.columns["query"])
+    id = np.array(queries.columns["query"])
     return Evaluation.from_arrays(None, None, id=id, columns=columns, **spec)
 
 
@@ -29,8 +29,8 @@ def test_queries_in_memory_are_not_saved(tmp_path: Path) -> None:
         evaluation().save(tmp_path / "work")
 
 
-def graded(one: Evaluation, ids: np.ndarray) -> list[list[int]]:
-    return [[QUERIES.grade_of[f"{id}/{item}"] for item in items]
+def graded(one: Evaluation, ids: Any, queries: Queries = QUERIES) -> list[list[int]]:
+    return [[queries.grade_of[f"{id}/{item}"] for item in items]
             for id, items in zip(ids.tolist(), one.items(ids), strict=True)]  # fmt: skip
 
 
@@ -77,3 +77,47 @@ def test_items_are_those_of_drawn_queries() -> None:
     plain = Evaluation.from_arrays(np.linspace(0, 1, 50), np.arange(50) % 2)
     with pytest.raises(InputError, match="have no items"):
         plain.items(plain.sample(3))
+
+
+def test_values_of_each_ranker_come_with_their_difference() -> None:
+    """All 40 queries of a pool are drawn in the end: then the values are the pool's own."""
+    queries = make_queries(40, seed=9)
+    measure = [{"name": "dcg", "cut": CUT}, {"name": "err", "cut": 2}]
+    one = evaluation(queries, measure=measure)
+    ids = one.sample(40)
+    one.label(ids, graded(one, ids, queries))
+    found = {estimate.target.title: estimate.value for estimate in one.estimate()}
+    for name, cut in [("dcg", CUT), ("err", 2)]:
+        values = {ranker: queries.mean(ranker, name, cut) for ranker in ("new", "old")}
+        for ranker, value in values.items():
+            assert found[f"{name}@{cut} of {ranker}"] == pytest.approx(value)
+        difference = values["new"] - values["old"]
+        assert found[f"{name}@{cut} of new against old"] == pytest.approx(difference)
+
+
+def test_queries_drawn_by_their_costs_alone() -> None:
+    """The baseline active_lambda: both rankers and their difference, over the sum of weights."""
+    one = evaluation(sampler="active_lambda")
+    ids = one.sample(20)
+    one.label(ids, graded(one, ids))
+    drawn = np.array(one.state.pool.ids(one.history.cell, one.history.rank))
+    place = [QUERIES.columns["query"].index(id) for id in drawn[one.history.question]]
+    chance, cost = one.history.probability, np.array(QUERIES.columns["cost"])[place]
+    assert np.corrcoef(np.log(chance), np.log(cost))[0, 1] < -0.95
+    found = {estimate.target.title: estimate.value for estimate in one.estimate()}
+    for system in ("new", "old"):
+        gain = np.array([QUERIES.gain(query, system, "err") for query in place])
+        wanted = np.sum(gain / chance) / np.sum(1 / chance)
+        assert found[f"err@{CUT} of {system}"] == pytest.approx(wanted)
+
+
+def test_money_pays_for_queries_by_what_they_cost() -> None:
+    """Rounds go on until the next query is expected to cost more than is left."""
+    one, left, rounds = evaluation(), 200.0, 0
+    while len(questions := one.draw(15, money=left)):
+        ids = np.array(one.state.ids())[questions]
+        one.label(ids, graded(one, ids))
+        assert one.history.outputs.cost is not None
+        left, rounds = 200 - float(one.history.outputs.cost.sum()), rounds + 1
+    assert rounds > 2
+    assert 0 <= left < max(QUERIES.columns["cost"])

@@ -374,11 +374,6 @@ def test_no_column_of_the_payload_is_taken_for_an_answer(name: str) -> None:
     assert EvaluationSpec.from_mapping(shown, "/").pool.payload == (name,)
 
 
-RANKED = {
-    "id": "q", "lists": {"items": "d"}, "systems": {"a": {"score": "s", "probability": "p"}},
-}  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("pool", "name"),
     [
@@ -386,13 +381,10 @@ RANKED = {
         ({"id": "pair", "payload": ["pair", "id"]}, "id"),
         ({"id": "pair", "payload": [{"pair": "hash"}]}, "pair"),
         ({"payload": [{"id": {"truncate": 3}}]}, "id"),
-        ({**RANKED, "payload": ["q"]}, "q"),
     ],
 )
 def test_no_column_of_the_payload_is_taken_for_the_id_of_the_row(pool: Any, name: str) -> None:
     content: dict[str, Any] = {"pool": {"path": "x", **pool}}
-    if "lists" in pool:
-        content |= {"labels": {"classes": [0, 1, 2]}, "measure": "dcg"}
     for format in ("csv", "jsonl", "parquet", "vendor", "xlsx"):
         with pytest.raises(InputError, match=f"{name} cannot be shown as sink.format is {format}"):
             EvaluationSpec.from_mapping({**content, "sink": {"format": format}}, "/")

@@ -12,7 +12,6 @@ from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.lists import (
     QueryBatch,
-    check_item_payload,
     list_column,
     list_columns,
     list_names,
@@ -95,7 +94,6 @@ def test_items_beyond_the_depth_of_all_lists_are_not_graded() -> None:
     found = read(depth=1)
     assert found.length.tolist() == [2, 1, 0]
     assert found.item.to_pylist() == ["x", "y", "x"]
-    assert found.place.tolist() == [0, 1, 0]
     stored = found.take(np.array([1, 0]))
     assert list(stored) == list_names(2)
     assert stored["list.items"].to_pylist() == [["x"], ["x", "y"]]
@@ -142,29 +140,3 @@ def test_what_is_wrong_is_told_with_file_column_and_row(
     with pytest.raises(InputError) as caught:
         read(**columns)
     assert str(caught.value).startswith(f"pool.parquet: {message}")
-
-
-@pytest.mark.parametrize(
-    ("title", "message"),
-    [
-        (pa.array([1, 2, 3]), "row 10: must be a list, got type int64"),
-        (["one", "two", "three"], "row 10: is no list in JSON"),
-        (pa.array([{"a": 1}] * 3), "row 10: must be a list, got type struct"),
-        ([["p", "q", "r"], [], []], "row 11: 0 values for the 1 items of column 'doc'"),
-        (["[1, 2, 3]", "[1, 2]", "[]"], "row 11: 2 values for the 1 items of column 'doc'"),
-        ([["p", "q", "r"], None, []], "row 11: null"),
-        (["[" * 100_000, "[]", "[]"], "row 10: is no list in JSON"),
-    ],
-)
-def test_what_annotators_see_of_items_is_a_list_of_a_value_for_each(
-    title: Any, message: str
-) -> None:
-    with pytest.raises(InputError) as caught:
-        check_item_payload(batch_of(title=title), spec_of())
-    assert str(caught.value).startswith(f"pool.parquet: column 'title', {message}")
-
-
-def test_values_of_any_kind_may_be_shown_of_items() -> None:
-    check_item_payload(batch_of(), spec_of())
-    check_item_payload(batch_of(title=['["p", 1, null]', "[{}]", "[]"]), spec_of())
-    check_item_payload(batch_of(title=[[["p"], [], None], [["q"]], []]), spec_of())

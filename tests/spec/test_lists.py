@@ -26,8 +26,7 @@ def test_defaults_are_filled_in_and_read_again() -> None:
     assert spec.signature_shape == (1, 2)
     again = EvaluationSpec.from_mapping(spec.to_mapping(), "/nowhere")
     assert again == spec
-    assert spec.pool.payload == ("text", "title")
-    assert spec.to_mapping()["pool"]["payload"] == ["text"]
+    assert spec.pool.payload == ("text",)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,6 @@ def test_defaults_are_filled_in_and_read_again() -> None:
         ({"sampler": {"name": "ranking", "variant": "best"}}, "sampler: ranking: variant must be"),
         ({"sampler": {"name": "ranking", "floor": 2}}, "sampler: ranking: floor must be between"),
         ({"sampler": {"name": "ranking", "gains": 2}}, "unknown key sampler.gains of ranking"),
-        ({"sink": {"format": "splink", "records": {"left": "text", "right": "title"}}},
-         "sink.format: splink takes pairs of records"),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_named(keys: dict[str, Any], message: str) -> None:

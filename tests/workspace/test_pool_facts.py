@@ -15,7 +15,7 @@ from evalsampling.workspace.pool_facts import (
     read_chances,
     write_chances,
 )
-from tests.golden.cases import QUERIES, TAGS
+from tests.golden.cases import TAGS
 from tests.golden.pools import pool_of
 from tests.jobs import Job
 
@@ -64,7 +64,6 @@ def test_the_next_round_is_as_large_as_it_is_to_be(job: Any) -> None:
 
 
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
-    "rankings": ({**QUERIES, "rows": "queries"}, "its rows are queries"),
     "tags": ({**TAGS, "rows": "tags", "sampler": "poisson"}, "its rows have any number of many"),
     "stochastic": (
         {"labels": {"oracle": "stochastic"}, "sampler": "poisson"},
