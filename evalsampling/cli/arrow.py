@@ -13,11 +13,7 @@ class _NoPandas:
     """
 
     def find_spec(self, fullname: str, *_: Any) -> None:
-        """Return None, so that the next finder is asked, for every module except pandas.
-
-        Raises:
-            ModuleNotFoundError: for pandas.
-        """
+        """Return None, so that the next finder is asked, for every module except pandas."""
         if fullname == "pandas":
             raise ModuleNotFoundError(fullname)
 

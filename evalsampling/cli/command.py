@@ -51,15 +51,7 @@ class Command:
         beam: Beam = Beam.NEVER,
         **settings: Any,
     ) -> Self:
-        """Return the command that calls a function with its options and does nothing beside.
-
-        Args:
-            options: the dataclass of the function's options.
-            function: what the command does; on Beam, it gets Beam's options too.
-            text: see `Command`, as of all other settings.
-            beam: see `Command`.
-            **settings: see `Command`.
-        """
+        """Return the command that calls a function with its options and does nothing beside."""
         from evalsampling.commands.options import add_to_command, read_options  # Help needs none.
 
         def run(arguments: argparse.Namespace) -> "Result":

@@ -225,11 +225,6 @@ def estimate_table(
 
     The default interval is in the column of its kind. If a measure has several estimates, its
     name is printed above their rows.
-
-    Args:
-        shown: estimates in order.
-        kinds: of intervals, a column each.
-        methods: of further intervals, a column each.
     """
     if not shown:
         return []

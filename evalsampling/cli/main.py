@@ -22,9 +22,6 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 0 done, 1 it failed or found damage, 2 wrong usage, 130 Ctrl-C.
 
     Of gates: 10 one is not reached, 11 it cannot be said.
-
-    Args:
-        argv: arguments; None for those of the program, if the process runs this command only.
     """
     name, command, arguments = parse(argv)
     if argv is None:

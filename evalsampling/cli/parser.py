@@ -19,12 +19,7 @@ class CommandParser(argparse.ArgumentParser):
     """The parser of one command, whose module is imported when arguments are parsed."""
 
     def __init__(self, listed: Listed, **settings: Any) -> None:
-        """Make a parser without options.
-
-        Args:
-            listed: the command.
-            **settings: of `argparse.ArgumentParser`.
-        """
+        """Make a parser without options."""
         # Whole names only: Beam has options of its own, `--label` beside our `--labels`.
         super().__init__(description=listed.help, allow_abbrev=False, **settings)
         self._listed = listed
@@ -71,12 +66,6 @@ def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]
     """Return the name of a command, the command and its parsed arguments.
 
     The argument ``beam`` holds the options of Beam.
-
-    Args:
-        argv: arguments of the program, None for its own.
-
-    Raises:
-        SystemExit: for wrong usage, and after the help or the version was printed.
     """
     parser, commands = _parsers()
     if not (sys.argv[1:] if argv is None else argv):

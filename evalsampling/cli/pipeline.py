@@ -11,16 +11,7 @@ from evalsampling.workspace.workspace import Workspace
 def through_pipeline(
     job: Callable[[Sequence[str]], None], options: WorkspaceOptions, beam: Sequence[str]
 ) -> Any:
-    """Run a job that does the work of a command, and return the object that the job wrote.
-
-    Args:
-        job: `main` of a pipeline.
-        options: of the command.
-        beam: Beam's options.
-
-    Raises:
-        InputError: if the workspace is not prepared, or as the job says.
-    """
+    """Run a job that does the work of a command, and return the object that the job wrote."""
     workspace = Workspace(options.workspace)
     workspace.check_prepared()
     located = dataclasses.replace(options, workspace=workspace.path)

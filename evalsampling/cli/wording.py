@@ -45,12 +45,7 @@ def bold(text: str) -> str:
 
 
 def grouped_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table in which rows are listed below the name of their group.
-
-    Args:
-        head: names of the columns.
-        rows: name of the group, then the cells.
-    """
+    """Return the lines of a table in which rows are listed below the name of their group."""
     groups: dict[str, list[Sequence[str]]] = {}
     for name, first, *cells in rows:
         groups.setdefault(name, [[name, *[""] * (len(head) - 1)]]).append([f"  {first}", *cells])
@@ -61,11 +56,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> 
     """Return the lines of a table as wide as its cells, two blanks between columns.
 
     If it does not fit the terminal, cells of the first column are cut.
-
-    Args:
-        head: names of the columns.
-        rows: cells, as many as names.
-        left: how many columns are aligned at the left; the others are aligned at the right.
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     room = columns() - sum(widths[1:]) - 2 * (len(widths) - 1)

@@ -17,16 +17,7 @@ from evalsampling.workspace.workspace import adjudication_folder
 def adjudicate(
     snapshot: Snapshot, context: ExecutionContext, started: float
 ) -> Adjudication | None:
-    """Return the batch of disputed rows that is open, a new one if none is, None without disputes.
-
-    Args:
-        snapshot: of the workspace.
-        context: what the work runs on, for the record.
-        started: when, for the record.
-
-    Raises:
-        InputError: if the reserve was deleted, or another command made the batch meanwhile.
-    """
+    """Return the batch of disputed rows that is open, else a new one; None without disputes."""
     disputed = [q for q, state in enumerate(snapshot.states) if state is State.DISPUTED]
     for batch in reversed(snapshot.adjudications):
         if _is_open(snapshot, batch, disputed):

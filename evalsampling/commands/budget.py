@@ -28,16 +28,7 @@ class Raised:
 
 
 def raise_budget(workspace: Workspace, amount: float, labels: int | None = None) -> Raised:
-    """Raise the budget; the same again changes nothing. Waits for other commands.
-
-    Args:
-        workspace: prepared.
-        amount: labels in all, or what they may cost if the budget is of that.
-        labels: labels in all, of a budget that limits both their costs and their number.
-
-    Raises:
-        InputError: if the workspace is not prepared, or its budget is larger already.
-    """
+    """Raise the budget; the same again changes nothing. Waits for other commands."""
     started = time.time()
     with workspace.in_use():
         pool = PreparedPool.read(workspace)

@@ -147,11 +147,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]) -> None:
-    """Add the first rows of the pool to a list, scored if the spec names a scorer.
-
-    Raises:
-        InputError: if one cannot be read; those before it are in the list then.
-    """
+    """Add the first rows of the pool to a list, scored if the spec names a scorer."""
     named, left = spec.pool.scorer, MOST_ROWS
     scorer = Scorer(named, spec.pool.directory) if named else None
     for batch in read_items(catalog.items, None if named else required_columns(spec)):
@@ -170,12 +166,7 @@ def _are_more(catalog: Catalog, looked_at: int) -> bool:
 def _prepared(
     spec: EvaluationSpec, batches: Sequence[PoolBatch], catalog: Catalog | None
 ) -> tuple[list[str], str | None]:
-    """Return what `prepare` would warn of, and say of the scores, were these all rows of the pool.
-
-    Raises:
-        InputError: naming the first value that it would refuse; of slices that no row has only if
-            these are all rows.
-    """
+    """Return what `prepare` would warn of, and say of the scores, were these the whole pool."""
     stratification = stratify(batches, spec)
     cells = LOCAL.map(Rows(batches), assign(spec, stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)

@@ -29,15 +29,7 @@ class IdCheck(Rereading):
 
     @classmethod
     def from_pool(cls, prepared: PreparedPool, context: ExecutionContext) -> "IdCheck | None":
-        """Return the check a workspace needs, or None if its ids were checked before.
-
-        Args:
-            prepared: the workspace.
-            context: what it runs on, for the record.
-
-        Raises:
-            InputError: if the pool is not the one the workspace was prepared from.
-        """
+        """Return the check a workspace needs, or None if its ids were checked before."""
         if ids_were_checked(prepared):
             return None
         started, preparation = time.time(), Preparation.done(prepared, context)
@@ -50,11 +42,7 @@ class IdCheck(Rereading):
         )
 
     def keep(self, _: Any) -> None:
-        """Keep the manifest of the check, which found nothing that is repeated.
-
-        Raises:
-            InputError: if the pool changed while it was read.
-        """
+        """Keep the manifest of the check, which found nothing that is repeated."""
         preparation = self.preparation
         self.check_unchanged()
         manifest = preparation.context.manifest(
@@ -70,13 +58,7 @@ class IdCheck(Rereading):
 
 
 def plan_id_check(engine: Engine, check: IdCheck, folder: Path | None = None) -> Any:
-    """Run a check on an engine, which reads the pool once, and keep its manifest.
-
-    Args:
-        engine: to run on.
-        check: of a prepared workspace.
-        folder: for hashes of ids, where all workers are on this machine: see `plan.check_ids`.
-    """
+    """Run a check on an engine, which reads the pool once, and keep its manifest."""
     work, items, cells = check.plan(engine, "Check")
     repeated = engine.run(cells, plan.check_ids(check.preparation.spec, items, folder))
     return engine.call(Step("KeepManifest", IdCheck.keep, (*repeated,)), work)

@@ -16,19 +16,7 @@ from evalsampling.workspace.snapshot import Snapshot
 def control_tasks(
     snapshot: Snapshot, number: int, batch: pa.Table, check: bool, gold: Gold | None
 ) -> pa.Table | None:
-    """Return the control tasks of a round as they are stored, None if there are to be none.
-
-    Args:
-        snapshot: before the round.
-        number: of the round.
-        batch: the rows drawn, as `tasks.make_batch` makes them.
-        check: whether names have a check character.
-        gold: rows whose class is known, if the spec names any.
-
-    Raises:
-        InputError: if the gold rows do not look like the pool's, or the reserve has not the
-            repeated rows.
-    """
+    """Return the control tasks of a round as they are stored, None if there are to be none."""
     labels, parts = snapshot.pool.spec.labels, []
     if gold is not None:
         rows = gold_rows(gold, snapshot.pool.spec, snapshot.pool.task_key, number, batch.schema)

@@ -56,13 +56,6 @@ def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
     """Return the curve of a workspace whose sampler queries ranks; None of other samplers.
 
     None too before the labels of the first round.
-
-    Args:
-        snapshot: of the workspace.
-        at: ranks; all that the cells distinguish if there are none.
-
-    Raises:
-        InputError: if there is no curve, and ranks of it are asked for.
     """
     curve = snapshot.analysis.curve
     if curve is None:

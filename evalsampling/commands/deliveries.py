@@ -78,18 +78,8 @@ class _Checked:
 def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[str]:
     """Check deliveries, each as if those before it were taken, and store them: all or none.
 
-    Args:
-        files: the files to take.
-        snapshot: snapshot of the workspace.
-        strict: whether a reject is an error.
-
     Returns:
         A line for each file.
-
-    Raises:
-        InputError: if there is a reject under ``strict``, the package that is to decide by the
-            votes is not installed, or somebody else took a delivery meanwhile; nothing is stored
-            then.
     """
     if files:
         check_rule(snapshot.pool.spec)
@@ -128,16 +118,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
 
 
 def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None:
-    """Store a delivery whose labels were checked where they were given: no line can be rejected.
-
-    Args:
-        file: to store.
-        questions: that its lines answer, in their order.
-        snapshot: of the workspace.
-
-    Raises:
-        InputError: if somebody else took a delivery meanwhile; nothing is stored then.
-    """
+    """Store a delivery whose labels were checked where they were given: no line can be rejected."""
     name = _name(file, {delivery.name for delivery in snapshot.deliveries})
     taken = list(zip(questions, file.votes, strict=True))
     _add([_Checked(file, name, taken, [])], snapshot.register, snapshot)

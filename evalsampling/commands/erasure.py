@@ -57,10 +57,6 @@ class Erasure:
         """Return the new content of each file that holds some of it, by its name, by place.
 
         A place is what stands before the names: nothing, or the folder of a draft.
-
-        Raises:
-            FileNotFoundError: if a file has gone meanwhile, as those of a draft do.
-            InputError: if a file is of a later version: what it holds cannot be known.
         """
         places = ["", *(f"{DRAFTS}/{draft}/" for draft in self._store.drafts())]
         listed = {place: self._store.below(place.rstrip("/")) for place in places}

@@ -53,11 +53,7 @@ class EstimateOptions(WorkspaceOptions):
     )
 
     def gates(self, spec: EvaluationSpec) -> GatesSpec:
-        """Return the gates that are asked for, else those of the spec.
-
-        Raises:
-            UsageError: if one is no name with a number.
-        """
+        """Return the gates that are asked for, else those of the spec."""
         if self.at_least or self.at_most:
             return GatesSpec.parse(self.at_least, self.at_most)
         return spec.gates
@@ -115,12 +111,7 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
 
 
 def _single(names: Sequence[str], own: Sequence[Measure]) -> list[str]:
-    """Return the names of measures; each text is one, or several with commas between them.
-
-    Args:
-        names: the texts.
-        own: measures of the spec, whose names may have commas.
-    """
+    """Return the names of measures; each text is one, or several with commas between them."""
     with_commas = {name for each in own for name in (each.name, each.components[0].name)}
     single = [
         part for name in names for part in ([name] if name in with_commas else name.split(","))
@@ -137,17 +128,7 @@ def _keep(
     context: ExecutionContext,
     started: float,
 ) -> None:
-    """Keep an estimate that is new, with its manifest.
-
-    Args:
-        result: the estimate.
-        snapshot: that it was made of.
-        files: deliveries of this call.
-        asked: options that decide about the numbers.
-        taking: options of how labels were taken, for the manifest alone.
-        context: what the work ran on.
-        started: when, in seconds since 1970.
-    """
+    """Keep an estimate that is new, with its manifest."""
     workspace = snapshot.pool.workspace
     state = {
         **asked,

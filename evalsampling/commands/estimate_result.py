@@ -170,14 +170,7 @@ def result_of(
     intervals: Sequence[str] = (),
     gates: GatesSpec | None = None,
 ) -> EstimateResult:
-    """Return the estimates from what a workspace holds.
-
-    Args:
-        snapshot: of the workspace.
-        measures: to report, instead of the spec's.
-        intervals: names of the interval methods that are to stand beside the default.
-        gates: targets, of numbers that are reported.
-    """
+    """Return the estimates from what a workspace holds."""
     spec, history, analysis = snapshot.pool.spec, snapshot.history, snapshot.analysis
     if measures is not None:
         analysis = dataclasses.replace(analysis, measures=measures)
@@ -217,13 +210,7 @@ def result_of(
 
 
 def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates:
-    """Return what the intervals say of gates; they may be about the spec's measures too.
-
-    Args:
-        gates: at least one.
-        estimates: that are reported.
-        analysis: with the spec's measures.
-    """
+    """Return what the intervals say of gates; they may be about the spec's measures too."""
     reported = {estimate.target for estimate in estimates}
     titles = {name for target in reported for name in (target.title, target.measure)}
     if not titles.issuperset(gate.number for gate in gates):

@@ -48,13 +48,7 @@ class ExportResult(Result):
 
 
 def export(options: ExportOptions) -> ExportResult:
-    """Write all votes that were taken, or the decided pairs of records.
-
-    Raises:
-        UsageError: if files of that kind are not written.
-        InputError: if the workspace is not prepared, or the file is to be in it or cannot be
-            written.
-    """
+    """Write all votes that were taken, or the decided pairs of records."""
     snapshot = Snapshot.at(options.workspace)
     snapshot.pool.workspace.check_outside(options.to)
     if options.form == "splink":

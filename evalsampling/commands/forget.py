@@ -40,14 +40,6 @@ def forget(options: ForgetOptions) -> ForgetResult:
 
     Estimates stay as they are: its id, predictions, scores, slices and labels are kept. What a file
     is like afterwards is recorded before it is written, so that this may be killed and run again.
-
-    Args:
-        options: what is asked.
-
-    Raises:
-        InputError: if the workspace is not prepared, or it knows no row of that id, or the id has
-            more or fewer values than the pool has columns of ids; or if another
-            command erased something meanwhile: then this one is to be run again.
     """
     workspace = Workspace(options.workspace)
     with workspace.in_use():

@@ -41,11 +41,7 @@ class InitResult(Result):
 
 
 def init(options: InitOptions) -> InitResult:
-    """Write a commented spec for a pool.
-
-    Raises:
-        InputError: if the pool cannot be read or has no rows, or the file is there already.
-    """
+    """Write a commented spec for a pool."""
     path = Path(options.output)
     if path.exists():
         raise InputError(f"{path}: is there already; --output names another file")

@@ -120,12 +120,7 @@ def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
-    """Return which rows drawn have no label and what that may do, None if there are none.
-
-    Args:
-        snapshot: of the workspace.
-        analysis: of its labels, with the measures that are reported.
-    """
+    """Return which rows drawn have no label and what that may do, None if there are none."""
     counts = collections.Counter(snapshot.states)
     if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
         return None
@@ -166,13 +161,7 @@ def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
 
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
-    """Return that answers of a delivery were rejected, and why; empty if they are few.
-
-    Args:
-        snapshot: of the workspace.
-        delivery: of which answers were rejected.
-        rejected: how many of them no later one made up for.
-    """
+    """Return that answers of a delivery were rejected, and why; empty if they are few."""
     file, given = delivery.file or delivery.name, rejected + len(delivery.votes)
     reason, alike = "", 0
     if delivery.file is not None:
@@ -193,13 +182,7 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
-    """Return what is to be said of the answers before any number, the worst first.
-
-    Args:
-        snapshot: of the workspace.
-        analysis: of its labels.
-        missing: its rows without a label.
-    """
+    """Return what is to be said of the answers before any number, the worst first."""
     told = [rejection(snapshot, *each) for each in snapshot.rejections]
     told = [text for text in told if text]
     if missing is not None:
@@ -250,13 +233,7 @@ def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
 def label_error(
     snapshot: Snapshot, analysis: Analysis, estimates: Sequence[Estimate]
 ) -> LabelError | None:
-    """Return what wrong labels do to the measures, None without gold rows.
-
-    Args:
-        snapshot: of the workspace.
-        analysis: of its labels, with the measures that are reported.
-        estimates: of them; where an interval is by the model of the labels, so is the band.
-    """
+    """Return what wrong labels do to the measures, None without gold rows."""
     spec, gold = snapshot.pool.spec, snapshot.gold
     if not gold.any():
         return None

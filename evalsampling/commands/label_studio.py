@@ -68,11 +68,7 @@ class PullResult(Result):
 
 
 def push(options: BatchOptions) -> PushResult:
-    """Put a batch on a server of Label Studio; twice is once.
-
-    Raises:
-        InputError: if there is no such batch, or the server refuses or cannot be reached.
-    """
+    """Put a batch on a server of Label Studio; twice is once."""
     snapshot = Snapshot.at(options.workspace)
     number, title, folder = _batch(snapshot, options)
     spec, store = snapshot.pool.spec, snapshot.pool.workspace.store
@@ -90,13 +86,7 @@ def push(options: BatchOptions) -> PushResult:
 
 
 def pull(options: PullOptions) -> PullResult:
-    """Fetch the votes of a batch from a server of Label Studio into a file.
-
-    Raises:
-        UsageError: if the file does not end in .json.
-        InputError: if there is no such batch, the file is to be in the workspace or cannot be
-            written, or the server refuses or cannot be reached.
-    """
+    """Fetch the votes of a batch from a server of Label Studio into a file."""
     path = Path(options.to)
     if path.suffix != ".json":
         raise UsageError(f"--to: {options.to}: the file of votes must end in .json")

@@ -147,11 +147,7 @@ class _Gather(argparse.Action):
 
 
 def _parts(option: Description, text: str) -> tuple[Any, ...]:
-    """Return the values of a text with commas between them.
-
-    Raises:
-        argparse.ArgumentTypeError: if one is none of the choices, or as the type says.
-    """
+    """Return the values of a text with commas between them."""
     if option.choices is None:
         return tuple(option.type(text))
     names = tuple(name.strip() for name in text.split(",") if name.strip())
@@ -236,22 +232,14 @@ def _spelled(name: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Read a whole number of at least 1.
-
-    Raises:
-        argparse.ArgumentTypeError: if it is none.
-    """
+    """Read a whole number of at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     return int(text)
 
 
 def amount(text: str) -> float:
-    """Read a number above 0.
-
-    Raises:
-        argparse.ArgumentTypeError: if it is none.
-    """
+    """Read a number above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -262,9 +250,5 @@ def amount(text: str) -> float:
 
 
 def budgets(text: str) -> tuple[int, ...]:
-    """Read numbers of labels with commas between them; return them in increasing order.
-
-    Raises:
-        argparse.ArgumentTypeError: if one is no whole number of at least 1.
-    """
+    """Read numbers of labels with commas between them; return them in increasing order."""
     return tuple(sorted({positive(part) for part in text.split(",")}))

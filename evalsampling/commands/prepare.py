@@ -104,11 +104,7 @@ class PrepareResult(Result):
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PrepareResult":
-        """Return what was said when a workspace was prepared.
-
-        Raises:
-            InputError: if it is not prepared.
-        """
+        """Return what was said when a workspace was prepared."""
         marker = PreparedPool.read(workspace).marker
         return cls(
             workspace=workspace.path,
@@ -146,18 +142,7 @@ class Preparation:
         check_ids: bool = False,
         detached: bool = False,
     ) -> "Preparation":
-        """Return the preparation of a spec.
-
-        Args:
-            spec: of the evaluation.
-            context: what it runs on, for the record.
-            check_ids: see `Preparation`.
-            detached: whether nobody waits for it, who would lock out others and clear away what
-                is left of it.
-
-        Raises:
-            InputError: if the spec names no workspace, or its rows are queries.
-        """
+        """Return the preparation of a spec."""
         if spec.pool.lists is not None:
             raise InputError(
                 "pool.lists: rankings have no workspace: draw and grade queries in Python, by "
@@ -171,12 +156,7 @@ class Preparation:
 
     @classmethod
     def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
-        """Return the preparation that a workspace came of, to read its pool again.
-
-        Args:
-            prepared: the workspace.
-            context: what the reading runs on, for the record.
-        """
+        """Return the preparation that a workspace came of, to read its pool again."""
         attempt = prepared.marker["attempt"]
         return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
 
@@ -185,9 +165,6 @@ class Preparation:
 
         It is the version of a preparation of the same table that was killed, else the current one
         or that of the spec.
-
-        Raises:
-            InputError: if there is no such table or version, or a package is not installed.
         """
         table = self.spec.pool.table
         if table is None or table.pinned is not None:
@@ -226,21 +203,12 @@ class Preparation:
         return ReserveFiles(self.workspace.store, self.attempt)
 
     def check_labels(self) -> None:
-        """Check what is needed beside the pool: the gold rows, and what decides by a model.
-
-        Raises:
-            InputError: if gold rows cannot be read or are not as rows of the pool are, or a package
-                is not installed.
-        """
+        """Check what is needed beside the pool: the gold rows, and what decides by a model."""
         Gold.read(self.spec)
         check_rule(self.spec)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
-        """Check that files go together, and make room for what is written.
-
-        Raises:
-            InputError: as `pool.catalog.Catalog.from_files` says.
-        """
+        """Check that files go together, and make room for what is written."""
         catalog = Catalog.from_files(files, self.spec)
         progress.expect(catalog.rows, self.passes)
         self.workspace.store.make()
@@ -280,22 +248,7 @@ class Preparation:
         capacity: int | None = None,
         orders: OrderCounts | None = None,
     ) -> PrepareResult:
-        """Write the cell table, the slices and, last of all, the marker.
-
-        Args:
-            catalog: what was read.
-            started: when the job began, in seconds since 1970.
-            stratification: leaves, cells and prior.
-            sums: over all rows.
-            counts: of the slice columns, over all rows.
-            located: what `write_reserve` returned for each part.
-            capacity: most rows kept of a cell; by default as many as the spec's budget needs.
-            orders: of pairs, None if rows are none.
-
-        Raises:
-            InputError: if an id is in the reserve twice, a slice column has too many values, no
-                row has a value that a measure or a gate names, or the pool changed meanwhile.
-        """
+        """Write the cell table, the slices and, last of all, the marker."""
         catalog.check_unchanged(self.spec.pool)
         check_not_empty(sums.count.sum(), self.spec.pool)
         capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
@@ -381,11 +334,7 @@ class Preparation:
         return PrepareResult.read(self.workspace)
 
     def check_same_spec(self) -> None:
-        """Check that the workspace was prepared with this spec.
-
-        Raises:
-            InputError: naming the keys of the spec that differ.
-        """
+        """Check that the workspace was prepared with this spec."""
         prepared = PreparedPool.read(self.workspace)
         here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
         if self.spec.limits in prepared.budgets:
@@ -416,9 +365,6 @@ class Preparation:
         """Check that the files of the pool are those that the workspace was prepared from.
 
         Files that cannot be read any more are not needed.
-
-        Raises:
-            InputError: naming the first that has changed or come.
         """
         pool = PreparedPool.read(self.workspace).marker["pool"]
         changed, absent = changes_of(unerased(self.workspace.store, pool))
@@ -435,11 +381,7 @@ class Preparation:
 
 
 def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:
-    """Check that the pool has rows of the slices that gates of its spec are about.
-
-    Raises:
-        InputError: naming the gate.
-    """
+    """Check that the pool has rows of the slices that gates of its spec are about."""
     if spec.gates and spec.pool.slices:
         from evalsampling.evaluation.specs import check_own_gates  # Few specs have gates.
 
@@ -479,11 +421,7 @@ class Rereading:
         return self.preparation.items(self.pool)
 
     def check_unchanged(self, *_: Any) -> None:
-        """Check that the pool is as it was when it was listed, after what else is to be done.
-
-        Raises:
-            InputError: naming the file that has changed.
-        """
+        """Check that the pool is as it was when it was listed, after what else is to be done."""
         self.pool.check_unchanged(self.preparation.spec.pool)
 
     def plan(self, engine: Engine, name: str) -> tuple[Any, Any, Any]:
@@ -496,11 +434,7 @@ class Rereading:
 
 
 def read_unchanged(prepared: PreparedPool) -> Catalog:
-    """Return the pool that a workspace was prepared from, by the files that are there now.
-
-    Raises:
-        InputError: naming a file that has come, gone or changed since.
-    """
+    """Return the pool that a workspace was prepared from, by the files that are there now."""
     pool, marked = Catalog.read(prepared.spec), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}

@@ -31,16 +31,7 @@ from evalsampling.workspace.prepared import PreparedPool
 
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
-    """Return the result of a preparation, as a value of an engine that makes both passes.
-
-    Args:
-        engine: to run on.
-        preparation: what to prepare, and where to.
-        folder: for hashes of ids, where all workers are on this machine: see `plan.check_ids`.
-
-    Raises:
-        InputError: for anything wrong with the pool, where the engine runs at once.
-    """
+    """Return the result of a preparation, as a value of an engine that makes both passes."""
     spec = preparation.spec
     started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool))
     files = engine.inspect(engine.call(Step("NamePool", _pool), started))
@@ -118,16 +109,7 @@ def _commit(
 
 
 def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult:
-    """Prepare a pool, unless that is done, and return what was prepared.
-
-    Args:
-        preparation: what to prepare, and where to.
-        engine: to run on.
-
-    Raises:
-        InputError: for anything wrong with the spec or the pool, or if ids are to be checked of a
-            workspace that was prepared without; the workspace is as it was.
-    """
+    """Prepare a pool, unless that is done, and return what was prepared."""
     workspace = preparation.workspace
     if not workspace.prepared:
         preparation.check_labels()
@@ -149,13 +131,6 @@ def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> Prep
     """Prepare a pool in this process, unless that is done, and return what was prepared.
 
     The workspace is the one that Beam makes. On one machine this is the faster way.
-
-    Args:
-        spec: of the evaluation.
-        threads: at least 1; None for one for each core, at most 8.
-
-    Raises:
-        InputError: for anything wrong with the spec or the pool; the workspace is as it was.
     """
     context = ExecutionContext("this process")
     preparation = Preparation.from_spec(spec, context)

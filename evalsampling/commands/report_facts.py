@@ -32,11 +32,6 @@ def report_facts(
 
     Its ``estimate`` is the object of `estimate --json`, and every number of the report is in it,
     or beside it.
-
-    Args:
-        snapshot: of the workspace.
-        title: of the report; by default the name of the workspace.
-        anonymous: whether annotators are called by numbers.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot)

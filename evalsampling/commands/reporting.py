@@ -11,13 +11,7 @@ from evalsampling.workspace.snapshot import Snapshot
 
 
 def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
-    """Return the run that made a result of what a workspace holds.
-
-    Args:
-        snapshot: of the workspace.
-        result: of `estimate`.
-        started: when it began, in seconds since 1970.
-    """
+    """Return the run that made a result of what a workspace holds."""
     pool = snapshot.pool
     path = pool.workspace.path
     workspace = path.rstrip("/") if is_url(path) else os.path.abspath(path)

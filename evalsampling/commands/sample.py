@@ -211,13 +211,7 @@ def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleRe
 
 
 def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> SampleResult:
-    """Write the last round of a history, and return what was written.
-
-    Args:
-        request: what the round was drawn for.
-        snapshot: of the workspace, without that round.
-        drawn: what stands with that round.
-    """
+    """Write the last round of a history, and return what was written."""
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
     spec, number = pool.spec, len(snapshot.rounds) + 1

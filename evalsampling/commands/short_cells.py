@@ -11,12 +11,7 @@ from evalsampling.workspace.snapshot import Snapshot
 
 
 def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:
-    """Return where the reserve ends, and of which cells it may not last for another round.
-
-    Args:
-        snapshot: of the workspace.
-        wanted: rows a round may ask of a cell; the size of the next round if None.
-    """
+    """Return where the reserve ends, and of which cells it may not last for another round."""
     prepared = snapshot.pool
     table, cells = prepared.table, prepared.stratification.grid.cells
     held = _ends(prepared.reserve.places(), cells)
@@ -29,12 +24,7 @@ def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:
 
 
 def _ends(places: pa.Table, cells: int) -> HeldRows:
-    """Return where the reserve of each cell ends, no cell being short.
-
-    Args:
-        places: columns cell, rank, hash and id of all rows held, ordered by cell and rank.
-        cells: number of cell codes there are.
-    """
+    """Return where the reserve of each cell ends, no cell being short."""
     cell = places[CELL].to_numpy()
     last = np.flatnonzero(np.diff(cell, append=cells))
     ends = places.take(pa.array(last))

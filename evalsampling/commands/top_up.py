@@ -39,14 +39,6 @@ class TopUp(Rereading):
 
         A cell is short if its reserve, not being the whole cell, holds fewer rows that were
         never drawn than one round may ask for.
-
-        Args:
-            snapshot: of the workspace.
-            wanted: rows a round may ask for; the spec's ``round_size`` if None.
-            context: what it runs on, for the record.
-
-        Raises:
-            InputError: if the pool is not the one the workspace was prepared from.
         """
         prepared = snapshot.pool
         preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
@@ -70,12 +62,7 @@ class TopUp(Rereading):
         return top_up_name(self.number)
 
     def manifest(self, started: float, held: int) -> dict[str, Any]:
-        """Return the manifest of the job, whose work is done.
-
-        Args:
-            started: when, in seconds since 1970.
-            held: rows of the reserve, now.
-        """
+        """Return the manifest of the job, whose work is done."""
         preparation = self.preparation
         return preparation.context.manifest(
             self.name,

@@ -175,11 +175,7 @@ def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tup
 
 
 def _check_top_ups(store: Store, names: list[str], contents: dict[str, dict[str, Any]]) -> None:
-    """Check that the reserve has the rows that were there after the last top-up.
-
-    Raises:
-        InputError: if it has fewer: then a part of a top-up is missing, which no marker names.
-    """
+    """Check that the reserve has the rows that were there after the last top-up."""
     left = [
         contents[name].get("counts", {}).get("reserve_rows", 0)
         for name in names
@@ -259,12 +255,7 @@ def _numbers(names: list[str], pattern: str) -> set[int]:
 
 
 def _may_be_deleted(name: str, reserve: bool) -> bool:
-    """Tell whether a file may be deleted, see docs/workspace.md.
-
-    Args:
-        name: of a file that a marker names.
-        reserve: whether some part of the reserve is there: it may go as a whole only.
-    """
+    """Tell whether a file may be deleted, see docs/workspace.md."""
     if name.startswith("reserve/"):
         return not reserve
     if name.startswith("rounds/"):

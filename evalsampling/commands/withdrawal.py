@@ -16,13 +16,6 @@ def withdraw(snapshot: Snapshot, number: int) -> None:
 
     It is kept as a delivery without votes, so that in a store that keeps nobody out it cannot come
     in beside labels.
-
-    Args:
-        snapshot: of the workspace.
-        number: of the round, which must be the last one that stands.
-
-    Raises:
-        InputError: if it is not, was answered in part, or somebody took labels meanwhile.
     """
     where = f"{snapshot.pool.workspace.path}: round {number}"
     if number > len(snapshot.rounds):

@@ -217,11 +217,7 @@ class Analysis:
         return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
-        """Return the measures that names, mappings or objects ask for; its own for an empty list.
-
-        Raises:
-            InputError: if there is no measure of a name.
-        """
+        """Return the measures that names, mappings or objects ask for; its own for none."""
         listed = list(measures) if isinstance(measures, list | tuple) else [measures]
         if not listed:
             return self.measures
@@ -317,9 +313,6 @@ class Analysis:
     def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
         """Return the label likelihood (see `label_likelihood`) of each of some parts of the labels.
 
-        Args:
-            parts: column and code of a slice each; None for all labels.
-
         Returns:
             None where there are too few labels, or no scores to be judged.
         """
@@ -357,11 +350,7 @@ class Analysis:
 
 
 def check_new_rows(new_rows: int) -> None:
-    """Check the number of new rows that is asked for.
-
-    Raises:
-        InputError: if it is no whole number of at least 1.
-    """
+    """Check the number of new rows that is asked for."""
     if isinstance(new_rows, bool) or not isinstance(new_rows, int | np.integer) or new_rows < 1:
         raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
 

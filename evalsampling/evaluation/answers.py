@@ -32,11 +32,7 @@ class Answers:
 
     @classmethod
     def read(cls, id: Any, label: Any, labels: LabelsSpec, id_columns: IdColumns) -> "Answers":
-        """Return answers in any of the forms that `Evaluation.label` takes.
-
-        Raises:
-            InputError: if labels and ids do not go together, or a label is missing.
-        """
+        """Return answers in any of the forms that `Evaluation.label` takes."""
         if label is None:
             id, label = _apart(id, id_columns)
         ids = _listed_ids(id, id_columns)
@@ -61,19 +57,7 @@ class Answers:
         stochastic: bool,
         replace: bool,
     ) -> dict[int, int]:
-        """Return the class code that each answered question gets.
-
-        Args:
-            asked: id of the row of each question.
-            labels: class code of each question so far, `NO_LABEL` where there is none.
-            space: the labels that are possible.
-            stochastic: whether a row may be asked about more than once.
-            replace: whether a label may differ from the label that the row has already.
-
-        Raises:
-            InputError: for an id that was not drawn, a label that is no class, or two different
-                labels of a row that can have only one.
-        """
+        """Return the class code that each answered question gets."""
         waiting: dict[Any, list[int]] = {}
         for question, value in enumerate(asked):
             open_questions = waiting.setdefault(value, [])
@@ -109,15 +93,7 @@ class Answers:
 
 
 def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:
-    """Return the index of the question about each of some rows.
-
-    Args:
-        ids: ids of the rows; each was asked about once.
-        asked: id of the row of each question.
-
-    Raises:
-        InputError: naming an id that was not drawn.
-    """
+    """Return the index of the question about each of some rows."""
     drawn = {id: question for question, id in enumerate(asked)}
     ids = _as_asked(ids, asked)
     missing = [id for id in ids if id not in drawn]

@@ -16,14 +16,7 @@ def cautions(
     still_open: int | None = None,
     about_labels: Sequence[str] = (),
 ) -> list[str]:
-    """Return warnings about estimates, each a sentence.
-
-    Args:
-        analysis: what they were made from.
-        estimates: the estimates.
-        still_open: rows whose label is awaited; None where rounds are not closed.
-        about_labels: warnings about wrong labels.
-    """
+    """Return warnings about estimates, each a sentence."""
     warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:

@@ -35,10 +35,6 @@ def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstima
 
     Each entry is what `estimate` returns for the rounds up to that one. An answer that came late
     counts for the round that asked for it. Curves and rounds without any answer are left out.
-
-    Args:
-        analysis: of all rounds.
-        most: rounds to look at, at least 1.
     """
     single = [measure for measure in analysis.measures if len(measure.components) == 1]
     rounds = len(analysis.history.rounds)

@@ -30,14 +30,7 @@ def empty_history(spec: EvaluationSpec, table: CellTable) -> History:
 def known_outputs(
     rows: pa.Table, history: History, spec: EvaluationSpec, table: CellTable
 ) -> Outputs:
-    """Return the outputs for the queries of a history, with the grades that it has already.
-
-    Args:
-        rows: rows of its questions, as they are stored.
-        history: the history, whose last queries may be new.
-        spec: spec of the evaluation.
-        table: the cells.
-    """
+    """Return the outputs for the queries of a history, with the grades that it has already."""
     none = np.full(len(item_ids(rows)), NO_LABEL)
     outputs, graded = _graded_rows(rows, none, spec, table), history.labelled
     if len(graded):
@@ -48,16 +41,7 @@ def known_outputs(
 
 
 def read_grades(asked: Sequence[Any], id: Any, grades: Any) -> list[tuple[int, Any, Sequence[Any]]]:
-    """Return question, id and grades of each query that is graded.
-
-    Args:
-        asked: id of the query of each question.
-        id: ids of the queries, or a mapping from ids to grades.
-        grades: a list of the grades of all items of each query; None beside a mapping.
-
-    Raises:
-        InputError: if ids and grades do not go together, or a query was not drawn.
-    """
+    """Return question, id and grades of each query that is graded."""
     if grades is not None and len(grades) != len(id):
         raise InputError(f"{len(grades)} labels for {len(id)} ids")
     given = id if grades is None else dict(zip(np.asarray(id).tolist(), grades, strict=True))
@@ -76,18 +60,7 @@ def take_grades(
     spec: EvaluationSpec,
     table: CellTable,
 ) -> History:
-    """Return a history to which the grades of all items of some queries are added.
-
-    Args:
-        rows: rows of its questions, as they are stored.
-        history: the history before.
-        grades: question, id and grades of each query, in the order of its items.
-        spec: of the evaluation.
-        table: the cells.
-
-    Raises:
-        InputError: for a wrong number of grades, or one that the spec does not have.
-    """
+    """Return a history to which the grades of all items of some queries are added."""
     codes, labels = spec.labels.codes, history.label.copy()
     assert history.outputs.grades is not None
     all_grades = history.outputs.grades.copy()

@@ -75,11 +75,7 @@ class MemoryPool:
         columns: Frame | None,
         spec: dict[str, Any],
     ) -> "MemoryPool":
-        """Prepare columns; see `Evaluation.from_arrays`.
-
-        Raises:
-            InputError: naming the key, or the column and row, that is wrong.
-        """
+        """Prepare columns; see `Evaluation.from_arrays`."""
         spec = _named(spec)
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
@@ -120,17 +116,7 @@ class MemoryPool:
 
     @classmethod
     def from_frame(cls, frame: Frame, named: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
-        """Prepare a table; see `Evaluation.from_frame`.
-
-        Args:
-            frame: of any library.
-            named: keys of the spec's ``pool`` that are given by themselves, None for those that
-                are not.
-            spec: other keys.
-
-        Raises:
-            InputError: naming the key, or the column and row, that is wrong.
-        """
+        """Prepare a table; see `Evaluation.from_frame`."""
         table, spec = Table.of(frame), _named(spec)
         own = {key: value for key, value in named.items() if value is not None}
         own |= {"id": [*own["id"]]} if isinstance(own.get("id"), tuple) else {}

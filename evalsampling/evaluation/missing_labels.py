@@ -69,11 +69,6 @@ def missing_bounds(analysis: Analysis, rows: IntArray | None = None) -> list[Mis
     predicts: for two classes the least and the greatest that any labels give. The list is empty
     too if labels are no classes of rows. Rounds without any label are left out, as they are from
     the estimates.
-
-    Args:
-        analysis: analysis of the labels so far.
-        rows: the questions whose labels are missing, of which others may be awaited; all without a
-            label by default.
     """
     history = analysis.history
     missing = missing_beside_labels(history)
@@ -143,13 +138,7 @@ def silent_rows(analysis: Analysis) -> IntArray:
 
 
 def seldom_at_random(counts: Mapping[str, int], drawn: int, bounds: Sequence[MissingBounds]) -> str:
-    """Return that rows have no label, why, and what numbers may be; empty if they are few.
-
-    Args:
-        counts: rows by why they have no label, in words; none of them is awaited.
-        drawn: rows drawn.
-        bounds: of the numbers, over what these labels may be.
-    """
+    """Return that rows have no label, why, and what numbers may be; empty if they are few."""
     total = sum(counts.values())
     if not more_than_a_few(total, drawn):
         return ""

@@ -63,12 +63,7 @@ class AnswerGroup:
 
 
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
-    """Return what is odd about answers that came together, a text for each such group.
-
-    Args:
-        analysis: with all rounds and labels.
-        groups: of answers to its questions; all answers together are judged where no part is odd.
-    """
+    """Return what is odd about answers that came together, a text for each such group."""
     history = analysis.history
     if not analysis.has_classes or analysis.table.classes < 2:
         return []
@@ -160,11 +155,7 @@ class _Compared:
         return np.clip(table.prior[history.cell[self.group.question]], 1e-6, 1 - 1e-6)
 
     def agreement(self, code: IntArray | None = None) -> tuple[float, float, float]:
-        """Return how many answers agree, how many by chance, and the distance in deviations.
-
-        Args:
-            code: answers in another order; as they came by default.
-        """
+        """Return how many answers agree, how many by chance, and the distance in deviations."""
         code = self.group.code if code is None else code
         counts = [self._counts(values) for values in (code, self.predicted)]
         return self._beyond_chance(float(np.sum(code == self.predicted)), *counts)
@@ -337,14 +328,7 @@ class _Compared:
         )
 
     def _chance(self, code: IntArray, sign: int | IntArray, rows: BoolArray | None = None) -> float:
-        """Return the greatest chance that all rows are of some classes, for scores that are off.
-
-        Args:
-            code: shape (n,): the classes.
-            sign: by which a shift of the log-odds of class 1 moves those of the classes; 0 where a
-                shift favours none.
-            rows: shape (n,): which of the rows count; all by default.
-        """
+        """Return the greatest chance that all rows are of some classes, for scores that are off."""
         assert self.prior is not None
         own = self.prior[np.arange(len(code)), code]
         odds = np.log(own / (1 - own))

@@ -26,17 +26,7 @@ MOST_ROWS = 40
 
 
 def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Picture:
-    """Return a picture of an evaluation.
-
-    Args:
-        analysis: evaluation to draw.
-        what: one of `PICTURES`.
-        system: whose curve is drawn; None for the first.
-        label: what the class is called that rates are about.
-
-    Raises:
-        InputError: if there is no such picture, or nothing to draw in it.
-    """
+    """Return a picture of an evaluation."""
     if what not in PICTURES:
         raise InputError(f"picture: must be one of {', '.join(PICTURES)}, got {what!r}")
     if not len(analysis.history.labelled):
@@ -85,10 +75,6 @@ def _convergence(analysis: Analysis) -> Picture:
 def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:
     """Return the estimated share of positives, which the costs of errors on a ROC curve need.
 
-    Args:
-        analysis: evaluation with labels.
-        curves: its curves.
-
     Returns:
         None if no curve needs it, or it cannot be estimated from the draws.
     """
@@ -99,12 +85,7 @@ def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None
 
 
 def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> list[LabelledBands]:
-    """Return bands of scores with the rates of some classes.
-
-    Args:
-        analysis: evaluation with the labels.
-        labels: codes that count as each class, by the name of the class; see `score_bands`.
-    """
+    """Return bands of scores with the rates of some classes."""
     model = analysis.label_model
     table, history = analysis.table, analysis.history
     named = {}

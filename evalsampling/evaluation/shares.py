@@ -38,16 +38,7 @@ def share_of(name: str) -> int:
 
 
 def rows_by_share(rows: Any, by: str, id: IdColumns = ID) -> Iterator[tuple[int, pa.Table]]:
-    """Yield rows of rounds by share.
-
-    Args:
-        rows: a table, or a single row as a mapping.
-        by: the column by which answers name rows: task or id.
-        id: columns of the pool's ids.
-
-    Raises:
-        InputError: if the column is missing.
-    """
+    """Yield rows of rounds by share."""
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist([dict(mapping_of(rows))])
     if by not in table.column_names:
         listed = ", ".join(table.column_names)
@@ -62,13 +53,7 @@ def rows_by_share(rows: Any, by: str, id: IdColumns = ID) -> Iterator[tuple[int,
 def answers_by_share(
     label: Any, by: str, id: IdColumns = ID
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield an answer with its share; of answers that do not name their row it is 0.
-
-    Args:
-        label: an answer as a mapping: the columns of a delivery of labels.
-        by: the column by which it names its row: task or id.
-        id: columns of the pool's ids.
-    """
+    """Yield an answer with its share; of answers that do not name their row it is 0."""
     answer = mapping_of(label)
     name = DeliveredIds(id).text(answer) if by == ID else field_text(answer.get(by))
     yield 0 if name is None else share_of(name), answer
@@ -92,11 +77,6 @@ def joined(
     gathered: Iterable[Packed], join: LabelJoin, by: str
 ) -> tuple[int, LabelledCounts, list[Reject]]:
     """Return what the rows and answers of a share come to.
-
-    Args:
-        gathered: all of the share, in any order.
-        join: joins answers to rows.
-        by: the column by which answers name rows: task or id.
 
     Returns:
         How many rows and answers came, with those that came repeatedly; counts of the rows; the

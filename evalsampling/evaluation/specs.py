@@ -32,13 +32,6 @@ def load_spec(path: str | Path) -> EvaluationSpec:
     """Return the spec of a YAML file, checked together with the parts that it names.
 
     If it names no score, its pool is looked into: see `pool.verdicts`.
-
-    Args:
-        path: of the file, or its URL in a store; relative paths in it resolve against its
-            directory.
-
-    Raises:
-        InputError: naming the file and the key that is wrong.
     """
     spec = without_missing_score(EvaluationSpec.load(path))
     try:
@@ -49,11 +42,7 @@ def load_spec(path: str | Path) -> EvaluationSpec:
 
 
 def check_buildable(spec: EvaluationSpec) -> None:
-    """Check that the measures and the sampler of a spec can be built, and that its sink exists.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Check that the measures and the sampler of a spec can be built, and that its sink exists."""
     check_measures(spec)
     if spec.sink.format not in SINKS.own:
         from evalsampling.labels.sinks import sink_of  # Only for sinks of other packages.
@@ -67,15 +56,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
 
 
 def check_own_gates(spec: EvaluationSpec, slices: Mapping[str, Collection[str]]) -> None:
-    """Check the gates of a spec: see `check_gates`.
-
-    Args:
-        spec: with measures that can be built.
-        slices: values of each slice column.
-
-    Raises:
-        InputError: naming the gate that is about no number, or has a target that decides nothing.
-    """
+    """Check the gates of a spec: see `check_gates`."""
     titles = [f"{column}={value}" for column, values in slices.items() for value in values]
     scope = ReportedDomains(
         domains=(Domain(), *(Domain(title, count=_NO_ROWS) for title in titles)),

@@ -32,12 +32,6 @@ def stated(estimate: Estimate, labels: int, rows: int | None, goal: float | None
 
     Only reliable intervals of measures of the whole pool have an outlook; points of curves and
     comparisons have none.
-
-    Args:
-        estimate: the estimate.
-        labels: labels so far.
-        rows: rows of the pool; None if labels of all of them leave its numbers open.
-        goal: half-width wanted, None if the spec names none.
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
@@ -54,10 +48,6 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
 
     All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
     interval's width.
-
-    Args:
-        estimate: the estimate.
-        rows: rows of the pool, whose labels make it exact; None if they do not, or nobody knows.
     """
     target, name = estimate.target, display_name(estimate)
     digits = decimals(estimate.low, estimate.high)

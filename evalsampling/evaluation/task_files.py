@@ -16,17 +16,7 @@ from evalsampling.spec import EvaluationSpec
 def task_files(
     spec: EvaluationSpec, tasks: Iterable[Mapping[str, Any]], name: str
 ) -> dict[str, bytes]:
-    """Return the files of tasks in the format of a spec's sink, by their paths.
-
-    Args:
-        spec: with the sink.
-        tasks: as annotators get them, at least one, in any order; the same one may come repeatedly.
-        name: of the file, without its extension, or of the folder of files.
-
-    Raises:
-        InputError: if the sink is not installed, or cannot write them; or if a column of theirs
-            has values of several types.
-    """
+    """Return the files of tasks in the format of a spec's sink, by their paths."""
     distinct = {task[TASK]: dict(task) for task in tasks}
     ordered = [distinct[key] for key in sorted(distinct)]
     table = pa.Table.from_batches([b.rows for b in batches_of(ordered, [*ordered[0]], "tasks")])

@@ -14,15 +14,7 @@ WIDER = 1.1
 def why_wider(
     before: Analysis, now: Analysis, earlier: Estimate, later: Estimate, round: int
 ) -> str:
-    """Return in a sentence that an interval became wider, and why; empty if it did not.
-
-    Args:
-        before: the evaluation after some round.
-        now: the evaluation after a later round.
-        earlier: an estimate of ``before``.
-        later: the same number, estimated from ``now``.
-        round: number of the later round.
-    """
+    """Return in a sentence that an interval became wider, and why; empty if it did not."""
     widths = earlier.high - earlier.low, later.high - later.low
     if not (earlier.claims and later.claims and widths[1] > WIDER * widths[0] > 0):
         return ""

@@ -30,13 +30,7 @@ class ControlSubject:
 def control_subjects(
     controls: Controls, first: int, codes: Mapping[str, int]
 ) -> list[ControlSubject]:
-    """Return control tasks with the numbers of their subjects, which follow one another.
-
-    Args:
-        controls: control tasks of all rounds.
-        first: number of the first one's subject.
-        codes: code of each class as text.
-    """
+    """Return control tasks with the numbers of their subjects, which follow one another."""
     columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, "question"))
     return [
         ControlSubject(
@@ -76,12 +70,7 @@ class AnnotatorRecord:
 
 
 def records(tally: Tally, controls: Sequence[ControlSubject]) -> list[AnnotatorRecord]:
-    """Return the record of each annotator, ordered by name.
-
-    Args:
-        tally: tally of all votes.
-        controls: gold rows and repeats.
-    """
+    """Return the record of each annotator, ordered by name."""
     by_annotator: dict[str | None, dict[int, int]] = {}
     for subject, answers in tally.answers.items():
         for annotator, code in answers.items():

@@ -83,11 +83,7 @@ class Gold:
 
     @classmethod
     def read(cls, spec: EvaluationSpec) -> "Gold | None":
-        """Return the gold rows of a spec, checked; None if it names none.
-
-        Raises:
-            InputError: if their file cannot be read, a column is missing or a label is no class.
-        """
+        """Return the gold rows of a spec, checked; None if it names none."""
         if spec.labels.gold is None:
             return None
         path = spec.labels.gold.path
@@ -101,14 +97,7 @@ class Gold:
         return cls(path, rows, labels, hashlib.sha256(text.encode()).hexdigest())
 
     def check_same(self, fingerprints: Collection[str | None]) -> None:
-        """Check that earlier rounds had the same gold rows.
-
-        Args:
-            fingerprints: fingerprint of each round's gold rows; None if the round has none stored.
-
-        Raises:
-            InputError: if a round had other gold rows.
-        """
+        """Check that earlier rounds had the same gold rows."""
         if {*fingerprints} - {None, self.fingerprint}:
             raise InputError(
                 f"{self.path}: has other gold rows than when the rounds so far were drawn; put the "
@@ -122,16 +111,6 @@ def gold_rows(
     """Return the gold rows of a batch: columns id, label and payload, with its prefix.
 
     Batches take them in a random order, so that all are shown before one is shown again.
-
-    Args:
-        gold: all gold rows.
-        spec: how many a batch has, and the payload.
-        key: key of the random order.
-        number: of the round, from 1.
-        like: schema of the batch, whose types the payload gets.
-
-    Raises:
-        InputError: naming the file, and the column that is wrong.
     """
     assert spec.labels.gold is not None
     wanted = spec.labels.gold.rows
@@ -153,13 +132,7 @@ def gold_rows(
 
 
 def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
-    """Return control tasks as they are stored, in the order of a batch.
-
-    Args:
-        batch: the tasks as `tasks.make_batch` returns them.
-        kind: `GOLD` or `REPEAT`.
-        like: the same tasks in any order: columns task and label (gold rows) or question (repeats).
-    """
+    """Return control tasks as they are stored, in the order of a batch."""
     known = like.take(pc.index_in(batch[TASK], value_set=like[TASK].combine_chunks()))
     columns = {
         TASK: batch[TASK],
@@ -175,14 +148,7 @@ def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
-    """Return a random choice of the questions of earlier rounds, to be asked again.
-
-    Args:
-        questions: number of questions of earlier rounds.
-        wanted: most questions to choose.
-        key: key of the random order.
-        number: number of the round.
-    """
+    """Return a random choice of the questions of earlier rounds, to be asked again."""
     order = sorted(range(questions), key=lambda each: opaque_name(key, REPEAT, number, each))
     return sorted(order[:wanted])
 

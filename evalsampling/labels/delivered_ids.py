@@ -64,13 +64,7 @@ class DeliveredIds:
     def vote(
         self, read: Callable[[int, Mapping[str, Any]], Vote], line: int, row: Mapping[str, Any]
     ) -> Vote:
-        """Return the vote of a row, with its id as `row_ids.as_text` has it.
-
-        Args:
-            read: makes a vote of a row whose id is in `ID`.
-            line: of the delivery.
-            row: its values by column.
-        """
+        """Return the vote of a row, with its id as `row_ids.as_text` has it."""
         if isinstance(self.columns, str):
             return read(line, row)
         vote = read(line, {**row, ID: self.text(row)})

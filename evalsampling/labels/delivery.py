@@ -43,19 +43,7 @@ class LabelFile:
         sink: Sink | None = None,
         spec: EvaluationSpec | None = None,
     ) -> "LabelFile":
-        """Return a file of labels; reading may be slow, so call it before locking the workspace.
-
-        Args:
-            path: path or URL of the file.
-            replace: whether its labels replace earlier ones.
-            id_columns: the pool's columns of ids.
-            follow: whether the path may be a symbolic link.
-            sink: a sink of another package, which reads files with its endings itself.
-            spec: of the evaluation, see `read_votes`.
-
-        Raises:
-            InputError: naming the file, if it cannot be read, is no regular file or is too large.
-        """
+        """Return a file of labels; reading may be slow, so call it before locking the workspace."""
         if any("\ud800" <= letter <= "\udfff" for letter in path):
             raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
         content = read_regular_file(path, MOST_BYTES, follow)

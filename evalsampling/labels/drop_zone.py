@@ -46,14 +46,6 @@ def look_in(paths: Sequence[str], replace: Sequence[str] = (), sink: Sink | None
     In a folder, names that begin with ``.`` or ``~`` (unfinished files, locks of open workbooks)
     and other extensions are left out. So are symbolic links: whoever may write into the folder
     could name any file with one. A path that is given may be a link, or lead through links.
-
-    Args:
-        paths: paths of files or folders; a folder of a store ends in ``/``.
-        replace: the same, of files whose labels replace earlier ones.
-        sink: a sink of another package, which reads files with its endings itself.
-
-    Raises:
-        InputError: if a folder cannot be read.
     """
     extensions = endings(sink)
     listing = Listing()

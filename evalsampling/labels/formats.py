@@ -51,17 +51,6 @@ def read_votes(
     Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional
     ones ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink
     and exports of tools (`exports.TABLE`) have fields of their own, by which they are known.
-
-    Args:
-        path: path of the file; its name is in messages.
-        content: content of the file.
-        id_columns: the pool's columns of ids.
-        sink: a sink of another package, which reads files with its endings itself.
-        spec: of the evaluation: its classes and payload tell what in an export is an answer.
-
-    Raises:
-        InputError: if the file cannot be read, lacks a column, is too large, or has whole
-            numbers as floats so large that each stands for several numbers.
     """
     bare = path[:-3] if path.lower().endswith(".gz") else path
     reader = _READERS.get(PurePath(bare).suffix.lower())

@@ -14,11 +14,7 @@ _ITEMS = list_names(0)[0]
 
 
 def item_ids(rows: pa.Table) -> list[str]:
-    """Return what items are called, ``QUERY/ITEM``, of one query after the other.
-
-    Args:
-        rows: queries as they are stored.
-    """
+    """Return what items are called, ``QUERY/ITEM``, of one query after the other."""
     ids, items = rows[ID].to_pylist(), rows[_ITEMS].to_pylist()
     return [f"{id}/{item}" for id, listed in zip(ids, items, strict=True) for item in listed]
 
@@ -26,15 +22,7 @@ def item_ids(rows: pa.Table) -> list[str]:
 def graded_outputs(
     rows: pa.Table, label: IntArray, systems: int, moments: int, depth: int
 ) -> Outputs:
-    """Return what is known of queries once items are graded: the grades by rank.
-
-    Args:
-        rows: queries as they are stored.
-        label: grades of their items, in the order of `item_ids`; `history.NO_LABEL` for none.
-        systems: that rank.
-        moments: numbers that cells have for each query.
-        depth: ranks of a list that count.
-    """
+    """Return what is known of queries once items are graded: the grades by rank."""
     length = pc.list_value_length(rows[_ITEMS].combine_chunks()).to_numpy(zero_copy_only=False)
     query = np.repeat(np.arange(len(rows)), length)
     grades = np.full((len(rows), systems, depth), NO_ITEM, dtype=np.int64)

@@ -18,9 +18,6 @@ def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
     """Return the labels that a row gives, None if it gives no set; and what is wrong with them.
 
     Of a row with columns of labels all are empty, or none.
-
-    Args:
-        row: fields by name.
     """
     flags = {name: row[name] for name in row if is_flag(name)}
     listed = row.get("label")
@@ -50,12 +47,7 @@ def given_label(row: Mapping[str, Any]) -> str | None:
 
 
 def missing_flag(flags: Sequence[str], labels: Sequence[str]) -> str:
-    """Return what is wrong with a set given by columns, of which each label must have one.
-
-    Args:
-        flags: labels that have a column; none if the set was given otherwise.
-        labels: all labels.
-    """
+    """Return what is wrong with a set given by columns, of which each label must have one."""
     missing = [label for label in labels if flags and label not in flags]
     if not missing:
         return ""

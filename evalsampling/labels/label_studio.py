@@ -46,12 +46,7 @@ def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str)
 
 
 def tasks_of(table: pa.Table, batch: str) -> Iterator[dict[str, Any]]:
-    """Yield tasks as Label Studio imports them, with text values, since JavaScript rounds numbers.
-
-    Args:
-        table: tasks as `tasks.blind` makes them.
-        batch: opaque name of the batch.
-    """
+    """Yield tasks as Label Studio imports them, values as text, since JavaScript rounds numbers."""
     keys = data_keys(shown_columns(table))
     for row in table.select([_TASK, *keys]).to_pylist():
         shown = {key: "" if row[name] is None else str(row[name]) for name, key in keys.items()}
@@ -78,16 +73,7 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 
 
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
-    """Return the configuration of the page as XML: the payload, a question and the classes.
-
-    Args:
-        columns: names of the payload's columns.
-        labels: the classes.
-        sink: the question, and which columns stand side by side.
-
-    Raises:
-        InputError: if the name of a class cannot be an attribute of XML.
-    """
+    """Return the configuration of the page as XML: the payload, a question and the classes."""
     keys = data_keys(columns)
     pairs, single = _side_by_side(columns, sink.sides)
     first = next(iter(keys.values()), _TASK)

@@ -58,16 +58,7 @@ class LabelStudio:
     """A client of one server, as one user."""
 
     def __init__(self, url: str, token: str, first_wait: float | None = None) -> None:
-        """Set the server and the user; nothing is sent yet.
-
-        Args:
-            url: URL of the server, ``http://`` or ``https://``.
-            token: access token of a user, or a personal one, which is exchanged first.
-            first_wait: seconds before the second try; each further wait is twice as long.
-
-        Raises:
-            InputError: if the URL is not that of a server, or there is no token.
-        """
+        """Set the server and the user; nothing is sent yet."""
         if "@" in url:
             raise InputError(f"the URL of the server has a name or password: set {TOKEN} in place")
         if not _is_server(url):
@@ -85,19 +76,7 @@ class LabelStudio:
     def push(
         self, title: str, config: str, tasks: Sequence[dict[str, Any]], votes: int, chunk: int
     ) -> Pushed:
-        """Create the project of a batch if it is missing, and import the tasks that it lacks.
-
-        Args:
-            title: title of the project, which no other has.
-            config: configuration of the page.
-            tasks: tasks as `label_studio.tasks_of` yields them.
-            votes: annotations wanted for each task.
-            chunk: most tasks in one request.
-
-        Raises:
-            InputError: if the server refuses, cannot be reached for some time, or does not have
-                all tasks in the end.
-        """
+        """Create the project of a batch if it is missing, and import the tasks that it lacks."""
         project = self._project(title) or self._create(title, config, votes)
         names = {task["data"]["task"] for task in tasks}
         before = len(names & {*self._tasks(project)})
@@ -122,12 +101,7 @@ class LabelStudio:
         return Pushed(project, after, after - before)
 
     def pull(self, title: str) -> bytes:
-        """Return the JSON export of a project: all its tasks, with skipped answers.
-
-        Raises:
-            InputError: if there is no such project, the server cannot be reached, or its response
-                is not a whole export.
-        """
+        """Return the JSON export of a project: all its tasks, with skipped answers."""
         project = self._project(title)
         if project is None:
             raise InputError(f"{self._url}: there is no project {title!r}: push the batch first")

@@ -27,17 +27,6 @@ def read_rows(
     """Yield the rows of a Parquet file as dictionaries of some of its columns.
 
     Text, numbers and truth values are Python's; dates and times are text.
-
-    Args:
-        path: of the file, for messages.
-        file: to read.
-        names: names of the columns to read; those that the file lacks are left out.
-        ids: the columns of ids; a single one is called ``id`` in the rows.
-
-    Raises:
-        InputError: if the file is too large, a column has a type that is no single value or holds
-            whole numbers as floats that stand for several, or text is not UTF-8.
-        ValueError: if the file is damaged.
     """
     chosen = [field for field in file.schema_arrow if field.name in names]
     for field in chosen:

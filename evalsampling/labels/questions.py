@@ -42,22 +42,13 @@ _ELSEWHERE = (
 
 
 def has_answer_elsewhere(names: Iterable[Any], shown: Iterable[str]) -> bool:
-    """Tell whether a table has a label and a field that may be the answer to it.
-
-    Args:
-        names: of the table's fields.
-        shown: columns of the pool, which are no answers.
-    """
+    """Tell whether a table has a label and a field that may be the answer to it."""
     folded = {str(name).casefold() for name in names}
     return "label" in folded and bool({*folded} & {*_ELSEWHERE} - {*map(str.casefold, shown)})
 
 
 def binary_of(path: str, rows: Sequence[Row], shown: Iterable[str]) -> Export | None:
-    """Return `BINARY` if each row says whether it has the label, None if its label is the answer.
-
-    Raises:
-        InputError: naming two fields, either of which may be the answer.
-    """
+    """Return `BINARY` if each row says whether it has the label, None if that is the answer."""
     folded = [*map(_folded, rows)]
     for name in _ELSEWHERE:
         given = [row.get(name) for row in folded]
@@ -81,18 +72,7 @@ def answered_rows(
     own: DeliveredIds,
     space: LabelSpace | None,
 ) -> Iterator[Answered]:
-    """Yield the answers of an export in fields of ours.
-
-    Args:
-        path: of the file, for messages.
-        export: what it is.
-        rows: with their lines.
-        own: how rows are named, where not by task.
-        space: what labels there are; None if not known.
-
-    Raises:
-        InputError: naming the field, if no row has a name of ours, or no question classes.
-    """
+    """Yield the answers of an export in fields of ours."""
     answers: list[tuple[int, dict[str, Any], ChosenAnswer]] = []
     for line, given in rows:
         row = _folded(given) if isinstance(given, Mapping) else {}

@@ -34,11 +34,7 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Check that a table has columns that identify the row of each line.
-
-    Raises:
-        InputError: naming the column that is missing.
-    """
+    """Check that a table has columns that identify the row of each line."""
     if "task" in columns:
         return
     for name in ("unique_id_l", "unique_id_r"):
@@ -96,13 +92,7 @@ Record = tuple[str, str]
 def records_of(
     batch: pa.Table, records: RecordColumns, id: IdColumns
 ) -> list[tuple[Record, Record] | None]:
-    """Return the left and the right record of each task of a batch, None where neither is known.
-
-    Args:
-        batch: tasks with their payload, which may have been erased.
-        records: columns of the records.
-        id: columns of the ids, from which they are taken if they are among these.
-    """
+    """Return the left and the right record of each task of a batch, None where neither is known."""
     of_ids = {} if isinstance(id, str) else as_columns(batch[ID], id)
     columns: list[list[str | None]] = []
     for name in records.in_order:
@@ -143,11 +133,7 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
-    """Return labels as CSV that Splink reads.
-
-    Args:
-        labels: pairs, each with the probability that it matches.
-    """
+    """Return labels as CSV that Splink reads."""
     text = io.StringIO(newline="")
     rows = csv.writer(text)
     rows.writerow([*_RECORDS, SCORE])

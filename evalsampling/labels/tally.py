@@ -126,14 +126,7 @@ class Tally:
         )
 
     def add(self, answers: Iterable[Answer], replace: bool, rounds: int) -> bool:
-        """Count the votes of one delivery; return whether they change anything.
-
-        Args:
-            answers: the votes that count.
-            replace: whether they replace earlier ones. If one answer a row is wanted, or it has no
-                name, a class then decides the row; else it replaces the annotator's earlier answer.
-            rounds: number of rounds when the delivery came in.
-        """
+        """Count the votes of one delivery; return whether they change anything."""
         touched: set[int] = set()
         changed = False
         for subject, annotator, code in answers:
@@ -156,12 +149,7 @@ class Tally:
         return changed
 
     def decide_together(self, codes: Mapping[int, int], rounds: int) -> None:
-        """Set the decisions of a rule on all votes so far, for rows that have all votes wanted.
-
-        Args:
-            codes: class code of each subject that the rule decides.
-            rounds: number of rounds when the votes came in.
-        """
+        """Set the decisions of a rule on all votes so far, for rows that have all votes wanted."""
         self._together = dict(codes)
         for subject in self.answers:
             if subject < self.subjects.questions:
@@ -230,9 +218,6 @@ class Tally:
         """Return the share of each class among the answers to each question, see `stats.history`.
 
         Shape (questions, classes), zeros where all answers agree; None by rules other than `EACH`.
-
-        Args:
-            classes: number of classes.
         """
         if self.rule != EACH:
             return None

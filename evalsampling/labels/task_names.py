@@ -14,10 +14,6 @@ def opaque_name(key: bytes, *parts: Any) -> str:
     """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
-
-    Args:
-        key: of the workspace.
-        *parts: the values to hash.
     """
     return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
 

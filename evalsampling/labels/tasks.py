@@ -29,14 +29,6 @@ def task_name(
 
     Names are text that no spreadsheet takes for a number, of 18 characters or, with a check
     character, 19. Equal arguments give equal names.
-
-    Args:
-        spec: of the evaluation.
-        key: of the workspace.
-        number: of the round, from 1.
-        id: of the row, an integer or a string.
-        question: its number, from 1: a stochastic oracle has several about one row.
-        check: whether to add a check character.
     """
     again = (question,) if spec.labels.oracle == "stochastic" else ()
     name = opaque_name(key, number, id, *again)
@@ -50,12 +42,6 @@ def make_batch(
 
     Rows are ordered by task, which is a random order: it reveals neither the order of the draws nor
     that of the scores.
-
-    Args:
-        names: names of the tasks.
-        rows: columns id and payload, with its prefix, a row for each task.
-        spec: spec with the masks of columns; None for no masks.
-        key: key of masks that are hashes, different for each batch.
     """
     table = pa.table(
         {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
@@ -68,14 +54,7 @@ def make_batch(
 
 
 def masked(values: pa.Array, mask: Mask, key: bytes) -> pa.Array:
-    """Return a column as annotators may see it: text; nulls and empty texts stay.
-
-    Args:
-        values: of a payload column, rendered.
-        mask: what to do with them.
-        key: of hashes. Equal values have equal hashes under one key, so that two columns of a
-            row can be compared; under another key they have others.
-    """
+    """Return a column as annotators may see it: text; nulls and empty texts stay."""
     return pa.array([_masked(value, mask, key) for value in values.to_pylist()], pa.string())
 
 
@@ -92,22 +71,12 @@ def _masked(value: Any, mask: Mask, key: bytes) -> str | None:
 
 
 def mask_key(key: bytes, number: int) -> bytes:
-    """Return the key of the masks of a batch, different for each batch.
-
-    Args:
-        key: key of the workspace's task names.
-        number: number of the round; negative for an adjudication batch.
-    """
+    """Return the key of the masks of a batch, different for each batch."""
     return opaque_name(key, "mask", number).encode()
 
 
 def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
-    """Return the table that annotators get: task, payload and an empty label, nothing else.
-
-    Args:
-        batch: tasks of the rows drawn.
-        controls: control tasks to mix in, with the same payload.
-    """
+    """Return the table that annotators get: task, payload and an empty label, nothing else."""
     if controls is not None:
         common = [TASK, *payload_columns(batch)]
         both = pa.concat_tables([batch.select(common), controls.select(common)])

@@ -34,15 +34,7 @@ def unescaped(cell: str) -> str:
 
 
 def write_csv(table: pa.Table, path: Path, escape: bool, encoding: str = "utf-8") -> None:
-    """Write a table as CSV.
-
-    Args:
-        table: its columns are numbers, truth values, text and nulls.
-        path: path of the file.
-        escape: whether text is escaped that a spreadsheet might take for a formula.
-        encoding: "utf-8-sig" for spreadsheets: without a byte order mark they take UTF-8 for
-            something else.
-    """
+    """Write a table as CSV."""
     columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
     if escape:
         columns = [[escaped(value) for value in column] for column in columns]
@@ -69,15 +61,7 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 def instructions(
     batch: str, rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSpec
 ) -> str:
-    """Return the instructions in Markdown: the question, what to write where, what not to change.
-
-    Args:
-        batch: name of the file of tasks.
-        rows: number of tasks.
-        columns: columns of the payload.
-        sink: the question.
-        labels: the classes.
-    """
+    """Return the instructions in Markdown: the question, what to write where and to leave alone."""
     field = labels.space.field
     answers = field.form or "\n".join(
         f"- `{name}`" + (f": {labels.meanings[name]}" if name in labels.meanings else "")

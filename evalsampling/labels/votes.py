@@ -46,14 +46,7 @@ class Reject:
 
     @classmethod
     def of(cls, vote: Vote, reason: str, subject: int | None, register: Register) -> "Reject":
-        """Return the reject of a vote.
-
-        Args:
-            vote: the vote as delivered.
-            reason: why it does not count, in words.
-            subject: number of the subject it is about, None if unknown.
-            register: the register that has the subjects.
-        """
+        """Return the reject of a vote."""
         task = vote.task if subject is None else register.tasks[subject]
         label = None if vote.labels is None else "+".join(vote.labels)
         label = label if vote.score is None else str(vote.score)
@@ -64,11 +57,6 @@ def check_votes(
     votes: Sequence[Vote], register: Register, replace: bool = False
 ) -> tuple[list[tuple[int, Vote]], list[Reject]]:
     """Return the votes of a delivery that count, and the rejected ones.
-
-    Args:
-        votes: votes of one delivery. Unanswered ones (no label, not skipped) are left out.
-        register: tasks and votes before the delivery.
-        replace: whether a label may differ from the one the row has.
 
     Returns:
         The votes that count, each with the number of its subject, and the rejects by line.
@@ -344,13 +332,7 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
 def answers_of(
     votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
 ) -> list[Answer]:
-    """Return the stored votes of a delivery as answers, which a `Tally` counts.
-
-    Args:
-        votes: as `vote_table` returns them.
-        subject_of_task: the subject behind each task; votes on other tasks are left out.
-        codes: code of each class as text.
-    """
+    """Return the stored votes of a delivery as answers, which a `Tally` counts."""
     columns = [votes[name].to_pylist() for name in ("task", "annotator", "label", "unsure")]
     return [
         answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)

@@ -49,9 +49,6 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
     The arguments are those of `sinks.Sink.write`.
-
-    Raises:
-        InputError: if openpyxl is not installed.
     """
     openpyxl = _openpyxl("sink.format")
     names = [*table.column_names, *(name for name in ADDED if name not in table.column_names)]
@@ -101,14 +98,6 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     """Yield the rows of the sheet of tasks, or of the first sheet if none has that name.
 
     Cells are text, numbers, truth values, dates or None; that of a formula is its stored result.
-
-    Args:
-        path: path of the file, for messages.
-        content: content of the file.
-
-    Raises:
-        InputError: if openpyxl is not installed, the file is damaged or too large, or a value
-            stands in a column without a name.
     """
     openpyxl = _openpyxl(path)
     width = 0

@@ -13,14 +13,6 @@ def read_record(kind: type[Record], content: Any, where: str = "") -> Record:
     """Return the record that an object of JSON stands for, with all records within it.
 
     Lists become tuples where the record has those; a key that is no field is passed over.
-
-    Args:
-        kind: dataclass whose annotations say what each key holds.
-        content: the object.
-        where: file that it is from, for messages.
-
-    Raises:
-        InputError: naming the file, the key, and what was expected there.
     """
     try:
         return msgspec.convert(content, kind)

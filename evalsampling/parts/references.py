@@ -9,16 +9,7 @@ from evalsampling.errors import InputError
 
 
 def load_object(key: str, reference: str, directory: str | None) -> Any:
-    """Return the object that a reference names, importing its module.
-
-    Args:
-        key: of the spec, for messages.
-        reference: ``module:object``.
-        directory: looked in first for the module, so that it may stand beside the spec.
-
-    Raises:
-        InputError: if there is no such module or object, or the module fails when it is imported.
-    """
+    """Return the object that a reference names, importing its module."""
     module, _, name = reference.partition(":")
     if not module or not name or ":" in name:
         raise InputError(f"{key}: must be module:object, got {reference!r}")
@@ -29,15 +20,7 @@ def load_object(key: str, reference: str, directory: str | None) -> Any:
 
 
 def imported(what: str, load: Callable[[], Any]) -> Any:
-    """Return what a function imports.
-
-    Args:
-        what: it imports, for messages.
-        load: the function.
-
-    Raises:
-        InputError: with what it raised, in one line.
-    """
+    """Return what a function imports."""
     try:
         return load()
     except Exception as error:  # Whatever a module of somebody else raises.

@@ -99,13 +99,7 @@ def first_unreadable(
     rows: int,
     errors: type[Exception] | tuple[type[Exception], ...] = pa.ArrowInvalid,
 ) -> int:
-    """Return the first row that cannot be read, found by halving; some row cannot.
-
-    Args:
-        read: reads a given number of rows, from the first; it raises if one of them cannot be read.
-        rows: how many there are.
-        errors: what it raises.
-    """
+    """Return the first row that cannot be read, found by halving; some row cannot."""
 
     def fails(end: int) -> bool:
         try:

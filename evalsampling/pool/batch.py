@@ -72,13 +72,7 @@ class PoolBatch:
         return self.first_row + rows if self.kept is None else self.kept[rows]
 
     def refuse(self, column: str, wrong: BoolArray, problem: Callable[[int], str]) -> None:
-        """Raise the error of the first wrong value of a column, if one is.
-
-        Args:
-            column: its name.
-            wrong: which values are, shape (n,).
-            problem: what is wrong with the value of a row of this batch.
-        """
+        """Raise the error of the first wrong value of a column, if one is."""
         if wrong.any():
             row = int(np.argmax(wrong))
             raise self.error(column, row, problem(row))
@@ -98,11 +92,7 @@ class PoolBatch:
         return column_of(self.rows, name) is not None
 
     def any_column(self, name: str) -> pa.Array:
-        """Return a column as plain values, nulls included; bytes that are all text are text.
-
-        Raises:
-            InputError: if it is missing, or holds text that is not UTF-8.
-        """
+        """Return a column as plain values, nulls included; bytes that are all text are text."""
         column = plain(self._stored(name))
         if is_bytes(column.type):
             with contextlib.suppress(pa.ArrowInvalid):  # Others are no text.
@@ -128,10 +118,6 @@ class PoolBatch:
         """Return some values of a column as annotators are shown them: see `rendering.rendered`.
 
         Only these values are decoded; nulls stay.
-
-        Raises:
-            InputError: if the column is missing, or one of the values cannot be shown: text that
-                is not UTF-8.
         """
         values = self._of_pool(name, plain(self._stored(name).take(pa.array(rows))))
         if not _is_utf8(values):
@@ -150,11 +136,7 @@ class PoolBatch:
         return values.cast(kind) if is_number(values.type) and is_number(kind) else values
 
     def column(self, name: str) -> pa.Array:
-        """Return a column as plain values, checked to have no null.
-
-        Raises:
-            InputError: if it is missing or has a null.
-        """
+        """Return a column as plain values, checked to have no null."""
         column = self.any_column(name)
         if column.null_count:
             row = pc.index(column.is_null(), True).as_py()
@@ -168,12 +150,7 @@ class PoolBatch:
         return f"; such rows are left out by pool.where: {condition}"
 
     def numbers(self, name: str) -> npt.NDArray[np.floating]:
-        """Return a numeric column, shape (n,): float32 as it is, all else as float64.
-
-        Raises:
-            InputError: if it is not numeric, or has a null, a NaN, an infinity or a whole number
-                that no float64 tells from its neighbours.
-        """
+        """Return a numeric column, shape (n,): float32 as it is, all else as float64."""
         values = self._numbers(name, NO_THRESHOLDS)
         wrong = ~np.isfinite(values)
         self.refuse(name, wrong, lambda row: f"must be a finite number, got {values[row]}")
@@ -183,13 +160,6 @@ class PoolBatch:
         """Return a column of scores, shape (n,), as `numbers.placed` has them.
 
         An infinite score is the highest or the lowest of all: `score_kinds.BEYOND`.
-
-        Args:
-            name: of the column.
-            thresholds: that scores are compared with, ascending, distinct.
-
-        Raises:
-            InputError: as `numbers` says, but for infinite scores.
         """
         values = self._numbers(name, thresholds)
         problem = f"must be a number, got nan{self._left_out(f'{name} > -{BEYOND:g}')}"
@@ -220,17 +190,7 @@ class PoolBatch:
             raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error
 
     def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-        """Return what text stands for.
-
-        Args:
-            name: of the column.
-            text: its values.
-            kind: type to return.
-            what: its values are, for messages.
-
-        Raises:
-            InputError: naming the first that is none.
-        """
+        """Return what text stands for."""
         try:
             return text.cast(kind)
         except pa.ArrowInvalid as error:
@@ -239,14 +199,7 @@ class PoolBatch:
             raise self.error(name, row, f"must be {what}, got {shown}") from error
 
     def ids(self, name: IdColumns) -> pa.Array:
-        """Return the ids, checked to be integers or strings without nulls.
-
-        Args:
-            name: of their column; of several, ids are text as `row_ids.joined` makes it.
-
-        Raises:
-            InputError: for any other type, or a null.
-        """
+        """Return the ids, checked to be integers or strings without nulls."""
         if not isinstance(name, str):
             return joined([self.ids(column) for column in name])
         column = self.column(name)
@@ -264,11 +217,7 @@ class PoolBatch:
             raise self.error(name, row, f"{problem}; write them as text") from error
 
     def id_texts(self, names: Sequence[str]) -> pa.Array:
-        """Return ids of several columns as if all of these were text, as a file without types has.
-
-        Raises:
-            InputError: as `ids` says.
-        """
+        """Return ids of several columns as if all were text, as a file without types has."""
         return joined([self.ids(name).cast(pa.large_string()) for name in names])
 
 
@@ -276,9 +225,6 @@ def whole_number_texts(column: pa.Array) -> pa.Array:
     """Return texts, those of whole floats and truth values as those of whole numbers.
 
     A typed column of them counts so: ``1`` for ``1.0``, ``True`` and ``true``.
-
-    Args:
-        column: texts of a file without types.
     """
     texts = pc.replace_substring_regex(column, pattern=r"^(-?[0-9]+)\.0+$", replacement=r"\1")
     lower = pc.utf8_lower(texts)

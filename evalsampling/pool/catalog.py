@@ -45,11 +45,7 @@ class PoolFile:
 
     @classmethod
     def inspect(cls, file: PlannedFile) -> "PoolFile":
-        """Return a file with its columns and splits.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
+        """Return a file with its columns and splits."""
         contents, layout = inspect(file)
         return cls(file.stored, contents, hash_of_blocks(file.stored), layout, file.called)
 
@@ -59,11 +55,7 @@ class PoolFile:
         return {} if self.layout is None else self.layout.unread
 
     def check_read(self, name: str) -> None:
-        """Check that it is not for its type that a column, or a field of one, is not read.
-
-        Raises:
-            InputError: if it is, saying so.
-        """
+        """Check that it is not for its type that a column, or a field of one, is not read."""
         for column, why in self.unread.items():
             if name == column or name.startswith(f"{column}."):
                 raise InputError(why)
@@ -97,10 +89,6 @@ class Catalog:
         """Return files as one pool, checked to go together and to have the columns of a spec.
 
         With a scorer all columns that the files have are read, for it may want any of them.
-
-        Raises:
-            InputError: if there is no row, or a file lacks a column, has it twice, or with
-                another type than the first, or than what the condition compares it with.
         """
         ordered = tuple(sorted(files, key=lambda file: file.stored.path))
         # Without rows a format that infers its columns knows of none.
@@ -132,11 +120,7 @@ class Catalog:
 
     @classmethod
     def read(cls, spec: EvaluationSpec) -> "Catalog":
-        """Return the files of a pool, found and looked into here and now.
-
-        Raises:
-            InputError: if there are none, or as `from_files` says.
-        """
+        """Return the files of a pool, found and looked into here and now."""
         return cls.from_files([PoolFile.inspect(file) for file in planned_files(spec.pool)], spec)
 
     @functools.cached_property
@@ -185,12 +169,6 @@ class Catalog:
         """Check that the files are still as they were found, and that there are no others.
 
         By their sizes and when they were written; those without a generation by their blocks too.
-
-        Args:
-            pool: that they are of.
-
-        Raises:
-            InputError: naming the first that is not, or that has come.
         """
         if not self.files:
             return

@@ -33,18 +33,7 @@ def read_outputs(
     rules: tuple[str, ...],
     ranks: RankPrior | None = None,
 ) -> Outputs:
-    """Return scores, predictions and probabilities of each system for the rows of a batch.
-
-    Args:
-        batch: the rows.
-        spec: names the systems' columns.
-        rules: where each system's probabilities come from: "column", "score", "expit(score)",
-            "ranks(score)" or "none".
-        ranks: the prior of a score that is an order, which stands for its system's probabilities.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
+    """Return scores, predictions and probabilities of each system for the rows of a batch."""
     scores, predictions, probabilities, tags = [], [], [], []
     space, columns = spec.labels.space, LabelColumns.of(batch)
     for system, rule in zip(spec.pool.systems, rules, strict=True):
@@ -77,20 +66,12 @@ def read_outputs(
 
 
 def read_scores(batch: PoolBatch, spec: EvaluationSpec, name: str) -> npt.NDArray[np.floating]:
-    """Return a column of scores, shape (n,), to be compared with the thresholds of a spec.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
+    """Return a column of scores, shape (n,), to be compared with the thresholds of a spec."""
     return batch.scores(name, np.array(spec.thresholds))
 
 
 def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
-    """Return what a label of each row costs, shape (n,); None if all cost the same.
-
-    Raises:
-        InputError: naming file, column and row of the first cost that is not above 0.
-    """
+    """Return what a label of each row costs, shape (n,); None if all cost the same."""
     if spec.pool.cost is None:
         return None
     costs = batch.numbers(spec.pool.cost).astype(np.float64, copy=False)
@@ -104,9 +85,6 @@ def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.i
     """Return what cells know of the predictions of the systems, shape (n, systems).
 
     Of a single system they may be narrow integers, as they are stored.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
     """
     predictions, space, columns = [], spec.labels.space, LabelColumns.of(batch)
     for system in spec.pool.systems:
@@ -165,21 +143,13 @@ def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
 
 
 def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
-    """Return the columns of a partition, coarse to fine, a null as `NULL`.
-
-    Raises:
-        InputError: for a column that is neither whole numbers, truth values nor text.
-    """
+    """Return the columns of a partition, coarse to fine, a null as `NULL`."""
     coded = [pc.dictionary_encode(_groups(batch, name, "clusters")) for name in spec.strata.columns]
     return [(column.dictionary.to_pylist(), column.indices.to_numpy()) for column in coded]
 
 
 def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | None:
-    """Return the codes of the slices that the spec names, None if it names none.
-
-    Raises:
-        InputError: for a column that is missing, or no column of slices.
-    """
+    """Return the codes of the slices that the spec names, None if it names none."""
     named, codes = spec.named_slices, []
     if not named:
         return None
@@ -190,13 +160,7 @@ def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | No
 
 
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
-    """Return a column of groups as text, a null as `NULL`; numbers that are all whole as such.
-
-    Args:
-        batch: the rows.
-        name: of the column.
-        what: the groups are, for messages.
-    """
+    """Return a column of groups as text, a null as `NULL`; numbers that are all whole as such."""
     column = batch.any_column(name)
     column = whole_numbers(column) if is_number(column.type) else column
     kind = column.type
@@ -226,12 +190,7 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
 
 
 def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
-    """Return the columns of the pool that the second pass reads, each once.
-
-    Args:
-        spec: names them.
-        payload: whether those shown to annotators are among them.
-    """
+    """Return the columns of the pool that the second pass reads, each once."""
     pool = spec.pool
     named: list[Any] = [*columns_of(pool.id), pool.score, *_columns(pool.probability)]
     if pool.lists is not None:
@@ -245,12 +204,7 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
 
 
 def missing_column(name: str, spec: EvaluationSpec) -> str:
-    """Return what may be done where a pool lacks a column; empty where that is plain.
-
-    Args:
-        name: the column.
-        spec: names it.
-    """
+    """Return what may be done where a pool lacks a column; empty where that is plain."""
     pool = spec.pool
     if name != pool.score:
         return ""

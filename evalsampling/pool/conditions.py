@@ -69,17 +69,7 @@ class Filter:
 
     @classmethod
     def of(cls, condition: Condition, schema: pa.Schema, untyped: bool = False) -> "Filter":
-        """Return a condition on the columns of a schema, checked to compare like with like.
-
-        Args:
-            condition: as `spec.where.read_where` returns it.
-            schema: of the pool.
-            untyped: whether the pool's files have text alone, from which other types are parsed.
-
-        Raises:
-            InputError: naming a column that is missing, or has another type than what it is
-                compared with.
-        """
+        """Return a condition on the columns of a schema, checked to compare like with like."""
         types = {}
         for name in columns_of(condition):
             if name not in schema.names:
@@ -93,11 +83,7 @@ class Filter:
         return may_hold(self.condition, ranges)
 
     def kept(self, batch: PoolBatch) -> PoolBatch:
-        """Return the rows of a batch that satisfy the condition, with their places.
-
-        Raises:
-            InputError: naming the row of a text that is not what it is compared with.
-        """
+        """Return the rows of a batch that satisfy the condition, with their places."""
         mask = pc.fill_null(self._mask(self.condition, batch), False)
         if pc.all(mask).as_py():
             return batch

@@ -81,30 +81,14 @@ def _plain_field(field: pa.Field) -> pa.Field:
 
 
 def change_of(stored: pa.DataType, wanted: pa.DataType, what: str) -> Change | None:
-    """Return what becomes of the values of a column; None if they stay as they are.
-
-    Args:
-        stored: type in the file; its fields have numbers if those of the table have.
-        wanted: type in the table, `plain`.
-        what: names file and column, for messages.
-
-    Raises:
-        InputError: if it has another type than the table, which it is not made to.
-    """
+    """Return what becomes of the values of a column; None if they stay as they are."""
     return None if _is_kept(stored, wanted, what) else Change(stored, wanted)
 
 
 def fields_of(
     stored: pa.DataType | None, wanted: pa.DataType, name: str, own: str
 ) -> Iterator[tuple[str, FileField]]:
-    """Yield the fields of a struct column of a table, by their names with dots.
-
-    Args:
-        stored: type of the column in the file; None if the file lacks it.
-        wanted: type in the table, `plain`.
-        name: of the column in the table.
-        own: its name in the file.
-    """
+    """Yield the fields of a struct column of a table, by their names with dots."""
     for field, place in _partners(stored, wanted) if pa.types.is_struct(wanted) else ():
         inner = f"{name}.{field.name}"
         if stored is None or place is None:

@@ -52,18 +52,8 @@ class StoredFile:
 def find_files(pattern: str) -> list[StoredFile]:
     """Return the files that a path or a pattern names; of a folder all files in it.
 
-    Args:
-        pattern: ``*`` and ``?`` stand for parts of a name, ``[...]`` for one of some characters,
-            ``**`` for any folders. None of them stands for a name that begins with a dot or with
-            ``_``, in which programs keep what are no rows, yet or any longer: ``_SUCCESS``,
-            ``_temporary``, ``_delta_log``. A partition's, ``_day=3``, is as any other. Of several
-            files of text those without a byte are left out, as Spark writes them for no rows.
-
     Returns:
         The files, ordered by path.
-
-    Raises:
-        InputError: if there is none, or the listing fails.
     """
     files = _found(pattern)
     if not files and not _is_pattern(pattern):
@@ -79,11 +69,7 @@ def _found(pattern: str) -> list[StoredFile]:
 
 
 def find_file(path: str) -> StoredFile:
-    """Return the file of a path that is no pattern: each character stands for itself.
-
-    Raises:
-        InputError: if there is none, or it cannot be looked at.
-    """
+    """Return the file of a path that is no pattern: each character stands for itself."""
     if path.startswith("gs://"):
         files = [file for file in _below(path) if file.path == path]
     else:
@@ -102,12 +88,7 @@ def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_See
 
 
 def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
-    """Return the error of reading a file: that it has changed, if it has, else a given one.
-
-    Args:
-        file: as it was when it was found, None if nobody looked.
-        error: what is wrong, if it has not changed.
-    """
+    """Return the error of reading a file: that it has changed, if it has, else a given one."""
     try:
         changed = file is not None and find_file(file.path) != file
     except InputError:  # It is gone, which the error says, or cannot be looked at.
@@ -151,12 +132,7 @@ def _files(pattern: str) -> list[StoredFile]:
 
 
 def _stored(entries: Iterable[Any], prefix: str) -> list[StoredFile]:
-    """Return the files among what a file system of Arrow's has found.
-
-    Args:
-        entries: its entries.
-        prefix: of their paths, which is empty on this machine.
-    """
+    """Return the files among what a file system of Arrow's has found."""
     files = [info for info in entries if info.type == pyarrow.fs.FileType.File]
     if not prefix:
         return [StoredFile(info.path, info.size, written=info.mtime_ns) for info in files]

@@ -23,9 +23,6 @@ def hash_of_blocks(file: StoredFile) -> str:
     """Return the SHA-256 of four blocks of a file, of 64 KiB each, from its begin to its end.
 
     A smaller file is hashed as a whole. It tells files apart that have the same size.
-
-    Raises:
-        InputError: if it cannot be read.
     """
     digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
     with readable(file.path), open_file(file.path) as source:
@@ -36,14 +33,7 @@ def hash_of_blocks(file: StoredFile) -> str:
 
 
 def what_became_of(then: Mapping[str, Any]) -> str | None:
-    """Return how a file of a pool differs from its fingerprint, None if it does not.
-
-    Args:
-        then: its `fingerprint_of` when the pool was prepared.
-
-    Raises:
-        InputError: if it is not there or cannot be read.
-    """
+    """Return how a file of a pool differs from its fingerprint, None if it does not."""
     stored = find_file(then["path"])
     if stored.size != then["size"]:
         return f"has {stored.size} bytes in place of {then['size']}"
@@ -52,11 +42,7 @@ def what_became_of(then: Mapping[str, Any]) -> str | None:
 
 
 def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
-    """Return a line for each file of a pool that has changed, and for each that cannot be read.
-
-    Args:
-        pool: `fingerprint_of` its files when it was prepared.
-    """
+    """Return a line for each file of a pool that has changed, and for each that cannot be read."""
     changed, absent = [], []
     for file in pool:
         try:

@@ -60,13 +60,6 @@ def to_array(values: Any, name: str) -> pa.Array:
     """Return a column as one Arrow array, with plain values in place of codes of a dictionary.
 
     What a Series of pandas calls missing (NaN, NaT, None, NA) is null.
-
-    Args:
-        values: one value a row.
-        name: of the column, for messages.
-
-    Raises:
-        InputError: if it has not one dimension, or values of kinds that no column has together.
     """
     dimensions = _dimensions(values)
     if dimensions != 1:
@@ -122,15 +115,7 @@ class Table:
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":
-        """Return a table of any kind.
-
-        Args:
-            frame: see `Frame`.
-            name: what it is called in messages.
-
-        Raises:
-            InputError: if it is no table, or a column is there twice.
-        """
+        """Return a table of any kind."""
         ordered = not hasattr(frame, "sql_query")
         if isinstance(frame, Mapping):
             names: Iterable[Any] = frame.keys()
@@ -147,11 +132,7 @@ class Table:
         return cls(frame, named, rows, ordered)
 
     def column(self, name: str) -> Any:
-        """Return a column as the table holds it.
-
-        Raises:
-            InputError: if there is none of this name.
-        """
+        """Return a column as the table holds it."""
         if name in self.names:
             return self.source[name]
         head = self._column_with(name)

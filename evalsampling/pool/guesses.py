@@ -181,11 +181,7 @@ class Guess:
 
 
 def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
-    """Return how many files a pool has, and its columns by the first rows of the first file.
-
-    Raises:
-        InputError: if there is no such file, or it cannot be read.
-    """
+    """Return how many files a pool has, and its columns by the first rows of the first file."""
     files = partitioned(find_files(pattern), None)
     first = PoolFile.inspect(files[0])
     items = list(Catalog((first,), first.contents.schema).items)

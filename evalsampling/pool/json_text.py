@@ -7,12 +7,7 @@ from typing import Any
 
 
 def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
-    """Return a value as JSON: null for a float that JSON does not have.
-
-    Args:
-        value: maybe nested.
-        default: makes text of what is neither text, number, list nor mapping.
-    """
+    """Return a value as JSON: null for a float that JSON does not have."""
     return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=default)
 
 

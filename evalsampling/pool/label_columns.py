@@ -102,15 +102,7 @@ class LabelColumns(PoolBatch):
         return np.asarray(codes.to_numpy().astype(np.int64))
 
     def tags(self, name: str, among: Sequence[str]) -> BoolArray:
-        """Return which labels each row has, shape (n, labels).
-
-        Args:
-            name: column of lists of labels, or of text as `sets.set_text` makes it.
-            among: the labels.
-
-        Raises:
-            InputError: naming file, column and row of the first bad value.
-        """
+        """Return which labels each row has, shape (n, labels)."""
         column = self.column(name)
         if is_list(column.type):
             return self._of_lists(name, column, among)

@@ -80,12 +80,7 @@ class Layout:
 
     @classmethod
     def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
-        """Return the layout of a file with a schema; None if its columns are those of the pool.
-
-        Raises:
-            InputError: if a column has a type that its table does not make of it, or the file does
-                not number its columns as its table does.
-        """
+        """Return the layout of a file with a schema; None if its columns are those of the pool."""
         if file.columns is not None:
             return cls._of_table(file, file.columns, schema)
         if file.constants is None:

@@ -85,14 +85,6 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     A system ranks items by falling score, of equal scores in the order of the pool; one whose score
     is null or not a number is not in its list. What is expected of a grade is the mean of what the
     systems say (eq. 5.11); if none says anything, all grades are alike.
-
-    Args:
-        batch: the rows.
-        spec: names the columns.
-        depth: ranks of each list that count.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
     """
     assert spec.pool.lists is not None
     name = spec.pool.lists.items
@@ -128,11 +120,7 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
 
 
 def list_column(batch: PoolBatch, name: str) -> pa.Array:
-    """Return a column of lists; text is taken to be their JSON, as in formats that have no lists.
-
-    Raises:
-        InputError: if it is no such column, or has a null.
-    """
+    """Return a column of lists; text is their JSON, as in formats that have no lists."""
     column = batch.column(name)
     if is_text(column.type):
         column = _parsed(batch, name, column)

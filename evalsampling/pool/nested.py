@@ -102,13 +102,7 @@ def beginnings(name: str) -> list[str]:
 
 
 def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
-    """Return what there is where a column or a field is missing, for a message.
-
-    Args:
-        name: what is missing.
-        columns: names of the columns.
-        fields: names of fields of these.
-    """
+    """Return what there is where a column or a field is missing, for a message."""
     parent = str(name).rpartition(".")[0]
     own = [field for field in fields if field.rpartition(".")[0] == parent] if parent else []
     return f"there are: {', '.join(map(str, own or columns))}"

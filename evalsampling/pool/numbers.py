@@ -34,12 +34,7 @@ def float64_of(column: pa.Array) -> pa.Array:
 
 
 def placed(column: pa.Array, thresholds: FloatArray) -> npt.NDArray[np.floating]:
-    """Return floats or decimals without nulls, shape (n,), to be compared with thresholds.
-
-    Args:
-        column: float32 stays so unless a threshold is among its values; all else is float64.
-        thresholds: ascending, distinct.
-    """
+    """Return floats or decimals without nulls, shape (n,), to be compared with thresholds."""
     if pa.types.is_decimal(column.type):
         return _decimals(column, thresholds)
     values = column.to_numpy(zero_copy_only=False)
@@ -82,11 +77,6 @@ def near(values: npt.NDArray[np.floating], kind: pa.DataType, threshold: float) 
     Of float64 that is what arithmetic leaves, or a float32 that became one; those equal to the
     threshold as it is written are not among them. Of narrower floats it is what equals it once it
     is rounded, and the next value on either side.
-
-    Args:
-        values: as `placed` returns them.
-        kind: of the column that they are of.
-        threshold: one of the thresholds that they were placed for.
     """
     if not (pa.types.is_floating(kind) or is_text(kind)):
         return 0, 0  # Whole numbers and decimals are exact.

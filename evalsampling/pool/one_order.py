@@ -82,11 +82,7 @@ class LeftOut:
 
     @classmethod
     def find(cls, items: Iterable[WorkItem], sides: Sides, seed: int) -> "LeftOut":
-        """Return the rows of work items that are left out.
-
-        Raises:
-            InputError: if a file cannot be read, or an id is missing.
-        """
+        """Return the rows of work items that are left out."""
         listed = list(items)
         starts = np.cumsum([0, *(-(-item.rows // 8) for item in listed)])
         bits = np.zeros(int(starts[-1]), dtype=np.uint8)
@@ -137,15 +133,7 @@ def without_other_order(batch: PoolBatch, sides: Sides, seed: int) -> PoolBatch:
 def keys_of(
     batch: PoolBatch, sides: Sides, seed: int, check: bool = False, some: IntArray | None = None
 ) -> UInt64Array:
-    """Return the keys of pairs: see `stats.orders.order_keys`; none if sides are of two types.
-
-    Args:
-        batch: the rows.
-        sides: columns of the records.
-        seed: of the hashes.
-        check: whether the columns have to be checked for nulls and types.
-        some: places of the rows that are wanted; None for all.
-    """
+    """Return the keys of pairs: see `stats.orders.order_keys`; none if sides are of two types."""
     if check:
         batch.ids((*sides[0], *sides[1]))
     left, right = records_of(batch, sides)

@@ -40,12 +40,6 @@ def rendered(values: pa.Array) -> pa.Array:
     Timestamps and times have all their digits: none of the second if it is whole, else six or
     nine. A zone that is not known here, and any before the year 1 or after 9999, is shown in UTC.
     Durations are days and ``hours:minutes:seconds``; lists, maps and structs are JSON. Nulls stay.
-
-    Args:
-        values: of any type, a dictionary decoded.
-
-    Raises:
-        pa.ArrowInvalid: if text within nested values is not UTF-8.
     """
     kind = values.type
     if pa.types.is_nested(kind):

@@ -16,14 +16,7 @@ BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
 
 
 def mapping_of(row: Any) -> Mapping[str, Any]:
-    """Return a row as a mapping from names of columns to values.
-
-    Args:
-        row: a mapping, a named tuple, or a row of Beam.
-
-    Raises:
-        InputError: for anything else.
-    """
+    """Return a row as a mapping from names of columns to values."""
     if isinstance(row, Mapping):
         return row
     named = getattr(row, "as_dict", None) or getattr(row, "_asdict", None)
@@ -33,16 +26,7 @@ def mapping_of(row: Any) -> Mapping[str, Any]:
 
 
 def batches_of(rows: Sequence[Any], columns: Sequence[str], source: str) -> Iterator[PoolBatch]:
-    """Yield batches of the given rows, in order.
-
-    Args:
-        rows: each a mapping, a named tuple, a row of Beam, or a batch of columns, which stays one.
-        columns: those that are needed; others are dropped of single rows.
-        source: what the rows are called in messages.
-
-    Raises:
-        InputError: naming column and row if a value is missing, or fits no column.
-    """
+    """Yield batches of the given rows, in order."""
     single: list[Mapping[str, Any]] = []
     for row in rows:
         if isinstance(row, BATCHES):

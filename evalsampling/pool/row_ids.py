@@ -27,11 +27,7 @@ _TEXT = pa.large_string()
 
 
 def joined(parts: Sequence[pa.Array]) -> pa.Array:
-    """Return the ids of rows, shape (n,), as text.
-
-    Args:
-        parts: shape (n,) each, at least two: integers or strings without nulls.
-    """
+    """Return the ids of rows, shape (n,), as text."""
     pieces: list[Any] = []
     glue = "["
     for part in parts:
@@ -78,12 +74,7 @@ def parts_of(id: str) -> list[int | str]:
 
 
 def as_text(id: Any, columns: IdColumns) -> str:
-    """Return an id as deliveries name it: where texts stand for whole numbers too.
-
-    Args:
-        id: as it is stored: an integer or a string.
-        columns: of the ids.
-    """
+    """Return an id as deliveries name it: where texts stand for whole numbers too."""
     return str(id) if isinstance(columns, str) else text_of([*map(str, parts_of(id))])
 
 
@@ -91,10 +82,6 @@ def stored_forms(id: str, columns: IdColumns) -> set[str]:
     """Return what an id may be stored as that a person names: texts may be whole numbers.
 
     A pool has no two of them, since a column has one type.
-
-    Args:
-        id: as `as_text` has it.
-        columns: of the ids.
     """
     if isinstance(columns, str):
         return {id}
@@ -106,12 +93,7 @@ def stored_forms(id: str, columns: IdColumns) -> set[str]:
 
 
 def in_other_order(id: str, columns: IdColumns) -> list[str]:
-    """Return the id of a pair with its records in the other order, nothing if it is no pair.
-
-    Args:
-        id: as `as_text` has it.
-        columns: of the ids, whose names say which are of the left record.
-    """
+    """Return the id of a pair with its records in the other order, nothing if it is no pair."""
     sides, parts = sides_of(columns), parts_of(id)
     if sides is None or len(parts) != len(columns):
         return []
@@ -121,12 +103,7 @@ def in_other_order(id: str, columns: IdColumns) -> list[str]:
 
 
 def as_columns(ids: pa.Array | pa.ChunkedArray, columns: IdColumns) -> dict[str, Any]:
-    """Return ids as the columns that people know them by, whole numbers and texts as they were.
-
-    Args:
-        ids: shape (n,), as they are stored; nulls stay.
-        columns: of the ids.
-    """
+    """Return ids as the columns that people know them by, whole numbers and texts as they were."""
     if isinstance(columns, str):
         return {columns: ids}
     rows = [None if id is None else parts_of(id) for id in ids.to_pylist()]

@@ -20,16 +20,7 @@ def read_beside(item: WorkItem) -> list[str]:
 
 
 def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
-    """Return the rows of the pool among those of a batch, with some columns of the pool or all.
-
-    Args:
-        batch: rows as the file has them.
-        columns: of the pool, with those of `read_beside`.
-
-    Raises:
-        InputError: naming a row whose value is not that in the path of its file, or the file if a
-            value is not of its table's type.
-    """
+    """Return the rows of the pool among those of a batch, with some columns of the pool or all."""
     item = batch.item
     assert item is not None
     if item.layout is not None:

@@ -20,11 +20,7 @@ from evalsampling.spec.where import KEY
 
 
 def pinned(spec: EvaluationSpec) -> EvaluationSpec:
-    """Return a spec whose pool, if it is a table, is read at one version from now on.
-
-    Raises:
-        InputError: if there is no such table or version, or a package is not installed.
-    """
+    """Return a spec whose pool, if it is a table, is read at one version from now on."""
     table = spec.pool.table
     if table is None or table.pinned is not None:
         return spec
@@ -32,11 +28,7 @@ def pinned(spec: EvaluationSpec) -> EvaluationSpec:
 
 
 def planned_files(pool: PoolSpec) -> list[PlannedFile]:
-    """Return the files of a pool, ordered by path, but for those without a row that is wanted.
-
-    Raises:
-        InputError: if there is none, or the listing fails.
-    """
+    """Return the files of a pool, ordered by path, but for those without a row that is wanted."""
     if pool.table is None:
         files = partitioned(find_files(pool.path), pool.condition)
     else:
@@ -57,11 +49,7 @@ def keeps_nothing(pool: PoolSpec) -> InputError:
 
 
 def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
-    """Check that a pool has the files that it had before, as they were then.
-
-    Raises:
-        InputError: naming the first that has changed or gone, or one that has come.
-    """
+    """Check that a pool has the files that it had before, as they were then."""
     if pool.table is not None:
         for file, now in zip(before, at_once(_as_it_is, before), strict=True):
             if now != file:
@@ -84,11 +72,7 @@ def _as_it_is(file: StoredFile) -> StoredFile | None:
 
 @contextlib.contextmanager
 def unchanged(pool: PoolSpec) -> Iterator[None]:
-    """Let a block read the files of a pool, however often, and fail if they changed meanwhile.
-
-    Raises:
-        InputError: as `planned_files` and `check_same` say.
-    """
+    """Let a block read the files of a pool, however often, and fail if they changed meanwhile."""
     before = [file.stored for file in planned_files(pool)]
     yield
     check_same(before, pool)

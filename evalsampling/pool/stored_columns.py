@@ -63,29 +63,14 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
 def output_names(
     systems: int, classes: int, costs: bool, named: Named, tagged: bool = False
 ) -> list[str]:
-    """Return the names of the columns that `output_columns` makes.
-
-    Args:
-        systems: number of systems.
-        classes: number of classes.
-        costs: whether labels differ in cost.
-        named: slices that the spec names.
-        tagged: whether classes are labels of which a row may have many.
-    """
+    """Return the names of the columns that `output_columns` makes."""
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
     return [*names, *([COST] if costs else []), *_slice_names(named)]
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
-    """Return the systems' outputs stored in a table by `output_columns`.
-
-    Args:
-        rows: the table.
-        systems: number of systems.
-        classes: number of classes, or of the labels of which a row may have many.
-        named: slices that the spec names.
-    """
+    """Return the systems' outputs stored in a table by `output_columns`."""
     prediction = [rows[f"prediction.{s}"].to_numpy() for s in range(systems)]
     score = [rows[f"score.{s}"].to_numpy() for s in range(systems)]
     tags = None

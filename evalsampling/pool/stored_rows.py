@@ -25,15 +25,7 @@ def store_batches(
     written: Callable[[PoolBatch], pa.RecordBatch] = operator.attrgetter("rows"),
     empty: pa.Schema | None = None,
 ) -> Generator[PoolBatch, None, None]:
-    """Yield batches as they come, and write their rows to a Parquet file.
-
-    Args:
-        batches: of rows, all with the same columns; each becomes a row group.
-        directory: or URL, to write to.
-        name: of the file, which is there when the last batch has been taken.
-        written: returns what is written of a batch.
-        empty: columns of a file without a batch; None for no file then.
-    """
+    """Yield batches as they come, and write their rows to a Parquet file."""
     with contextlib.ExitStack() as open_files:
         writer = None
         for batch in batches:

@@ -93,11 +93,7 @@ class CellBatch:
         return output_columns(self.outputs.take(taken))
 
     def slice_counts(self) -> SliceCounts:
-        """Return how often each value of the slice columns comes in each cell.
-
-        Raises:
-            InputError: if there are too many.
-        """
+        """Return how often each value of the slice columns comes in each cell."""
         columns = []
         for name, column in self.slices.items():
             coded = pc.dictionary_encode(column)
@@ -108,11 +104,7 @@ class CellBatch:
 
 
 def check_slices(counts: SliceCounts, names: Sequence[str]) -> None:
-    """Check that no slice column has too many values.
-
-    Raises:
-        InputError: if one has.
-    """
+    """Check that no slice column has too many values."""
     for name, column in zip(names, counts.columns, strict=True):
         _check_values(name, len(column))
 
@@ -128,11 +120,7 @@ def _check_values(name: str, values: int) -> None:
 def assign_cells(
     batch: PoolBatch, spec: EvaluationSpec, stratification: Stratification
 ) -> CellBatch:
-    """Return the rows of a batch with their cells, all columns checked.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
+    """Return the rows of a batch with their cells, all columns checked."""
     ids = batch.ids(spec.pool.id)
     if spec.pool.lists is not None:
         return _assign_queries(batch, ids, spec, stratification)

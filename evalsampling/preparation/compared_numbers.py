@@ -57,11 +57,7 @@ class ComparedSystems:
         return cls(space, disagreement, DISTANCE if is_absolute else ROOT)
 
     def score_of(self, batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
-        """Return what strata are cut from, of the rows of a batch, shape (n,).
-
-        Raises:
-            InputError: naming file, column and row of the first bad value.
-        """
+        """Return what strata are cut from, of the rows of a batch, shape (n,)."""
         rows = LabelColumns.of(batch)
         codes = [self.space.predictions(rows, system, None) for system in spec.pool.systems]
         scores = [batch.numbers(str(system.score)) for system in spec.pool.systems]
@@ -92,12 +88,6 @@ class ComparedSystems:
 
         A cell's rows are represented by their mean predictions and variances. Predictions that
         are in the same order everywhere in a cell stay so.
-
-        Args:
-            grid: the cells that could be.
-            code: shape (cells,).
-            count: shape (cells,): rows.
-            mean: shape (cells, columns): means of `shares`, last of the costs if there are any.
         """
         columns = mean.shape[1] - (grid.costs is not None)
         prior = np.tile(self.space.mixture(self.disagreement.mixture), (len(code), 1))

@@ -44,10 +44,6 @@ class HeldRows:
     def recount(self, cells: CellBatch, seed: int) -> IntArray:
         """Count the rows of a batch by cell; counts of batches add up.
 
-        Args:
-            cells: the batch.
-            seed: of the spec.
-
         Returns:
             Shape (2, cells): all rows, and those up to the last row held.
         """
@@ -59,15 +55,7 @@ class HeldRows:
         return np.stack([np.bincount(cells.cell, minlength=most), held])
 
     def check_recount(self, counts: IntArray, path: str) -> None:
-        """Check that the pool is the one that the rows held are of.
-
-        Args:
-            counts: sum of `recount` over the pool.
-            path: of the pool, for the message.
-
-        Raises:
-            InputError: if a cell has other rows than it had.
-        """
+        """Check that the pool is the one that the rows held are of."""
         earlier = np.stack([self.count, self.rows])
         differs = np.flatnonzero((counts != earlier).any(axis=0))
         if len(differs):

@@ -51,9 +51,6 @@ def spill(shares: Iterable[tuple[int, bytes]], folder: Path) -> Iterator[tuple[i
 
     Threads and processes of one machine may do so at once. What is written in vain, for the engine
     does a piece of work twice, is in no place that counts.
-
-    Raises:
-        OSError: if there is no room.
     """
     for number, hashes in shares:
         with (folder / str(number)).open("ab", buffering=0) as file:
@@ -76,16 +73,7 @@ def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
 
 
 def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: EvaluationSpec) -> None:
-    """Check that the rows of hashes that come more than once have different ids.
-
-    Args:
-        hashes: as `repeated_hashes` returns them; if there are none, nothing is read.
-        items: all of the pool; of scored rows, if a scorer made the ids.
-        spec: names the id and the seed.
-
-    Raises:
-        InputError: naming both places of an id that is there twice.
-    """
+    """Check that the rows of hashes that come more than once have different ids."""
     if not len(hashes):
         return
     sought = np.sort(hashes)[:_MOST_SOUGHT]
@@ -109,16 +97,7 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
 
 
 def check_unique_ids(batches: Iterable[PoolBatch], name: IdColumns, seed: int = 0) -> None:
-    """Check that no two rows of batches in memory have the same id.
-
-    Args:
-        batches: some rows.
-        name: columns of the ids.
-        seed: of the hashes that they are compared by first.
-
-    Raises:
-        InputError: naming both places of an id that is there twice.
-    """
+    """Check that no two rows of batches in memory have the same id."""
     places = []
     for batch in batches:
         ids = batch.ids(name)

@@ -13,10 +13,6 @@ from evalsampling.stats.score_kinds import ScoreSums
 def kinds_of(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> list[str | None]:
     """Return what the scores of each system are, then the one that drives the strata.
 
-    Args:
-        spec: may state it.
-        scores: ends and sums of the same scores, over the whole pool.
-
     Returns:
         Kinds of `stats.score_kinds`; None where there is no score, or it need not be told.
     """
@@ -54,11 +50,7 @@ def decided(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> EvaluationSpec
 
 
 def check_probabilities(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> None:
-    """Check that the measures of a spec need no probabilities of scores that are an order.
-
-    Raises:
-        InputError: naming measure and score, and why it is an order.
-    """
+    """Check that the measures of a spec need no probabilities of scores that are an order."""
     try:
         build_measures(decided(spec, scores), [sums.ends for sums in scores[:-1]])
     except OrderedScoreError as error:

@@ -27,9 +27,6 @@ def pool_rows(spec: EvaluationSpec) -> Rows:
 
     Columns are those of a second pass unless others are asked for. With a scorer all are read, for
     it may want any.
-
-    Raises:
-        InputError: for anything wrong with the files.
     """
     items = list(Catalog.read(spec).items)
     if spec.pool.scorer is None:
@@ -44,46 +41,26 @@ def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iter
 
 
 def stratify(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratification:
-    """Return how rows in memory are cut: as the spec says, or by a first pass over them.
-
-    Raises:
-        InputError: for anything wrong with the rows, or if there are none.
-    """
+    """Return how rows in memory are cut: as the spec says, or by a first pass over them."""
     return plan.stratify(LOCAL, Rows(batches), spec)
 
 
 def stratify_pool(spec: EvaluationSpec) -> Stratification:
-    """Return how the pool of a spec is cut, by a first pass over its files if one is needed.
-
-    Raises:
-        InputError: for anything wrong with the pool.
-    """
+    """Return how the pool of a spec is cut, by a first pass over its files if one is needed."""
     return plan.stratify(LOCAL, pool_rows(spec), spec)
 
 
 def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator[CellBatch]:
-    """Yield the rows of the pool of a spec with their cells, by a second pass over its files.
-
-    Raises:
-        InputError: for anything wrong with the pool.
-    """
+    """Yield the rows of the pool of a spec with their cells, by a second pass over its files."""
     return LOCAL.map(pool_rows(spec), plan.assign(spec, stratification)).batches()
 
 
 def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums | None:
-    """Return the sums over the cells of the pool of a spec, None if there is no batch.
-
-    Raises:
-        InputError: for anything wrong with the pool.
-    """
+    """Return the sums over the cells of the pool of a spec, None if there is no batch."""
     cells = LOCAL.map(pool_rows(spec), plan.assign(spec, stratification))
     return LOCAL.run(cells, plan.SUM_CELLS)[0]
 
 
 def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
-    """Return the cells of the pool of a spec, by a second pass over its files.
-
-    Raises:
-        InputError: for anything wrong with the pool, also if it is empty.
-    """
+    """Return the cells of the pool of a spec, by a second pass over its files."""
     return stratification.table(read_sums(spec, stratification))

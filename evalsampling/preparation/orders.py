@@ -16,13 +16,7 @@ _BYTES = 8
 
 
 def count_orders(batch: PoolBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
-    """Return which pairs of a batch there are in which order; nothing if rows are no pairs.
-
-    Args:
-        batch: the rows.
-        spec: names the columns of ids.
-        rows: of the pool, or more: a large one is sampled.
-    """
+    """Return which pairs of a batch there are in which order; nothing if rows are no pairs."""
     sides = sides_of(spec.pool.id)
     kept = np.zeros(0, dtype=np.uint64)
     if sides is not None:

@@ -22,16 +22,8 @@ def with_payload(
 ) -> Iterator[Reserve]:
     """Yield the rows of a reserve with the payload columns that it does not have yet.
 
-    Args:
-        reserve: rows of the items.
-        items: all that the rows were read from. Those that hold none of the rows are not read.
-        payload: names of the pool's columns.
-
     Yields:
         Parts of the reserve, which add up to it, each of a bounded size.
-
-    Raises:
-        InputError: if a file cannot be read, or the payload is more than a worker may keep.
     """
     rows = reserve.rows
     names = [] if rows is None else rows.column_names

@@ -94,11 +94,7 @@ def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
 
 
 def stratify(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
-    """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass.
-
-    Raises:
-        InputError: for anything wrong with the rows, or if there are none.
-    """
+    """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
     given = Stratification.given(spec)
     if given is not None:
         return engine.value("GivenStrata", given)
@@ -135,12 +131,6 @@ def draw_reserve(
 
     The first rows of a share are kept, then their payload is read. A share has each part once, so
     summing before parts meet would save nothing.
-
-    Args:
-        spec: names payload, seed and budget.
-        capacity: most rows kept of a cell; by default as many as the spec's budget needs.
-        held: rows of an earlier reserve, to keep only those that follow them.
-        finish: what is done with a number and its part.
     """
     return Keyed(
         "DrawReserve",
@@ -177,12 +167,6 @@ def check_ids(spec: EvaluationSpec, items: Any, folder: Path | None = None) -> K
 
     It fails with an `InputError` if two ids are alike. Eight bytes of every row are gathered; ids
     are read again only if hashes repeat.
-
-    Args:
-        spec: names the column of ids.
-        items: all work items that the rows are read from.
-        folder: for the hashes, if all workers are on one machine; None to leave them to the engine,
-            which without a disk holds them in memory.
     """
     return Keyed(
         "CheckIds",

@@ -39,11 +39,7 @@ class ExpectedQueries:
 
     @classmethod
     def read(cls, batch: PoolBatch, spec: EvaluationSpec) -> "ExpectedQueries":
-        """Return the queries of a batch.
-
-        Raises:
-            InputError: naming file, column and row of the first bad value.
-        """
+        """Return the queries of a batch."""
         gains = build_gains(spec)
         queries = read_queries(batch, spec, max(gain.cut for gain in gains))
         moments = GainMoments.of_lists(gains, queries.lists)

@@ -152,15 +152,7 @@ def _sorted(table: pa.Table, cell: IntArray, key: UInt64Array) -> IntArray:
 
 
 def check_unique(rows: pa.Table, column: IdColumns) -> None:
-    """Check that no two rows have the same id.
-
-    Args:
-        rows: columns hash, id, file, row.
-        column: what the pool calls its ids.
-
-    Raises:
-        InputError: naming both places of an id that is there twice.
-    """
+    """Check that no two rows have the same id."""
     key = rows[HASH].to_numpy()
     order = np.argsort(key, kind="stable")
     for place in np.flatnonzero(key[order[1:]] == key[order[:-1]]):
@@ -182,16 +174,7 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
 
 
 def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
-    """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
-
-    Args:
-        rows: column cell.
-        count: shape (cells,): rows of each cell of the pool.
-        capacity: most rows kept of a cell.
-
-    Raises:
-        InputError: if rows of a cell are missing.
-    """
+    """Check that a reserve holds ``capacity`` rows of each cell, or all of them."""
     held = np.bincount(rows[CELL].to_numpy(), minlength=len(count))
     wanted = np.minimum(count, capacity)
     if np.any(held != wanted):
@@ -204,16 +187,7 @@ def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
 
 
 def check_payload(path: str, size: float, rows: int) -> None:
-    """Check that a worker may keep the payload of its part of the reserve.
-
-    Args:
-        path: of the pool's file, for the message.
-        size: of the payload, bytes, as far as is known.
-        rows: that have it.
-
-    Raises:
-        InputError: if it is too large.
-    """
+    """Check that a worker may keep the payload of its part of the reserve."""
     if size > MOST_PAYLOAD_BYTES:
         raise InputError(
             f"{path}: the payload of the {rows:,} rows kept of it is about {size / 1e9:,.1f} GB, "

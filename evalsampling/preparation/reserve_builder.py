@@ -44,10 +44,6 @@ def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
     pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
     bound; `check_complete` would find it out.
 
-    Args:
-        min_rows: shape (cells,): rows that a cell has at least.
-        capacity: most rows kept of a cell.
-
     Returns:
         Shape (cells,), uint64.
     """
@@ -72,14 +68,7 @@ class ReserveBuilder:
         capacity: int | None = None,
         held: HeldRows | None = None,
     ) -> None:
-        """Start with no rows.
-
-        Args:
-            spec: names the payload and the seed.
-            stratification: whose cells the rows are in.
-            capacity: most rows kept of a cell; by default as many as the spec's budget needs.
-            held: rows that an earlier reserve holds; only later ones are gathered then.
-        """
+        """Start with no rows."""
         self._spec = spec
         self._held = held
         cells = stratification.grid.cells

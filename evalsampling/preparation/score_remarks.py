@@ -34,13 +34,7 @@ class ScoreRemarks:
         spec: EvaluationSpec,
         scores: Mapping[str, npt.NDArray[np.floating]],
     ) -> "ScoreRemarks":
-        """Return the counts of a batch.
-
-        Args:
-            batch: the rows.
-            spec: names the thresholds.
-            scores: columns as `pool.columns.read_scores` returns them.
-        """
+        """Return the counts of a batch."""
         own = {(str(s.score), s.threshold) for s in spec.pool.systems if s.threshold is not None}
         if len(spec.thresholds) <= _MOST_THRESHOLDS:
             own |= {(name, threshold) for name in scores for threshold in spec.thresholds}

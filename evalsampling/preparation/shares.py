@@ -63,17 +63,7 @@ class Rows:
 
 
 def share_pieces(share: Any, part: int, rows: Rows, stages: Sequence[Stage]) -> Iterator[Piece]:
-    """Yield the pieces that stages make of a share, which is read once.
-
-    Args:
-        share: of the rows.
-        part: of sums. A `Keyed` stage has parts of its own, which are its keys.
-        rows: how the share is read.
-        stages: to run.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
+    """Yield the pieces that stages make of a share, which is read once."""
     gatherers: dict[str, Gatherer] = {}
     for batch in rows.over(share):
         for stage in stages:

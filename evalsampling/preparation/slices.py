@@ -40,12 +40,7 @@ class Slices:
         )
 
     def of_rows(self, counts: SliceCounts, table: CellTable) -> "Slices":
-        """Return the same values of other rows.
-
-        Args:
-            counts: of these rows, over all cells there could be.
-            table: their cell table.
-        """
+        """Return the same values of other rows."""
         none = np.zeros(counts.cells, dtype=np.int64)
         return dataclasses.replace(
             self,
@@ -73,9 +68,6 @@ def check_named(table: CellTable) -> None:
     """Check that the pool has rows of every slice that a spec names.
 
     Where rare slices share cells, a slice without rows is met when rows are drawn.
-
-    Raises:
-        InputError: naming column and value that no row has.
     """
     slices = table.outputs.slices
     if slices is None or table.is_mixed.any():

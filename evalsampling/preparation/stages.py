@@ -189,10 +189,4 @@ class Engine(Protocol):
         """Return the rows that a step makes of each batch."""
 
     def run(self, rows: Any, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
-        """Return the result of each stage, as a value.
-
-        Args:
-            rows: gone over once for all stages.
-            stages: may be none, where reading is all that is wanted.
-            columns: of the rows that are needed; None for all.
-        """
+        """Return the result of each stage, as a value."""

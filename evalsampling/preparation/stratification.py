@@ -122,11 +122,7 @@ class Stratification:
 
     @classmethod
     def from_summary(cls, summary: PoolSummary | None, spec: EvaluationSpec) -> "Stratification":
-        """Return the stratification that follows from the first pass.
-
-        Raises:
-            InputError: if there are no rows, or the scores do not allow the strata asked for.
-        """
+        """Return the stratification that follows from the first pass."""
         check_not_empty(0 if summary is None else summary.rows, spec.pool)
         assert summary is not None
         stratification = cls._of(spec, summary)
@@ -319,26 +315,13 @@ class Stratification:
         ]
 
     def table(self, sums: CellSums | None) -> CellTable:
-        """Return the cells of rows that were summed up.
-
-        Raises:
-            InputError: if there were none, or none of a slice that the spec names.
-        """
+        """Return the cells of rows that were summed up."""
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
         return self.table_of_means(*sums.means())
 
     def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
-        """Return the cells that hold rows, given the means of what they sum up.
-
-        Args:
-            code: shape (cells,), ascending.
-            count: shape (cells,): rows.
-            mean: shape (cells, columns): see `CellGrid.table` and `ComparedSystems.table`.
-
-        Raises:
-            InputError: if no row has a slice that the spec names.
-        """
+        """Return the cells that hold rows, given the means of what they sum up."""
         if self.by_predictions:
             table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
             table = by_verdict(table, GUESSED if self.expects_guesses else None)
@@ -358,13 +341,7 @@ class Stratification:
         return LeafTable(self.bin_edges)
 
     def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
-        """Return the bin of each row, shape (n,).
-
-        Args:
-            batch: the rows.
-            spec: names the score, the features or the columns of a partition.
-            outputs: of the systems, whose first one's score may be it.
-        """
+        """Return the bin of each row, shape (n,)."""
         if isinstance(self.grouped, KdTree):
             return self.grouped.find(read_features(batch, spec))
         if isinstance(self.grouped, Partition):

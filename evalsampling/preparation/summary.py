@@ -119,11 +119,7 @@ def _add(first: Any, other: Any) -> Any:
 
 
 def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
-    """Return the summary of a batch.
-
-    Raises:
-        InputError: naming file, column and row of the first bad value.
-    """
+    """Return the summary of a batch."""
     if spec.pool.lists is not None:
         return _of_queries(batch, spec)
     wants = Wanted.from_spec(spec)
@@ -190,11 +186,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
 
 
 def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
-    """Check that a partition has no more leaves than are possible.
-
-    Raises:
-        InputError: if it has.
-    """
+    """Check that a partition has no more leaves than are possible."""
     if paths.are_too_many:
         columns = ", ".join(spec.strata.columns)
         raise InputError(
@@ -299,11 +291,7 @@ def _counted(spec: EvaluationSpec) -> tuple[bool, ...]:
 
 
 def cut_method(spec: EvaluationSpec) -> CutMethod:
-    """Return the way in which a spec cuts leaves from scores.
-
-    Raises:
-        InputError: if it is not installed here, or cannot be imported.
-    """
+    """Return the way in which a spec cuts leaves from scores."""
     return CUT_METHODS.find("strata.method", spec.strata.method, spec.pool.directory)
 
 
@@ -354,15 +342,7 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
 
 
 def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
-    """Check that a pool has rows.
-
-    Args:
-        rows: how many it has.
-        pool: what the spec says of it, to name the condition that may have left all out.
-
-    Raises:
-        InputError: if there are none.
-    """
+    """Check that a pool has rows."""
     if not rows and pool is not None and pool.where is not None:
         raise keeps_nothing(pool)
     if not rows:

@@ -20,11 +20,7 @@ MOST_THREADS = 8
 
 
 def by_threads(threads: int | None = None) -> Shares:
-    """Return the engine of this process with a number of threads.
-
-    Args:
-        threads: at least 1; None for one for each core, at most `MOST_THREADS`.
-    """
+    """Return the engine of this process with a number of threads."""
     most = min(os.cpu_count() or 1, MOST_THREADS)
     return Shares(functools.partial(gather_by_threads, most if threads is None else threads))
 
@@ -34,12 +30,6 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
 
     A thread takes the next item when it is done with one. Pieces are merged in the order of the
     items, and of several errors the one is raised that a single thread would have come upon.
-
-    Args:
-        threads: how many.
-        rows: their source is a list.
-        work: yields the pieces of a share.
-        merge: merges those of one kind and part.
     """
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
     queue = _Queue(rows.source)
@@ -68,11 +58,7 @@ class _Queue:
         self._closed = True
 
     def take(self) -> tuple[int, Any] | None:
-        """Return the next item and its place, None if there is none.
-
-        Raises:
-            _ClosedError: if nobody wants what would be made of it.
-        """
+        """Return the next item and its place, None if there is none."""
         with self._lock:
             if self._closed:
                 raise _ClosedError

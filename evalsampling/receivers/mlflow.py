@@ -49,12 +49,7 @@ class MLflow:
             raise InputError(f"--report-to mlflow: {uri}: {one_line(error)}") from error
 
     def send(self, run: Run, where: str | None) -> str:
-        """Log a run; one that was sent before, or in part, is logged to the same run again.
-
-        Args:
-            run: to log.
-            where: name of the experiment; None for MLflow's own choice.
-        """
+        """Log a run; one that was sent before, or in part, is logged to the same run again."""
         mlflow = _package()
         with _run_of(mlflow, run, where) as active:
             mlflow.set_tags(_tags(run))
@@ -107,11 +102,7 @@ def _earlier(mlflow: Any, run: Run, experiment: str | None) -> str | None:
 
 
 def metrics(run: Run) -> dict[str, float]:
-    """Return value and ends of the interval of each number, points of curves apart, and counts.
-
-    Raises:
-        InputError: if two numbers have the same name, as MLflow takes it.
-    """
+    """Return value and ends of the interval of each number, points of curves apart, and counts."""
     values: dict[str, float] = {"labels": run.labels, "open": run.open, "round": run.round}
     for number in run.numbers:
         if number.is_point:

@@ -186,12 +186,7 @@ def _pool_name(run: Run) -> dict[str, str]:
 
 
 def dataset_name(path: str) -> dict[str, str]:
-    """Return namespace and name of a dataset, as OpenLineage names those of each store.
-
-    Args:
-        path: of a file of this machine, or its URL; of many files the folder above the first part
-            that is a pattern.
-    """
+    """Return namespace and name of a dataset, as OpenLineage names those of each store."""
     parts = itertools.takewhile(lambda part: not re.search(r"[*?\[]", part), path.split("/"))
     whole = "/".join(parts) or "/"
     if not is_url(path):

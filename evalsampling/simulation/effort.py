@@ -28,12 +28,6 @@ MOST_DRAWS = 1e15
 def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) -> dict[str, Any]:
     """Return what a budget buys under a sampler's first proposal, if it draws with replacement.
 
-    Args:
-        sampler: its first proposal counts; an adaptive sampler changes it later.
-        table: the cells.
-        budget: a number of labels, or money.
-        by_cost: whether it is money.
-
     Returns:
         ``draws``: for money n* ([AE] theorem 4.2), for labels the draws that are expected to
         take that number of distinct rows; ``labels``: expected number of distinct rows; ``cost``:

@@ -56,11 +56,7 @@ class KnownGrades:
 
     @classmethod
     def read(cls, path: Path, spec: EvaluationSpec) -> "KnownGrades":
-        """Return the grades in a Parquet file: the spec's id column, its items, and ``grade``.
-
-        Raises:
-            InputError: for anything wrong with the file, naming column and row.
-        """
+        """Return the grades in a Parquet file: the spec's id column, its items, and ``grade``."""
         assert spec.pool.lists is not None
         assert isinstance(spec.pool.id, str), "queries have one column of ids"
         names = [spec.pool.id, spec.pool.lists.items, GRADE]
@@ -82,11 +78,7 @@ class KnownGrades:
         return cls(path, pa.array(item_ids(stored), pa.string()), codes.to_numpy().astype(np.int64))
 
     def of(self, rows: pa.Table) -> IntArray:
-        """Return the grades of the items of stored queries, in the order of `item_ids`.
-
-        Raises:
-            InputError: naming an item without a grade.
-        """
+        """Return the grades of the items of stored queries, in the order of `item_ids`."""
         items = pa.array(item_ids(rows), pa.string())
         place = pc.index_in(items, value_set=self.items)
         if place.null_count:
@@ -101,14 +93,6 @@ def read_graded(
     """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
 
     All queries are held in memory: with known grades there are not too many.
-
-    Args:
-        spec: of the evaluation.
-        stratification: how the pool is cut into cells.
-        truth: see `KnownGrades.read`.
-
-    Raises:
-        InputError: for anything wrong with the pool or the truth.
     """
     grades = KnownGrades.read(truth, spec)
     depth = max(gain.cut for gain in build_gains(spec))

@@ -97,10 +97,6 @@ class Curves:
 
         The log-odds of the prior, or of the ranks, are multiplied by a factor and shifted, and
         hidden positives added, so that precision and recall come out, or are as near as can be.
-
-        Args:
-            chance: shape (3,), in [0, 1): the share of the curves with a lower precision, recall,
-                and ratio of hidden positives.
         """
         table, given = self.table, self.table.prior[:, self.positive]
         predicted = table.count * _predicted_share(table, self.positive)
@@ -168,10 +164,6 @@ def is_believed(spec: EvaluationSpec, table: CellTable) -> bool:
     """Tell whether labels may be imagined from the prior of a pool.
 
     Not where it follows from ranks, or expects far more or fewer positives than are predicted.
-
-    Args:
-        spec: says what its scores are: see `preparation.stratification`.
-        table: the cells.
     """
     pool, positive = spec.pool, spec.labels.positive
     if not (spec.has_classes and spec.labels.space.is_binary) or pool.lists is not None:
@@ -208,11 +200,6 @@ def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable |
     that label on the measure: of all probabilities with the same mean of d, these are the nearest
     in relative entropy (I. Csiszár, *I-divergence geometry of probability distributions and
     minimization problems*, Annals of Probability 3, 1975).
-
-    Args:
-        measure: a measure of one component.
-        table: the cells.
-        wanted: the value.
 
     Returns:
         None if no t gives that value.

@@ -85,22 +85,6 @@ def plan(
 ) -> list[dict[str, Any]]:
     """Return predicted standard errors and half-widths of intervals, before any label.
 
-    Args:
-        spec: of the evaluation.
-        table: the cells of the pool.
-        ranges: of the systems' scores.
-        names: names of the samplers.
-        budgets: numbers of labels, increasing; by default doubling up to the spec's budget.
-            Amounts of money if that is money.
-        repeats: evaluations of each sampler, each with labels of its own.
-        half_width: if given, the budget for it is returned too.
-        power: if given, the budgets of comparisons for it are returned too.
-        effect: the true difference, or logarithm of a ratio, that the power is for; by default the
-            one expected by the scores.
-        report: called with the number of repeats that were just finished, negative when all are
-            made again for a larger budget.
-        workers: processes; one a core by default.
-
     Returns:
         The object `plan --json` prints. With ``half_width`` one more entry for each sampler and
         measure, whose budget is the least that gives the half-width (interpolated), None if it is
@@ -108,10 +92,6 @@ def plan(
         to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison and
         sampler that draws with replacement, whose budget pays for the draws that its test needs
         (`simulation.power.draws_for`), None if there is no such number.
-
-    Raises:
-        InputError: if a measure does not follow from the cells, or is undefined if the scores are
-            right, or if a sampler queries ranks: the message says what its first round takes.
     """
     if spec.pool.lists is not None:
         raise InputError(

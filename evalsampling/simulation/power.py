@@ -24,15 +24,6 @@ def draws_for(
 
     By the noncentral t distribution: of few draws, whose tails are heavier, too few.
 
-    Args:
-        measure: the comparison to be tested.
-        sampler: the result is None unless it draws with replacement and can estimate `measure`.
-        table: the cells.
-        confidence: 1 minus the level of the test.
-        power: the wanted power; measures of several components have none.
-        effect: the true difference, or logarithm of a ratio; None for the one expected by the
-            scores. For any other, the nearest probabilities that expect it are used.
-
     Returns:
         ``draws``, and their expected ``labels`` and ``cost``; each None if no number of draws has
         the power.

@@ -47,12 +47,7 @@ class Candidates:
     sign: int
 
     def select(self, estimated: Sequence[FloatArray], true: Sequence[FloatArray]) -> Selection:
-        """Return the choice by the estimates of all measures of the list.
-
-        Args:
-            estimated: shape (components,) each; NaN where undefined.
-            true: the true values, likewise.
-        """
+        """Return the choice by the estimates of all measures of the list."""
         both = np.array(
             [[values[place][0] for place in self.differences] for values in (estimated, true)]
         )
@@ -62,10 +57,6 @@ class Candidates:
         """Return the choice by estimated differences.
 
         If a difference is undefined, nothing is known, and all systems look alike.
-
-        Args:
-            estimated: shape (systems - 1,): first system less each other one; NaN where undefined.
-            true: the true differences, likewise, all defined.
         """
         deviations = estimated if np.isfinite(estimated).all() else np.zeros_like(estimated)
         looks, standing = self._standing(deviations), self._standing(true)

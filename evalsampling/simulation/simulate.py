@@ -83,20 +83,8 @@ def simulate(
 ) -> dict[str, Any]:
     """Return summaries of repeated evaluations of a pool whose truth is known.
 
-    Args:
-        known: the pool.
-        samplers: samplers to compare, each with its own driving measure.
-        measures: measures to estimate.
-        plan: budgets, rounds and repeats.
-        workers: processes; one a core by default. The result does not depend on it.
-        report: called with the number of repeats that were just finished.
-
     Returns:
         The object `simulate --json` prints.
-
-    Raises:
-        InputError: if the truth of a measure is undefined, or the pool has rates of labels and a
-            sampler's oracle is deterministic, or the other way round.
     """
     for sampler in samplers:
         if sampler.stochastic and known.rate is None:

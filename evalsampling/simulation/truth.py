@@ -64,17 +64,7 @@ class KnownPool:
 
     @classmethod
     def read(cls, spec: EvaluationSpec, stratification: Stratification, truth: Path) -> "KnownPool":
-        """Return a pool that is read from its files, with its truth.
-
-        Args:
-            spec: of the evaluation.
-            stratification: how the pool is cut into cells (`preparation.local.stratify_pool`).
-            truth: Parquet or CSV file with the spec's id column and ``label``, or probabilities of
-                labels if the oracle is stochastic; for queries see `graded_queries.Grades.read`.
-
-        Raises:
-            InputError: for anything wrong with either.
-        """
+        """Return a pool that is read from its files, with its truth."""
         systems = tuple(system.name for system in spec.pool.systems)
         if spec.pool.lists is not None:
             table, cell, outputs = read_graded(spec, stratification, truth)

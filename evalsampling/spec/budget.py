@@ -25,11 +25,7 @@ class Budget:
 
     @classmethod
     def read(cls, top: Section) -> "Budget":
-        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``) or both.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``), both."""
         if not isinstance(top.get("budget"), Mapping):
             return cls(top.integer("budget", 1000, least=1))
         section = top.section("budget")
@@ -71,15 +67,7 @@ class Budget:
         return self.money >= other.money and self.labels >= other.labels
 
     def raised(self, amount: float, labels: int | None = None) -> "Budget":
-        """Return the budget with another amount, of money if it has any, else of labels.
-
-        Args:
-            amount: the new amount.
-            labels: the new limit of labels beside money; None to keep it.
-
-        Raises:
-            InputError: if the amount is of labels and not whole, or ``labels`` is given, too.
-        """
+        """Return the budget with another amount, of money if it has any, else of labels."""
         if self.money is not None:
             return Budget(labels or self.labels, amount)
         if labels is not None:

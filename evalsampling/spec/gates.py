@@ -43,11 +43,7 @@ class GatesSpec:
     at_most: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the targets.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Check the targets."""
         for key, targets in (("at_least", self.at_least), ("at_most", self.at_most)):
             if not isinstance(targets, Mapping):
                 raise InputError(f"gates.{key}: must be a mapping like {{recall: 0.9}}")
@@ -69,21 +65,13 @@ class GatesSpec:
 
     @classmethod
     def read(cls, section: Section) -> "GatesSpec":
-        """Return the section ``gates``, checked.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the section ``gates``, checked."""
         section.check_keys("at_least", "at_most")
         return cls(section.get("at_least", {}), section.get("at_most", {}))
 
     @classmethod
     def parse(cls, at_least: Sequence[str], at_most: Sequence[str]) -> "GatesSpec":
-        """Return the gates of texts like ``recall=0.9``, as options have them.
-
-        Raises:
-            UsageError: if a text is something else.
-        """
+        """Return the gates of texts like ``recall=0.9``, as options have them."""
         return cls(_targets("--at-least", at_least), _targets("--at-most", at_most))
 
     def to_mapping(self) -> dict[str, Any]:

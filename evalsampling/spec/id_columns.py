@@ -53,15 +53,7 @@ def _are_sides(left: str, right: str) -> bool:
 
 
 def read_id(section: Section, of_items: bool) -> IdColumns:
-    """Return the key ``id`` of a section: ``id`` if it is missing, a list of one as that column.
-
-    Args:
-        section: the section ``pool``.
-        of_items: whether rows are queries, whose items are named by the id.
-
-    Raises:
-        InputError: if it is no column, or a list with a column twice, or of several for queries.
-    """
+    """Return the key ``id`` of a section: ``id`` if it is missing, a list of one as that column."""
     if not isinstance(section.get("id"), list):
         return section.text("id") or "id"
     columns = section.columns("id")

@@ -93,16 +93,7 @@ class LabelsSpec:
 
 
 def read_labels(section: Section, directory: str, of_items: bool = False) -> LabelsSpec:
-    """Return the section ``labels``, checked.
-
-    Args:
-        section: the section.
-        directory: relative paths resolve against it.
-        of_items: whether labels are grades of the items of queries.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``labels``, checked."""
     section.check_keys(*KEYS)
     space, made_by = read_space(section, of_items, directory)
     oracle = section.get("oracle", "deterministic")
@@ -126,16 +117,7 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
 def read_space(
     section: Section, of_items: bool, directory: str
 ) -> tuple[LabelSpace, Mapping[str, Any] | None]:
-    """Return what labels there are; and of a space that is not our own its name and parameters.
-
-    Args:
-        section: the section ``labels``.
-        of_items: whether labels are grades of the items of queries.
-        directory: searched first for a module that the section names.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return what labels there are; and of a space that is not our own its name and parameters."""
     if of_items or section.get("space") is None:
         return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None
     section.refuse(

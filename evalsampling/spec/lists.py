@@ -19,14 +19,7 @@ class ListsSpec:
 
 
 def read_lists(pool: Section) -> ListsSpec | None:
-    """Return the section ``pool.lists``, checked; None if rows are no queries.
-
-    Args:
-        pool: the section ``pool``.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``pool.lists``, checked; None if rows are no queries."""
     if pool.get("lists") is None:
         return None
     section = pool.section("lists")

@@ -62,11 +62,7 @@ class MeasureSpec:
 
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
-        """Return an entry, its form checked; names are checked by `measures.build`.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return an entry, its form checked; names are checked by `measures.build`."""
         if isinstance(item, Mapping) and JOINT in item:
             Section("measure", item).check_keys(JOINT)
             listed = item[JOINT]

@@ -9,15 +9,7 @@ from evalsampling.spec.sections import is_number, nearest, wanted_number
 
 
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
-    """Return the name and the parameters of an entry, which is a name or a mapping with ``name``.
-
-    Args:
-        kind: "measure" or "sampler", for messages.
-        item: the entry.
-
-    Raises:
-        InputError: if the name is not text.
-    """
+    """Return name and parameters of an entry, which is a name or a mapping with ``name``."""
     content = item if isinstance(item, Mapping) else {"name": item}
     name = content.get("name")
     if not isinstance(name, str):
@@ -26,17 +18,7 @@ def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
 
 
 def check_name(kind: str, name: str, known: Collection[str], meant: str | None = None) -> None:
-    """Check that a measure or sampler has a name.
-
-    Args:
-        kind: "measure" or "sampler", for messages.
-        name: the name.
-        known: names that there are.
-        meant: how to ask for what the name means elsewhere, if that is known.
-
-    Raises:
-        InputError: if none has, with what is meant or the nearest known name.
-    """
+    """Check that a measure or sampler has a name."""
     if name not in known and meant is not None:
         raise InputError(f"{kind}: unknown {kind} {name!r}: {meant}")
     if name not in known:
@@ -47,18 +29,7 @@ def check_name(kind: str, name: str, known: Collection[str], meant: str | None =
 def construct(
     kind: str, maker: Any, name: str, parameters: Mapping[str, Any], given: Mapping[str, Any]
 ) -> Any:
-    """Return an instance of a frozen dataclass, made with the parameters of a spec.
-
-    Args:
-        kind: "measure" or "sampler", for messages.
-        maker: the class.
-        name: its name in the spec.
-        parameters: parameters given in the spec.
-        given: values of fields that a spec does not give; those that the class lacks are ignored.
-
-    Raises:
-        InputError: naming a parameter that is unknown or wrong.
-    """
+    """Return an instance of a frozen dataclass, made with the parameters of a spec."""
     fields = {field.name for field in dataclasses.fields(maker) if field.init}
     free = sorted(fields - set(given))
     for key in parameters:
@@ -73,42 +44,26 @@ def construct(
 
 
 def number(key: str, value: Any) -> float:
-    """Return a parameter as a float, checked to be a finite number.
-
-    Raises:
-        ValueError: if it is not one, naming the key.
-    """
+    """Return a parameter as a float, checked to be a finite number."""
     if not is_number(value):
         raise ValueError(f"{key} {wanted_number(value)}")
     return float(value)
 
 
 def above_0(key: str, value: Any) -> float:
-    """Return a parameter as a float, checked to be a finite number above 0.
-
-    Raises:
-        ValueError: if it is not, naming the key.
-    """
+    """Return a parameter as a float, checked to be a finite number above 0."""
     if number(key, value) <= 0:
         raise ValueError(f"{key} must be above 0, got {value}")
     return float(value)
 
 
 def check_count(key: str, value: Any) -> None:
-    """Check that a parameter is a whole number of at least 1.
-
-    Raises:
-        ValueError: if it is not, naming the key.
-    """
+    """Check that a parameter is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
 
 
 def check_share(key: str, value: Any) -> None:
-    """Check that a parameter is a number in [0, 1].
-
-    Raises:
-        ValueError: if it is not, naming the key.
-    """
+    """Check that a parameter is a number in [0, 1]."""
     if not 0 <= number(key, value) <= 1:
         raise ValueError(f"{key} must be between 0 and 1, got {value}")

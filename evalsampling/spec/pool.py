@@ -122,18 +122,7 @@ def read_pool(
     strata: StrataSpec,
     may_lack_score: bool = False,
 ) -> PoolSpec:
-    """Return the section ``pool``, checked.
-
-    Args:
-        section: the section.
-        labels: the classes.
-        directory: relative paths resolve against it.
-        strata: tells whether a score is needed, or features.
-        may_lack_score: whether no key says what strata are cut from.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``pool``, checked."""
     section.check_keys(*KEYS)
     table = read_table(section.section("table"), directory) if section.get("table") else None
     if table is None:

@@ -60,12 +60,7 @@ class Section:
         return f"{self.name}.{key}" if self.name else key
 
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
-        """Raise an `InputError` for an unknown key, with the nearest known one.
-
-        Args:
-            known: the known keys.
-            below: keys of sections within this one, by section, to which a key may belong.
-        """
+        """Raise an `InputError` for an unknown key, with the nearest known one."""
         sections = {key: name for name, keys in (below or {}).items() for key in keys}
         unknown = [str(key) for key in self.content if key not in known]
         messages = [
@@ -114,17 +109,7 @@ class Section:
         return value
 
     def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
-        """Return the name of a part, or a ``module:object``; the part is not imported.
-
-        Args:
-            key: the key.
-            parts: registry of the parts.
-            default: the name if the key is missing.
-            ours: further names that are allowed.
-
-        Raises:
-            InputError: if it is no name of a part; a stored spec may name any.
-        """
+        """Return the name of a part, or a ``module:object``; the part is not imported."""
         name = self.get(key, default)
         if isinstance(name, str) and (
             self.is_stored or ":" in name or name in ours or name in parts
@@ -218,29 +203,13 @@ def shown(value: Any) -> str:
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
-    """Return the end of a message about an unknown key, with the most similar known one.
-
-    Args:
-        key: that is unknown.
-        known: those that are not.
-        all_known: what these are called, where they are listed since none is similar.
-    """
+    """Return the end of a message about an unknown key, with the most similar known one."""
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
 
 
 def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) -> str | None:
-    """Return a path, resolved against a directory.
-
-    Args:
-        key: the key of the path, for messages.
-        path: the path as given.
-        directory: path or URL of the directory of the spec.
-        stores: schemes of stores that it may have, beside those of installed packages.
-
-    Raises:
-        InputError: for a path of any other store, or with characters that no path has.
-    """
+    """Return a path, resolved against a directory."""
     if path is None:
         return None
     if "\0" in path or any("\ud800" <= letter <= "\udfff" for letter in path):

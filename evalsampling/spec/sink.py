@@ -82,17 +82,7 @@ class SinkSpec:
         mistaken: Sequence[str] = (),
         id: IdColumns = "id",
     ) -> "SinkSpec":
-        """Return the section ``sink``, checked.
-
-        Args:
-            section: the section.
-            payload: columns that annotators see.
-            mistaken: columns among these that would be mistaken for the ids of the rows.
-            id: columns of the ids, which may name the two records of a row.
-
-        Raises:
-            InputError: naming the key that is wrong.
-        """
+        """Return the section ``sink``, checked."""
         section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
         chosen = section.part("format", SINKS, cls.format)
         escape = section.flag("escape", chosen == "vendor")
@@ -151,11 +141,7 @@ def is_taken(name: str) -> bool:
 
 
 def check_id_columns(id: IdColumns) -> None:
-    """Check that a delivery can name rows by several columns of ids.
-
-    Raises:
-        InputError: naming a column that has another meaning there.
-    """
+    """Check that a delivery can name rows by several columns of ids."""
     for name in () if isinstance(id, str) else id:
         if name in EVERY_BATCH or _is_answer(name):
             raise InputError(f"pool.id: {name} is a column of every delivery, rename it")

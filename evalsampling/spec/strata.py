@@ -88,15 +88,7 @@ class StrataSpec:
 
 
 def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
-    """Return the sections ``strata`` and ``partition``, checked.
-
-    Args:
-        top: the spec.
-        by_numbers: whether leaves are cut by how many labels rows have, unless it says otherwise.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the sections ``strata`` and ``partition``, checked."""
     section, columns = top.section("strata"), _columns(top)
     section.check_keys("method", "leaves", "branching", "edges", "hierarchy", "slices")
     if columns:

@@ -64,11 +64,5 @@ def _children(node: Any) -> Iterator[Any]:
 
 
 def load_strictly(text: str) -> Any:
-    """Return the content of a YAML document: mappings, lists, texts, numbers, dates, nothing else.
-
-    Raises:
-        InputError: if a mapping has a duplicate key, or aliases expand to too many values.
-        yaml.YAMLError: if it is no YAML, or has a tag of another kind of object.
-        ValueError: if it has a date that does not exist.
-    """
+    """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone."""
     return yaml.load(text, _Loader)

@@ -75,11 +75,7 @@ def read_score_is(section: Section, labels: LabelsSpec, score: str | None) -> st
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:
-    """Return the systems of the section ``systems``, checked.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the systems of the section ``systems``, checked."""
     if not section.content:
         raise InputError("pool.systems: must name at least one system")
     systems = []
@@ -122,11 +118,7 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
 
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
-    """Return the value of a key ``probability``, or of ``logits`` in its place, checked.
-
-    Raises:
-        InputError: naming the key, if it is not a column, or a column for each class.
-    """
+    """Return the value of a key ``probability``, or of ``logits`` in its place, checked."""
     value = section.get("probability")
     if section.get("logits") is not None:
         return _read_logits(section, labels)

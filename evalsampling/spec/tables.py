@@ -42,11 +42,7 @@ class TableSpec:
         return {self.kind: self.name}
 
     def find_kind(self) -> Any:
-        """Return the `pool.tables.base.TableKind` of the table.
-
-        Raises:
-            InputError: if the package that has it is not installed.
-        """
+        """Return the `pool.tables.base.TableKind` of the table."""
         return TABLES.find(f"pool.table.{self.kind}", self.kind)
 
     def to_mapping(self) -> dict[str, Any]:
@@ -55,15 +51,7 @@ class TableSpec:
 
 
 def read_table(section: Section, directory: str) -> TableSpec:
-    """Return the section ``pool.table``, checked.
-
-    Args:
-        section: the section.
-        directory: relative paths resolve against it.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Return the section ``pool.table``, checked."""
     kinds = [key for key in section.content if key in TABLES]
     if section.is_stored and not kinds:  # The package of its kind is not installed here.
         kinds = list(section.content)[:1]

@@ -103,15 +103,7 @@ def columns_of(condition: Condition | None) -> tuple[str, ...]:
 
 
 def read_where(text: str) -> Condition:
-    """Return the condition that a text in SQL stands for.
-
-    Args:
-        text: of columns, literals, comparisons, ``AND``, ``OR``, ``NOT``, ``IN``, ``BETWEEN`` and
-            ``IS NULL``.
-
-    Raises:
-        InputError: if it is no SQL, or has anything else in it.
-    """
+    """Return the condition that a text in SQL stands for."""
     import sqlglot  # It takes long to load, and few specs have a condition.
     from sqlglot.errors import SqlglotError
 
@@ -209,11 +201,7 @@ def _literal(tree: "Expression") -> Value:
 
 
 def moment(text: str) -> datetime.datetime:
-    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight."""
     try:
         return datetime.datetime.fromisoformat(text)
     except ValueError as error:

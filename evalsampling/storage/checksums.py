@@ -51,11 +51,7 @@ class Checksum:
         return cls(size, digest.hexdigest())
 
     def check(self, current: "Checksum", url: str) -> None:
-        """Check that the checksum of a file's present content is this one.
-
-        Raises:
-            InputError: naming the file, if it is not.
-        """
+        """Check that the checksum of a file's present content is this one."""
         if current.size != self.size:
             raise InputError(f"{url}: damaged, it has {current.size} bytes in place of {self.size}")
         if current.sha256 != self.sha256:
@@ -82,11 +78,7 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(content: dict[str, Any], url: str) -> dict[str, Any]:
-    """Return the content of a JSON file without its checksum, after comparing that.
-
-    Raises:
-        InputError: naming the file, if it is not as it was written.
-    """
+    """Return the content of a JSON file without its checksum, after comparing that."""
     plain = {key: value for key, value in content.items() if key != SHA256}
     if content.get(SHA256) != _digest(plain):
         raise InputError(f"{url}: damaged, its SHA-256 is not the one it was written with")
@@ -105,9 +97,6 @@ def parse_parquet(content: bytes) -> pa.Table:
     It is read by this thread alone. Threads of Arrow hold the bytes, which are Python's, a little
     longer than a call lasts, and a process that ends in that moment aborts
     (https://github.com/apache/arrow/issues/34314).
-
-    Raises:
-        OSError: if the content is damaged; pyarrow.ArrowException likewise.
     """
     file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
     return file.read(use_threads=False)

@@ -17,16 +17,7 @@ _CANNOT = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
 
 @contextlib.contextmanager
 def naming(path: Path, draft: Path | None = None) -> Iterator[None]:
-    """Let an error of the system in a block name a file: a full disk is met without a name.
-
-    Args:
-        path: of the file that the block writes.
-        draft: another name of it in the block, which nobody else knows; or a folder of drafts, of
-            which a file's name there is its name below ``path``.
-
-    Raises:
-        OSError: as the block does. One that names another file stays as it is.
-    """
+    """Let an error of the system in a block name a file: a full disk is met without a name."""
     try:
         yield
     except OSError as error:
@@ -39,11 +30,7 @@ def naming(path: Path, draft: Path | None = None) -> Iterator[None]:
 
 
 def sync_file(path: Path) -> None:
-    """Flush the content of a file.
-
-    Raises:
-        OSError: if it cannot be flushed; nothing that depends on the file may be written then.
-    """
+    """Flush the content of a file."""
     handle = os.open(path, os.O_RDONLY)
     try:
         with naming(path):
@@ -53,11 +40,7 @@ def sync_file(path: Path) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Flush the names in a folder; a file system that has no such operation is trusted.
-
-    Raises:
-        OSError: if they cannot be flushed.
-    """
+    """Flush the names in a folder; a file system that has no such operation is trusted."""
     try:
         sync_file(path)
     except OSError as error:
@@ -74,23 +57,14 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_parents(root: Path, names: Iterable[str]) -> None:
-    """Flush the folders of files and their parents, up to and including a root.
-
-    Args:
-        root: directory that the names are relative to.
-        names: of files.
-    """
+    """Flush the folders of files and their parents, up to and including a root."""
     folders = {parent for name in names for parent in Path(name).parents}
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
         _sync_folder(root / folder)
 
 
 def make_folders(path: Path) -> None:
-    """Make a folder and its parents, and flush the names of all new ones.
-
-    Raises:
-        OSError: if that fails; new folders are removed then.
-    """
+    """Make a folder and its parents, and flush the names of all new ones."""
     new = [folder for folder in (path, *path.parents) if not folder.exists()]
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -110,14 +84,6 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
     All are written and flushed under other names before the first gets its own, in their order. The
     last of several files is removed first, so that it is never there beside other files than the
     new ones.
-
-    Args:
-        contents: by path.
-        drafts: folder of the same file system for unfinished files, by default the file's own.
-
-    Raises:
-        OSError: naming the file, if one cannot be written. Existing files stay, unless a file
-            cannot be replaced although its folder can be written to: then the last may be absent.
     """
     # Unique and new names: nobody can have put a link there.
     unfinished = {

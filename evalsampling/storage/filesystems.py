@@ -43,12 +43,7 @@ def folder_of(path: str | Path) -> str:
 
 
 def locate(path: str) -> tuple[Any, str, str]:
-    """Return the Arrow file system of a path, the path within it, and the prefix that was cut off.
-
-    Raises:
-        InputError: if there is no such store, this build of pyarrow does not reach it, or the path
-            has a NUL.
-    """
+    """Return the Arrow file system of a path, the path within it, and the prefix cut off."""
     if "\0" in path:
         raise InputError(f"{path!a}: no path has such characters")
     scheme, mark, location = path.partition("://")
@@ -64,22 +59,14 @@ def locate(path: str) -> tuple[Any, str, str]:
 
 
 def open_file(path: str) -> pa.NativeFile:
-    """Return a file opened for reading at any position.
-
-    Raises:
-        InputError: if it cannot be opened.
-    """
+    """Return a file opened for reading at any position."""
     filesystem, inner, _ = locate(path)
     with readable(path):
         return filesystem.open_input_file(inner)
 
 
 def read_file(path: str) -> bytes:
-    """Return the content of a file.
-
-    Raises:
-        InputError: if it cannot be read.
-    """
+    """Return the content of a file."""
     with readable(path), open_file(path) as file:
         content: bytes = file.read()
     return content
@@ -90,15 +77,6 @@ def read_regular_file(path: str, most: int, follow: bool = True) -> bytes:
 
     A pipe or a device of this machine is refused without waiting for it. If the file is written
     meanwhile, the result is its old content or a beginning of the new one, never a mixture.
-
-    Args:
-        path: of the file, or its URL.
-        most: greatest size in bytes.
-        follow: whether the path may be a symbolic link.
-
-    Raises:
-        InputError: if it cannot be read, is no regular file, has more bytes, or was overwritten
-            meanwhile.
     """
     with readable(path):
         size, content = (
@@ -155,11 +133,7 @@ def _overwritten(path: str) -> InputError:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Read a file in a block; what is wrong with it is one line that names it.
-
-    Raises:
-        InputError: for an error of the system or of Arrow, or a damaged content.
-    """
+    """Read a file in a block; what is wrong with it is one line that names it."""
     try:
         yield
     except InputError:

@@ -33,23 +33,14 @@ class GcsStore(ObjectStore):
     """The objects of a bucket whose names begin with a prefix."""
 
     def __init__(self, bucket: str, prefix: str) -> None:
-        """Name a store; nothing is read yet.
-
-        Args:
-            bucket: name of the bucket.
-            prefix: of the objects' names; ends with ``/`` unless it is empty.
-        """
+        """Name a store; nothing is read yet."""
         self.bucket = bucket
         self.prefix = prefix
         self.root = f"gs://{bucket}/{prefix}".rstrip("/")
 
     @classmethod
     def at(cls, root: str) -> "GcsStore":
-        """Return the store of ``gs://bucket/prefix``.
-
-        Raises:
-            InputError: without a bucket.
-        """
+        """Return the store of ``gs://bucket/prefix``."""
         bucket, _, prefix = root.removeprefix("gs://").partition("/")
         if not bucket:
             raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")

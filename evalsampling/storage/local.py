@@ -292,10 +292,6 @@ class LocalStore(Store):
         """Hold a lock that other processes of this machine see, until the block or process ends.
 
         Yields the descriptor of the lock file, which may have been removed before it was locked.
-
-        Raises:
-            BlockingIOError: if another process holds the lock and ``wait`` is false.
-            AccessError: if we may not write the lock file.
         """
         with self._allowed():
             opened = (self.directory / name).open("a")

@@ -44,11 +44,7 @@ class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
         return pyarrow.fs.FileInfo(path, kind)
 
     def get_file_info_selector(self, selector: Any) -> list[Any]:
-        """Return the files and folders that are in a folder, or below it.
-
-        Raises:
-            FileNotFoundError: if there is no such folder, unless the selector allows that.
-        """
+        """Return the files and folders that are in a folder, or below it."""
         folder = self.normalize_path(selector.base_dir)
         base = f"{folder}/".lstrip("/")
         sizes = self.store.sizes(base)
@@ -66,11 +62,7 @@ class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
         return list(infos.values())
 
     def open_input_file(self, path: str) -> pa.NativeFile:
-        """Return a file for reading at any position; all of it is read at once.
-
-        Raises:
-            FileNotFoundError: if it does not exist.
-        """
+        """Return a file for reading at any position; all of it is read at once."""
         return pa.PythonFile(pa.BufferReader(self.store.read(self.normalize_path(path))), "r")
 
     open_input_stream = open_input_file

@@ -79,16 +79,7 @@ def one_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def job(name: str, **fields: Any) -> Iterator[None]:
-    """Log the start and the end of a job, or why it failed; within another job, add its fields.
-
-    Args:
-        name: of the job.
-        **fields: of its records; those that are None are left out.
-
-    Raises:
-        UsageError: if the variable is neither ``json`` nor ``text``.
-        SystemExit: for a defect, which has been logged.
-    """
+    """Log the start and the end of a job, or why it failed; within another job, add its fields."""
     global _fields
     if os.environ.get(VARIABLE) not in (None, "", "text", "json"):
         raise UsageError(f"{VARIABLE} must be json or text")

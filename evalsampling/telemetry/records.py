@@ -12,11 +12,7 @@ class RecordFormatter(JsonFormatter):
     """A formatter with Cloud Logging's names; it removes values of rows and credentials."""
 
     def __init__(self, fields: Callable[[], Mapping[str, Any]]) -> None:
-        """Format records of a job.
-
-        Args:
-            fields: returns the fields of every record of the job.
-        """
+        """Format records of a job."""
         names = {"levelname": "severity"}
         super().__init__(["levelname", "message"], rename_fields=names, timestamp="time")
         self._job_fields = fields

@@ -34,10 +34,6 @@ _SLICE = re.compile(
 def without_credentials(value: Any, name: str = "") -> Any:
     """Return an option without values whose names mark them as credentials.
 
-    Args:
-        value: of the option; lists and mappings are searched.
-        name: of the option.
-
     >>> without_credentials({"region": "here", "s3_session_token": "abc"})
     {'region': 'here', 's3_session_token': '...'}
     >>> without_credentials("http://user:abc@host/?api_key=abc")

@@ -27,11 +27,7 @@ class Adjudication:
 
     @classmethod
     def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
-        """Return an adjudication batch.
-
-        Raises:
-            InputError: naming the file that is missing or damaged.
-        """
+        """Return an adjudication batch."""
         store, folder = pool.workspace.store, adjudication_folder(number)
         design = store.read_json(f"{folder}/design.json", ["exported"])
         tasks = store.read_table(f"{folder}/{LINKED}", checksums_of(design))
@@ -39,10 +35,6 @@ class Adjudication:
 
 
 def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
-    """Return all adjudication batches of a workspace, in their order.
-
-    Raises:
-        InputError: as `Adjudication.read` says.
-    """
+    """Return all adjudication batches of a workspace, in their order."""
     numbers = pool.workspace.numbers("adjudications")
     return read_together(functools.partial(Adjudication.read, pool), numbers)

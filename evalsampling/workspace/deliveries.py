@@ -42,16 +42,7 @@ class Delivery:
 
     @classmethod
     def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
-        """Return a delivery, given the name of its file.
-
-        Args:
-            workspace: of the delivery.
-            name: of the file in its folder.
-            checksums: of the files that markers name, by name.
-
-        Raises:
-            InputError: if it cannot be read, or was not written by `estimate`.
-        """
+        """Return a delivery, given the name of its file."""
         votes = workspace.store.read_table(f"labels/{name}", checksums)
         details = details_of(workspace.store, f"labels/{name}", votes)
         _, _, *kept = (field.name for field in dataclasses.fields(cls))
@@ -65,16 +56,7 @@ class Delivery:
 
 
 def details_of(store: Store, name: str, votes: pa.Table) -> dict[str, Any]:
-    """Return what is kept of a delivery beside its votes.
-
-    Args:
-        store: of the workspace.
-        name: of the file.
-        votes: what it holds.
-
-    Raises:
-        InputError: if it was not written by `estimate`, or is of a later version.
-    """
+    """Return what is kept of a delivery beside its votes."""
     try:
         details = json.loads(votes.schema.metadata[b"evalsampling"])
     except (KeyError, TypeError) as error:
@@ -84,11 +66,7 @@ def details_of(store: Store, name: str, votes: pa.Table) -> dict[str, Any]:
 
 
 def read_deliveries(workspace: Workspace) -> list[Delivery]:
-    """Return all deliveries of a workspace, in the order they came in.
-
-    Raises:
-        InputError: as `Delivery.read` says, or if a marker cannot be read.
-    """
+    """Return all deliveries of a workspace, in the order they came in."""
     store = workspace.store
 
     def read_taken(name: str) -> tuple[list[str], Checksums]:

@@ -40,11 +40,7 @@ class ForgottenRows:
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "ForgottenRows":
-        """Return the rows whose payload was erased from a workspace, or is being erased.
-
-        Raises:
-            InputError: if a record cannot be read.
-        """
+        """Return the rows whose payload was erased from a workspace, or is being erased."""
         store = pool.workspace.store
         finished: dict[str, bool] = {}
         for name in store.names(FORGOTTEN):
@@ -57,12 +53,7 @@ class ForgottenRows:
         return opaque_name(self.pool.task_key, FORGOTTEN, id)
 
     def cleared(self, new: NewDelivery, id_of_task: Mapping[str, str]) -> NewDelivery:
-        """Return a delivery without comments and other text on these rows; labels stay.
-
-        Args:
-            new: the delivery.
-            id_of_task: the id of the row or item of each task.
-        """
+        """Return a delivery without comments and other text on these rows; labels stay."""
         if not self.finished:
             return new
         ids = {*id_of_task.values(), *new.rejects["id"].to_pylist()} - {None}
@@ -76,10 +67,6 @@ def unerased(store: Store, pool: Sequence[Mapping[str, Any]]) -> list[Mapping[st
     """Return the fingerprints of a pool's files, but for those that `forget` has written anew.
 
     These are rows that a workspace stores: see `pool.stored_rows`.
-
-    Args:
-        store: of the workspace.
-        pool: fingerprint of the pool, when it was prepared.
     """
     records = [store.read_json(f"{FORGOTTEN}/{name}") for name in store.names(FORGOTTEN)]
     rows = tuple(
@@ -111,13 +98,7 @@ def without(table: pa.Table, rows: Any, columns: Collection[str]) -> pa.Table:
 
 
 def without_text(rejects: pa.Table, tasks: Collection[str], ids: Collection[str]) -> pa.Table:
-    """Return rejected votes without label and reason where they are about some rows.
-
-    Args:
-        rejects: columns as of `workspace.NewDelivery`.
-        tasks: about the rows.
-        ids: of the rows.
-    """
+    """Return rejected votes without label and reason where they are about some rows."""
     selected = pc.or_(is_among(rejects, "task", tasks), is_among(rejects, "id", ids))
     rejects = without(rejects, selected, ["label"])
     reason = pc.if_else(selected, pa.scalar(ERASED), rejects["reason"])
@@ -127,14 +108,7 @@ def without_text(rejects: pa.Table, tasks: Collection[str], ids: Collection[str]
 def rejects_without_text(
     content: bytes, tasks: Collection[str], ids: Collection[str], own: DeliveredIds
 ) -> bytes:
-    """Return the content of a `.rejects.csv` without label and reason, as `without_text` does.
-
-    Args:
-        content: of the file.
-        tasks: see `without_text`.
-        ids: see `without_text`.
-        own: columns of the ids.
-    """
+    """Return the content of a `.rejects.csv` without label and reason, as `without_text` does."""
     lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
     head = lines[0]
     place = {name: head.index(name) for name in ("label", "reason")}

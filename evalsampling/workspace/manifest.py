@@ -42,17 +42,7 @@ class ExecutionContext:
         started: float,
         deliveries: Sequence[Mapping[str, Any]] = (),
     ) -> dict[str, Any]:
-        """Return the manifest of a job, as it is written at the job's end.
-
-        Args:
-            job: its name.
-            spec: of the evaluation.
-            pool: fingerprint of the pool, see `pool.catalog.Catalog.fingerprint`.
-            options: of the command.
-            counts: of rows and other things, by name.
-            started: time of the start, in seconds since 1970.
-            deliveries: records of the deliveries of labels that the job was given.
-        """
+        """Return the manifest of a job, as it is written at the job's end."""
         began = datetime.datetime.fromtimestamp(started, datetime.UTC)
         return {
             "job": job,
@@ -96,11 +86,7 @@ class JobRecord:
 
 
 def read_jobs(workspace: Workspace) -> list[JobRecord]:
-    """Return all jobs of a workspace, in the order they were started.
-
-    Raises:
-        InputError: if a manifest cannot be read or lacks something.
-    """
+    """Return all jobs of a workspace, in the order they were started."""
     manifests = _read_folder(workspace, "jobs", _KEYS)
     steps = {
         job: {name: cost for name, cost in of_job.items() if name != VERSION}
@@ -134,10 +120,6 @@ def pool_digest(pool: Sequence[Mapping[str, Any]], spec: PoolSpec) -> dict[str, 
     """Return number and total bytes of a pool's files, and the SHA-256 of their list.
 
     Table, version and condition are there too, and in the SHA-256, where the spec has them.
-
-    Args:
-        pool: fingerprint of the pool, see `pool.catalog.Catalog.fingerprint`.
-        spec: of the pool, with the version that was read.
     """
     size, chosen = sum(file["size"] for file in pool), spec.selection
     content = {"files": pool, **chosen} if chosen else pool

@@ -56,12 +56,7 @@ class PoolFacts:
 
     @classmethod
     def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
-        """Return the facts of a workspace as it stands.
-
-        Raises:
-            InputError: if it is not prepared; or its rows, labels or rule of votes need more than
-                one row, or one task, at a time.
-        """
+        """Return the facts of a workspace as it stands."""
         if isinstance(workspace, PoolFacts):
             return workspace
         return cls.of(Snapshot.at(workspace))
@@ -98,19 +93,11 @@ class PoolFacts:
         return LabelJoin(pool.spec, pool.table.classes, pool.slices)
 
     def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
-        """Return what picks the rows of the last of some rounds.
-
-        Args:
-            rounds: chances of all rounds up to it.
-        """
+        """Return what picks the rows of the last of some rounds."""
         return RoundPicker(self.pool.spec, self.key, rounds, self.check)
 
     def check_draws_by_row(self) -> None:
-        """Check that rows of a round can be picked one by one.
-
-        Raises:
-            InputError: if its sampler draws with replacement or by rank.
-        """
+        """Check that rows of a round can be picked one by one."""
         try:
             check_draws_by_row(self.analysis.sampler)
         except ValueError as error:
@@ -120,9 +107,6 @@ class PoolFacts:
         """Check that a pool has as many rows in each cell as that of the workspace.
 
         Of those of its slices, where they were counted, too.
-
-        Raises:
-            InputError: if not.
         """
         own, table = self.pool.table, pool.table
         if not (np.array_equal(own.code, table.code) and np.array_equal(own.count, table.count)):
@@ -141,15 +125,7 @@ class PoolFacts:
                 )
 
     def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
-        """Return the chances of the rounds up to one that the workspace has, or that comes next.
-
-        Args:
-            round: number of a round that was drawn; or the chances of the next one, or the path of
-                their file; or a list of these, of all rounds that are not in the workspace.
-
-        Raises:
-            InputError: if there is no such round, or its sampler draws with replacement or by rank.
-        """
+        """Return the chances of the rounds up to one that the workspace has, or that comes next."""
         self.check_draws_by_row()
         if not isinstance(round, int):
             later: Any = round if isinstance(round, list | tuple) else [round]
@@ -165,12 +141,7 @@ class PoolFacts:
         return self.rounds[:round]
 
     def begin_after(self, rounds: Sequence[RoundChances], code: IntArray) -> FloatArray | None:
-        """Return `RoundChances.begin` of the round after some, of cells with given codes.
-
-        Args:
-            rounds: as `rounds_until` returns them.
-            code: shape (cells,): codes of the cells.
-        """
+        """Return `RoundChances.begin` of the round after some, of cells with given codes."""
         after = len(rounds)
         if after < len(self.rounds):
             return self.rounds[after].beginnings(code)
@@ -180,11 +151,7 @@ class PoolFacts:
 
 
 def _check_counted(snapshot: Snapshot) -> None:
-    """Check that rows and labels of a workspace can be counted in a pipeline.
-
-    Raises:
-        InputError: as `PoolFacts.read` says.
-    """
+    """Check that rows and labels of a workspace can be counted in a pipeline."""
     labels, problem = snapshot.pool.spec.labels, None
     if labels.space.tagged:
         problem = "its rows have any number of many labels"
@@ -219,13 +186,6 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     """Return the chances of the next round of a workspace, whose rows a pipeline is to pick.
 
     Nothing is written: keep them with `write_chances`, since other labels give others.
-
-    Args:
-        workspace: path or URL.
-        size: new rows wanted; by default as many as `sample` would draw.
-
-    Raises:
-        InputError: if the workspace is not prepared, or its sampler does not draw row by row.
     """
     snapshot = Snapshot.at(workspace)
     facts, analysis = PoolFacts.of(snapshot), snapshot.analysis
@@ -241,9 +201,6 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
     """Return the rows of all rounds of a workspace, as `RoundPicker.pick` returns rows.
 
     Without their payload; rounds that were withdrawn are left out.
-
-    Raises:
-        InputError: as `PoolFacts.read` says.
     """
     snapshot = Snapshot.at(workspace)
     _check_counted(snapshot)
@@ -274,11 +231,7 @@ def write_chances(chances: RoundChances, path: str | Path) -> None:
 
 
 def read_chances(path: str | Path) -> RoundChances:
-    """Return the chances that `write_chances` wrote.
-
-    Raises:
-        InputError: if the file is missing or holds something else.
-    """
+    """Return the chances that `write_chances` wrote."""
     try:
         content = json.loads(read_file(str(path)))
         if not isinstance(content, Mapping):

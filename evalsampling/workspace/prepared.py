@@ -57,11 +57,7 @@ class PreparedPool:
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PreparedPool":
-        """Return the prepared pool of a workspace, after reading its marker.
-
-        Raises:
-            InputError: if the workspace is not prepared, or by another version.
-        """
+        """Return the prepared pool of a workspace, after reading its marker."""
         store = workspace.store
         store.settle_if_allowed()
         workspace.check_prepared()
@@ -153,16 +149,9 @@ class PreparedPool:
     def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
         """Return rows of the reserve by cell and rank.
 
-        Args:
-            cell: shape (n,): cell codes.
-            rank: shape (n,): places in the cells' permanent order.
-
         Returns:
             Columns id, outputs, slices and payload, the last two with their prefixes; rows in the
             order of the arguments.
-
-        Raises:
-            InputError: if the reserve of a cell is too short.
         """
         pool = self.spec.pool
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
@@ -186,13 +175,7 @@ def _budgets(store: Store) -> tuple[Budget, ...]:
 def cells_to_store(
     table: CellTable, mean: FloatArray, stratification: "Stratification"
 ) -> pa.Table:
-    """Return the contents of cells.parquet: for each cell its code, leaf, rows and means.
-
-    Args:
-        table: the cells.
-        mean: shape (cells, columns): means that the table was made from, see `CellGrid.table`.
-        stratification: the partition of the pool into these cells.
-    """
+    """Return the contents of cells.parquet: for each cell its code, leaf, rows and means."""
     bin, slot, cost_class = stratification.grid.places(table.code)
     columns = {
         CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,

@@ -22,11 +22,6 @@ def commonest_reason(workspace: Workspace, name: str, file: str) -> tuple[str, i
     Reasons that differ in ids, labels or lines alone are of one kind; what few share of these is
     left out. The text is empty if the
     list of rejects is not there any more, or the text of all of them was erased.
-
-    Args:
-        workspace: of the delivery.
-        name: of the delivery.
-        file: name of the file that was delivered.
     """
     listed = workspace.rejects_name(name, file)
     if not workspace.store.exists(listed):

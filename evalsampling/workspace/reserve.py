@@ -37,14 +37,7 @@ class ReserveFiles:
         return self._write(name, reserve.ranks, reserve)
 
     def write_top_up(self, number: int, part: int, reserve: Reserve, first_rank: IntArray) -> None:
-        """Write a part of a top-up.
-
-        Args:
-            number: of the top-up, from 1.
-            part: its cells are in no other of the top-up.
-            reserve: its rows.
-            first_rank: of each row, how many its cell had before.
-        """
+        """Write a part of a top-up."""
         name = f"{top_up_name(number)}-{part:05d}"
         self._write(name, reserve.ranks + first_rank, reserve)
 
@@ -57,16 +50,8 @@ class ReserveFiles:
     def read(self, cell: IntArray, rank: IntArray, columns: Sequence[str]) -> pa.Table:
         """Return columns of rows by cell and rank.
 
-        Args:
-            cell: shape (n,): cell codes.
-            rank: shape (n,): places in the cells' permanent order.
-            columns: to read.
-
         Returns:
             Those columns; rows in the order of the arguments.
-
-        Raises:
-            InputError: if the reserve of a cell is too short.
         """
         stride = int(rank.max(initial=0)) + 1
         keys = cell * stride + rank

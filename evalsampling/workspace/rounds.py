@@ -47,11 +47,7 @@ class RoundFiles:
 
     @classmethod
     def read(cls, pool: PreparedPool, number: int) -> "RoundFiles":
-        """Return the contents of a round's files.
-
-        Raises:
-            InputError: naming the file that is missing or damaged.
-        """
+        """Return the contents of a round's files."""
         store, folder = pool.workspace.store, round_folder(number)
         design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
         checksums, name = checksums_of(design), f"{folder}/batch.parquet"
@@ -99,12 +95,7 @@ class RoundFiles:
         return list(self.asked[ID].to_pylist())
 
     def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
-        """Return the tasks of the round's questions, in the order of their draws.
-
-        Args:
-            spec: of the evaluation.
-            key: of the workspace's task names.
-        """
+        """Return the tasks of the round's questions, in the order of their draws."""
         return [
             task_name(spec, key, self.number, id, question, self.design["check"])
             for id, question in zip(self.subjects, self.asked["question"].to_pylist(), strict=True)
@@ -131,11 +122,7 @@ class RoundFiles:
 
 
 def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
-    """Return all rounds of a workspace, in their order.
-
-    Raises:
-        InputError: if one is missing, or as `RoundFiles.read` says.
-    """
+    """Return all rounds of a workspace, in their order."""
     numbers = pool.workspace.numbers("rounds")
     if numbers != list(range(1, len(numbers) + 1)):
         url = pool.workspace.store.url("rounds")

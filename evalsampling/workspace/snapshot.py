@@ -56,11 +56,7 @@ class Snapshot:
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "Snapshot":
-        """Return the snapshot of a prepared pool, after reading its deliveries and rounds.
-
-        Raises:
-            InputError: if a file cannot be read, or a round is missing.
-        """
+        """Return the snapshot of a prepared pool, after reading its deliveries and rounds."""
         forgotten = pool.workspace.next_forgotten
         # Deliveries are read first, so that the rounds they are about are found.
         deliveries = read_deliveries(pool.workspace)
@@ -69,11 +65,7 @@ class Snapshot:
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
-        """Return the snapshot of the workspace at a path or URL.
-
-        Raises:
-            InputError: if it is not prepared, or as `read` says.
-        """
+        """Return the snapshot of the workspace at a path or URL."""
         return cls.read(PreparedPool.read(Workspace(path)))
 
     @classmethod
@@ -82,9 +74,6 @@ class Snapshot:
         """Hold the workspace of a pool to add labels to it, and yield its snapshot.
 
         Other commands wait.
-
-        Raises:
-            InputError: as `read` says.
         """
         with pool.workspace.in_use():
             yield cls.read(pool.reread())

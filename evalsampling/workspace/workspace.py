@@ -86,11 +86,7 @@ class Workspace:
         return self.store.exists(MARKER)
 
     def check_prepared(self) -> None:
-        """Check that `prepare` has finished here.
-
-        Raises:
-            InputError: if it has not.
-        """
+        """Check that `prepare` has finished here."""
         if not self.prepared:
             if Path(self.path).is_file():
                 raise InputError(
@@ -109,17 +105,7 @@ class Workspace:
         slices: pa.Table | None,
         manifest: dict[str, Any],
     ) -> None:
-        """Write cells, slices, manifest and the marker that makes the workspace prepared.
-
-        Args:
-            content: of the marker.
-            cells: contents of cells.parquet.
-            slices: contents of slices.parquet, None if the pool has no slices.
-            manifest: of the job.
-
-        Raises:
-            InputError: if another `prepare` has finished here; nothing of it is changed.
-        """
+        """Write cells, slices, manifest and the marker that makes the workspace prepared."""
         attempt = content["attempt"]
         with self.store.draft() as draft:
             write_parquet(cells, draft.path("cells.parquet"), "snappy")
@@ -144,16 +130,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
-        """Hold the workspace while it is prepared; a failed `prepare` leaves nothing behind.
-
-        Args:
-            attempt: part of the names of the files that this `prepare` writes.
-            table: which version of a table it reads, None if the pool is none.
-
-        Raises:
-            InputError: if the directory holds other files, or if another `prepare` is seen at work
-                or has just finished.
-        """
+        """Hold the workspace while it is prepared; a failed `prepare` leaves nothing behind."""
         with self.store.preparing(MARKER, attempt, _PRODUCTS):
             if table is None:
                 yield
@@ -166,11 +143,7 @@ class Workspace:
                 raise
 
     def check_free(self) -> None:
-        """Check that a `prepare` which holds no lock may be started.
-
-        Raises:
-            InputError: if there are other files than such a `prepare` leaves when it fails.
-        """
+        """Check that a `prepare` which holds no lock may be started."""
         self.store.check_free(_PRODUCTS)
 
     # --- jobs
@@ -194,26 +167,13 @@ class Workspace:
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
-        """Hold the workspace to add rounds and labels; other commands wait.
-
-        Raises:
-            InputError: if the workspace is not prepared.
-        """
+        """Hold the workspace to add rounds and labels; other commands wait."""
         self.check_prepared()
         with self.store.one_at_a_time():
             yield
 
     def add_budget(self, number: int, content: dict[str, Any], manifest: dict[str, Any]) -> None:
-        """Store a larger budget.
-
-        Args:
-            number: of the budget, from 1.
-            content: of its file.
-            manifest: of the job.
-
-        Raises:
-            InputError: if another command raised the budget meanwhile; its files are not changed.
-        """
+        """Store a larger budget."""
         with self.store.draft() as draft:
             _write_manifest(draft, manifest)
             self._commit_next(draft, f"{BUDGETS}/{number:04d}.json", content, "raised the budget")
@@ -228,15 +188,7 @@ class Workspace:
         return max(self.numbers(folder, ".json"), default=0) + 1
 
     def add_forgotten(self, number: int, content: dict[str, Any]) -> None:
-        """Store a record of erased payload, with the checksums of the files after it.
-
-        Args:
-            number: of the record, from 1: the next one when the files were read.
-            content: of its file.
-
-        Raises:
-            InputError: if another command added a record meanwhile; its files are not changed.
-        """
+        """Store a record of erased payload, with the checksums of the files after it."""
         with self.store.draft() as draft:
             self._commit_next(draft, f"{FORGOTTEN}/{number:04d}.json", content, "erased something")
 
@@ -261,15 +213,7 @@ class Workspace:
             raise _meanwhile(self.path, done) from error
 
     def check_outside(self, file: str, option: str = "--to") -> None:
-        """Check that the file or folder of an option is outside the workspace.
-
-        Args:
-            file: its path or URL.
-            option: the option, for messages.
-
-        Raises:
-            InputError: if it is inside.
-        """
+        """Check that the file or folder of an option is outside the workspace."""
         below = folder_of(f"{self.path.rstrip('/')}/file")
         if f"{folder_of(f'{file}/-')}/".startswith(f"{below}/"):
             raise InputError(f"{option}: {file}: is in the workspace; write it beside it")
@@ -280,18 +224,7 @@ class Workspace:
     def new_batch(
         self, folder: str, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
     ) -> Iterator[Path]:
-        """Yield a directory for the other files of a batch, which is added if the block succeeds.
-
-        Args:
-            folder: of the next round or adjudication: see `round_folder`, `adjudication_folder`.
-            design: for design.json.
-            manifest: of the job.
-            forgotten: number of the next record of erased payload, before the payload was read.
-
-        Raises:
-            InputError: if another command added such a batch or erased payload meanwhile; its
-                files are not changed.
-        """
+        """Yield a directory for the other files of a batch, added if the block succeeds."""
         with self.store.draft() as draft:
             directory = draft.directory / folder
             directory.mkdir(parents=True)
@@ -305,12 +238,7 @@ class Workspace:
                 raise _meanwhile(self.store.url(folder), f"made this {called}") from error
 
     def tasks_of(self, number: int, exported: str | None) -> str | None:
-        """Return the path or URL of the tasks of a round, None if it had no new rows.
-
-        Args:
-            number: of the round.
-            exported: name of the file in the round's design.
-        """
+        """Return the path or URL of the tasks of a round, None if it had no new rows."""
         return None if exported is None else self.store.url(f"{round_folder(number)}/{exported}")
 
     def close_round(self, number: int, reason: str) -> None:
@@ -320,17 +248,7 @@ class Workspace:
     # --- labels and estimates
 
     def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> None:
-        """Store deliveries: all of them, or none.
-
-        Args:
-            first: place of the first one in the order in which they came in, from 1.
-            deliveries: to store.
-            forgotten: number of the next record of erased payload, when they were cleared.
-
-        Raises:
-            InputError: if another command took a delivery or erased payload meanwhile; its files
-                are not changed.
-        """
+        """Store deliveries: all of them, or none."""
         with self.store.draft() as draft:
             for order, new in enumerate(deliveries, start=first):
                 name = f"labels/{new.name}.parquet"
@@ -350,22 +268,12 @@ class Workspace:
                 raise _meanwhile(self.store.url("labels"), "took labels") from error
 
     def rejects_of(self, name: str, file: str) -> str:
-        """Return the path or URL of a delivery's rejected rows: see docs/workspace.md.
-
-        Args:
-            name: of the delivery.
-            file: name of the file that was delivered.
-        """
+        """Return the path or URL of a delivery's rejected rows: see docs/workspace.md."""
         return self.store.url(self.rejects_name(name, file))
 
     @staticmethod
     def rejects_name(name: str, file: str) -> str:
-        """Return the name of a list of rejects: of the file delivered, and the start of its hash.
-
-        Args:
-            name: of the delivery.
-            file: name of the file that was delivered.
-        """
+        """Return the name of a list of rejects: the file delivered, and the start of its hash."""
         stem = re.sub(r"[^\w.-]", "_", file.rpartition(".")[0] or file, flags=re.ASCII)
         stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
         digest, dash, number = name.partition("-")

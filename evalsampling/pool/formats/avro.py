@@ -72,11 +72,7 @@ class Avro:
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Read the header of a file and the counts of its blocks.
-
-        Raises:
-            InputError: if it is not a whole Avro file of records, or its codec is unknown.
-        """
+        """Read the header of a file and the counts of its blocks."""
         with _open(file.path) as source:
             return Contents(source.schema, tuple(_splits(source)), fields=source.fields)
 

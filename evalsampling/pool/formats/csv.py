@@ -46,11 +46,7 @@ class Csv:
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Read the header of a file and find its splits.
-
-        Raises:
-            InputError: if there is no header, or the file cannot be read.
-        """
+        """Read the header of a file and find its splits."""
         names, begin, own = self._header(file.path)
         schema = pa.schema([(name, pa.string()) for name in names])
         return Contents(schema, index(file.path, own._split, begin))

@@ -14,10 +14,6 @@ def delimiter_of(text: bytes, usual: str = ",") -> str:
 
     That is a semicolon or a tab, as spreadsheets of many countries write, if the header has that
     and not the usual delimiter; what is within quotes does not count.
-
-    Args:
-        text: from the beginning of the file.
-        usual: the delimiter of files with its ending.
     """
     header = _LINE_END.split(_QUOTED.sub(b"", text.lstrip(b"\r\n")), maxsplit=1)[0]
     if usual.encode() in header:

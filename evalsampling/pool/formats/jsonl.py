@@ -52,11 +52,7 @@ class JsonLines:
     inferred = True
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Find the splits of a file, and from its first rows the types of its columns.
-
-        Raises:
-            InputError: if the file cannot be read, or its first rows are no objects.
-        """
+        """Find the splits of a file, and from its first rows the types of its columns."""
         seen = first_block(file.path, _split, SEEN_BYTES)
         every = pa.schema([]) if seen is None else _inferred(seen)
         columns, fields = (
@@ -142,16 +138,7 @@ def _column_of(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
-    """Return the columns of a block.
-
-    Args:
-        block: the records.
-        schema: types of the columns.
-        nested: columns of text that have nested values, as known so far; more are added.
-
-    Raises:
-        pa.ArrowInvalid: if a record is malformed, or has a value of another type.
-    """
+    """Return the columns of a block."""
     _check_lines(block)
     plain = [field for field in schema if field.name not in nested]
     try:

@@ -34,11 +34,7 @@ class Logs:
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Read a log.
-
-        Raises:
-            InputError: if it cannot be read, is no log that is known, or judges nothing.
-        """
+        """Read a log."""
         table, left_out = _read(file.path)
         warning = f"{file.path}: {left_out:,} of its samples have no verdict and are left out"
         split = Split(0, table.nbytes, len(table))
@@ -61,11 +57,7 @@ class LinesOrLog:
     inferred = True
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns and splits of a file.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
+        """Return the columns and splits of a file."""
         return _format_of(file.path).inspect(file)
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:

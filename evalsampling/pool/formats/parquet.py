@@ -46,15 +46,7 @@ class Parquet:
     def inspect(
         self, file: StoredFile, looked_at: Callable[[pa.Schema], Sequence[str]] | None = None
     ) -> Contents:
-        """Read the footer of a file.
-
-        Args:
-            file: to look into.
-            looked_at: returns the columns of a schema whose ranges in row groups are wanted.
-
-        Raises:
-            InputError: if there is none.
-        """
+        """Read the footer of a file."""
         with open_file(file.path) as source, readable(file.path):
             parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit=_OLD_TIMES)
             schema = parquet.schema_arrow
@@ -81,11 +73,7 @@ class Parquet:
         return Contents(types, splits, warning, fields)
 
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
-        """Return the bytes of columns of some row groups, before compression.
-
-        Raises:
-            InputError: if the file cannot be read.
-        """
+        """Return the bytes of columns of some row groups, before compression."""
         with open_file(item.path) as source, readable(item.path):
             groups = _groups(pq.read_metadata(source))[item.begin : item.end]
             chunks = [chunk for group in groups for chunk in _chunks(group, columns)]

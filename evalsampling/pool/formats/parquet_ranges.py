@@ -23,11 +23,6 @@ def ranges_of(
     """Return the ranges of columns of a row group that have statistics.
 
     Statistics that cannot be right are not used: of text they may be cut off, but bound it still.
-
-    Args:
-        group: the row group.
-        schema: of the file, without dictionaries and the like.
-        names: of the columns.
     """
     chunks = (group.column(place) for place in range(group.num_columns if names else 0))
     return {

@@ -110,17 +110,8 @@ def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Bl
 
     Those from one on that is not UTF-8 are left out.
 
-    Args:
-        path: of the file.
-        split: finds the lines.
-        size: the bytes.
-        first_row: number of the first record, -1 if it is a header.
-
     Returns:
         None if there are no records.
-
-    Raises:
-        InputError: if the file cannot be read, or its first record is not UTF-8.
     """
     blocks = _blocks(path, split, 0, None, first_row, size)
     with contextlib.closing(blocks):
@@ -130,17 +121,9 @@ def first_block(path: str, split: Splitter, size: int, first_row: int = 0) -> Bl
 def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
     """Find the splits of a file by reading it once.
 
-    Args:
-        path: of the file.
-        split: finds the lines.
-        begin: where the first record begins.
-
     Returns:
         The splits, with places in bytes of the uncompressed text. A compressed file is one
         split, since it can be read from its beginning only.
-
-    Raises:
-        InputError: if the file cannot be read.
     """
     whole = compression_of(path) is not None
     splits = []
@@ -157,16 +140,7 @@ def index(path: str, split: Splitter, begin: int = 0) -> tuple[Split, ...]:
 
 
 def read_blocks(item: WorkItem, split: Splitter) -> Iterator[Block]:
-    """Read a split as blocks of records.
-
-    Args:
-        item: the split.
-        split: finds the lines.
-
-    Raises:
-        InputError: if the file cannot be read, is not UTF-8, or is another than when its
-            splits were found.
-    """
+    """Read a split as blocks of records."""
     rows = 0
     blocks = _blocks(item.path, split, item.begin, item.end, item.first_row, BLOCK_BYTES)
     for block in _decodable(blocks):

@@ -41,28 +41,16 @@ class Delta:
     is_path = True
 
     def check(self, section: Section) -> None:
-        """Check that the version is a whole number.
-
-        Raises:
-            InputError: if it is not.
-        """
+        """Check that the version is a whole number."""
         if section.get("version") is not None:
             section.integer("version", 0, least=0)
 
     def pin(self, table: TableSpec) -> int:
-        """Return the version to read: that of the spec, else the current one.
-
-        Raises:
-            InputError: as `TableKind.pin` says.
-        """
+        """Return the version to read: that of the spec, else the current one."""
         return int(_opened(table.name, table.keys.get("version")).version())
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
-        """Return the files that the log has at the pinned version.
-
-        Raises:
-            InputError: as `TableKind.plan` says.
-        """
+        """Return the files that the log has at the pinned version."""
         log = _opened(table.name, table.pinned)
         what = f"{table.name} at version {table.pinned}"
         _check_readable(log, what)

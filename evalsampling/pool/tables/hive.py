@@ -22,13 +22,6 @@ def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[Pl
     """Return files with the columns that their paths have, but for those without a wanted row.
 
     A column has the type that Arrow infers over all files: whole numbers of 32 bits, else text.
-
-    Args:
-        files: of a pool.
-        where: the rows that are wanted; None for all.
-
-    Raises:
-        InputError: if a path has a value that is not UTF-8.
     """
     values = [_values(file.path) for file in files]
     types = {name: _type(name, values) for name in dict.fromkeys(n for v in values for n in v)}

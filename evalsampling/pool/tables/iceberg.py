@@ -39,11 +39,7 @@ class Iceberg:
     is_path = False
 
     def check(self, section: Section) -> None:
-        """Check that there is a catalog without secrets, and that the snapshot is a whole number.
-
-        Raises:
-            InputError: if it is not so.
-        """
+        """Check that there is a catalog without secrets, and that the snapshot is an integer."""
         catalog = section.get("catalog")
         if not isinstance(catalog, str | Mapping) or not catalog:
             raise InputError(
@@ -56,11 +52,7 @@ class Iceberg:
             section.integer("snapshot", 0, least=0)
 
     def pin(self, table: TableSpec) -> dict[str, int]:
-        """Return the snapshot to read, that of the spec or the current one, and its schema.
-
-        Raises:
-            InputError: as `TableKind.pin` says.
-        """
+        """Return the snapshot to read, that of the spec or the current one, and its schema."""
         loaded, wanted = _loaded(table), table.keys.get("snapshot")
         if wanted is None:
             current = loaded.current_snapshot()
@@ -74,11 +66,7 @@ class Iceberg:
         }
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
-        """Return the files of the pinned snapshot.
-
-        Raises:
-            InputError: as `TableKind.plan` says.
-        """
+        """Return the files of the pinned snapshot."""
         loaded, number = _loaded(table), table.pinned["snapshot"]
         _snapshot(loaded, table.name, number)
         what = f"{table.name} at snapshot {number}"

@@ -23,16 +23,7 @@ _CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: Any) -> Any:
-    """Return an expression of pyiceberg that holds wherever a condition does.
-
-    Args:
-        where: the condition, None for none.
-        columns: of the table, at the snapshot that is read.
-        schema: the table's current one, by whose names pyiceberg plans.
-
-    Raises:
-        InputError: if the columns are not what they are compared with.
-    """
+    """Return an expression of pyiceberg that holds wherever a condition does."""
     from pyiceberg.expressions import AlwaysTrue
 
     if where is None:

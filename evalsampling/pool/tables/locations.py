@@ -12,15 +12,7 @@ _OTHER_NAMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 
 
 def location(path: str, table: str) -> str:
-    """Return the path of a file that a table names, as our own storage reads it.
-
-    Args:
-        path: absolute, or a URL.
-        table: that names it, for messages.
-
-    Raises:
-        InputError: if it is in a store that is not read.
-    """
+    """Return the path of a file that a table names, as our own storage reads it."""
     scheme, has_scheme, rest = path.partition(":")
     if not has_scheme or "/" in scheme:
         return path
@@ -36,15 +28,7 @@ def location(path: str, table: str) -> str:
 
 
 def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
-    """Return the files of a table, as they are.
-
-    Args:
-        paths: of the files.
-        table: and its version, for messages.
-
-    Raises:
-        InputError: naming one that is not there any more.
-    """
+    """Return the files of a table, as they are."""
 
     def find(path: str) -> StoredFile:
         try:

@@ -46,11 +46,7 @@ class SparkTable:
         return {}
 
     def plan(self, table: TableSpec, _: Condition | None) -> list[PlannedFile]:
-        """Return the files that the rows were stored in.
-
-        Raises:
-            InputError: if nobody has stored them.
-        """
+        """Return the files that the rows were stored in."""
         if FILES not in table.pinned:
             raise InputError(
                 "pool.table.spark: only `prepare` reads such a table; for other commands export "
@@ -74,12 +70,7 @@ SPARK = SparkTable()
 
 
 def stored_name(number: int, attempt: str) -> str:
-    """Return the name of the file with the rows of a partition.
-
-    Args:
-        number: of the partition.
-        attempt: in the name, since rows of another attempt may differ.
-    """
+    """Return the name of the file with the rows of a partition."""
     return f"{number:0{_DIGITS}d}-{attempt}.parquet"
 
 
@@ -89,12 +80,7 @@ def is_stored(pool: PoolSpec) -> bool:
 
 
 def stored_in(spec: EvaluationSpec, directory: str) -> EvaluationSpec:
-    """Return a spec whose pool, if it is such a table, is in files of a directory, or below a URL.
-
-    Args:
-        spec: whose table, if it has one, is pinned.
-        directory: for the files.
-    """
+    """Return a spec whose pool, if it is such a table, is in files below a directory or URL."""
     table = spec.pool.table
     if table is None or not is_stored(spec.pool):
         return spec
