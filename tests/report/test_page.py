@@ -210,6 +210,16 @@ def test_thresholds_are_offered_by_what_a_miss_costs() -> None:
     assert section("curves", *points, estimate={"labels": 0}) == ""
 
 
+def test_the_band_of_a_whole_curve_is_shown_where_there_is_one() -> None:
+    band = {"low": 0.125, "high": 0.875, "kind": "design-based", "method": "logit, simultaneous"}
+    points = [number("pr_curve.precision", threshold=0.2), number("pr_curve.recall", threshold=0.2)]
+    assert "band of the whole curve" not in section("curves", *points)
+    points[0]["intervals"].append(band)
+    text = section("curves", *points)
+    assert "recall interval precision interval band of the whole curve 0.2" in text
+    assert "0.400 to 0.600 0.125 to 0.875" in text
+
+
 def test_slices_have_a_line_each_the_largest_first_and_the_whole_pool_last() -> None:
     parts = [{"slice": "city=Bern", "rows": 5, "labels": 1},
              {"slice": "city=Ulm", "rows": 9, "labels": 3}]  # fmt: skip
