@@ -32,31 +32,18 @@ def calibration(facts: Facts) -> Section | None:
     if not facts.labels or not facts.bands:
         return None
     by = _by(facts.bands[0].bands)
-    by_order = facts.bands[0].bands[0].prior is None
-    says = "score says" if by == "score" else "was expected before labels"
-    if by != "score":
-        about = "No score orders the rows. Strata are leaves, each with a rate of its own."
-    elif by_order:
-        about = "The scores are an order: they say which rows are more likely, not how likely."
-    else:
-        about = (
-            "Where the score says more or less than the labels do, its probabilities are off. "
-            "That makes no estimate wrong, but more labels are needed."
-        )
-    ticks = "" if by_order else f"ticks: what {'the ' * (by == 'score')}{says}; "
-    labels = [
-        {
-            "name": labelled.label,
-            "picture": calibration_chart(labelled),
-            "caption": f"The share of rows labelled {labelled.label}. "
-            f"Dots: among the labels, with {facts.level} intervals; "
-            f"{ticks}areas: what a model of both believes. On the right: labels.",
-            "rows": _rates(labelled),
-        }
-        for labelled in facts.bands
-    ]
+    content = {
+        "by": by,
+        "by_order": facts.bands[0].bands[0].prior is None,
+        "says": "score says" if by == "score" else "was expected before labels",
+        "level": facts.level,
+        "labels": [
+            {"name": labelled.label, "picture": calibration_chart(labelled),
+             "rows": _rates(labelled)}
+            for labelled in facts.bands
+        ],
+    }  # fmt: skip
     title = "Observed rate against score" if by == "score" else "Observed rate by stratum"
-    content = {"about": about, "by": by, "says": says, "labels": labels}
     return Section("calibration", title, content)
 
 

@@ -55,29 +55,30 @@ _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_pre
 
 def summary(facts: Facts) -> Section:
     """Return the section of the headline numbers, in words and as a picture."""
-    numbers = facts.headline
-    if not facts.labels:
-        unlabelled = f"none of the {counted(facts.rows, 'row')} of the pool has a label"
-        words = f"Nothing is known yet: {unlabelled}. The next step is to label a first batch."
-        if facts.estimate["done"]:
-            words = f"There is nothing to label, and {unlabelled}. "
-            words += " ".join(number.statement for number in numbers[:MOST_SENTENCES])
-        return Section("summary", "In short", {"nothing": words})
+    numbers, estimate = facts.headline, facts.estimate
     # Defined numbers only, or one undefined: the warnings say why numbers are undefined.
     defined = [number for number in numbers if number.value is not None]
-    picture, caption = None, f"Estimates with their {facts.level} intervals."
+    picture = None
     if len(defined) > 1 and len(facts.systems) == 1:
         rows = [IntervalRow(number, pretty(number)) for number in numbers[:MOST_ROWS]]
         picture = interval_rows(rows, "Estimates and intervals")
-        left_out = len(numbers) - len(rows)
-        caption += f" {left_out} more are in the tables." if left_out else ""
     content = {
-        "nothing": None,
+        "rows": counted(facts.rows, "row"),
+        "labels": facts.labels and counted(
+            facts.labels, "answer" if facts.oracle == "stochastic" else "label"),
+        "statements": " ".join(number.statement for number in numbers[:MOST_SENTENCES]),
         "sentences": list(map(_sentence, (defined or list(numbers[:1]))[:MOST_SENTENCES])),
         "picture": picture,
-        "caption": caption,
-        "rests_on": _rests_on(facts),
-    }
+        "left_out": len(numbers[MOST_ROWS:]),
+        "level": facts.level,
+        "rounds": counted(estimate["round"], "round"),
+        "open": estimate["open"],
+        "tasks": counted(estimate["open"], "task"),
+        "needs_all_positives": any(
+            number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers),
+        "claims": any(number.method != "census" and number.claims for number in numbers),
+        "done": estimate["done"],
+    }  # fmt: skip
     return Section("summary", "In short", content)
 
 
@@ -86,34 +87,6 @@ def _sentence(number: Number) -> dict[str, str]:
     first, end, rest = number.statement.partition(". ")
     meaning = _MEANINGS.get(number.measure, "")
     return {"first": first + end.rstrip(), "rest": rest, "meaning": meaning}
-
-
-def _rests_on(facts: Facts) -> list[str]:
-    """Return sentences on what the headline numbers are based on."""
-    estimate = facts.estimate
-    answers = counted(facts.labels, "answer" if facts.oracle == "stochastic" else "label")
-    still_open = counted(estimate["open"], "task") + (" is" if estimate["open"] == 1 else " are")
-    items = [
-        f"This rests on {answers} out of a pool of {counted(facts.rows, 'row')}, after "
-        f"{counted(estimate['round'], 'round')}"
-        + (f"; {still_open} still open." if estimate["open"] else ".")
-    ]
-    if any(number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers):
-        items.append(
-            "Recall, and whatever depends on it, is within this pool: positives that never came "
-            "into the pool are not counted."
-        )
-    if any(number.method != "census" and number.claims for number in facts.headline):
-        items.append(
-            f"“{facts.level} confidence” means: of many evaluations done this way, about so many "
-            "intervals hold the truth."
-        )
-    if estimate["done"]:
-        items.append(
-            "The evaluation is done: its budget is spent, its goal is met, or no row is left whose "
-            "label could add to it."
-        )
-    return items
 
 
 def what_if(facts: Facts) -> Section | None:
