@@ -45,13 +45,14 @@ setup(
             "py.typed",
             "__init__.pyi",
             "*/__init__.pyi",
-            "report/page.css",
+            "report/templates/*",
             "receivers/*.json",
         ]
     },
     install_requires=[
         "apache-beam>=2.70,<3",
         "fastavro>=1.9",
+        "jinja2>=3.1",
         "lazy-loader>=0.4",
         "msgspec>=0.19",
         "numpy>=2.0",

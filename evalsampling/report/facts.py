@@ -65,12 +65,9 @@ class Facts:
         as_of: when the last job on the workspace began, ISO 8601; None if no job is recorded.
         rows: of the pool.
         budget: labels that may be spent.
-        classes: as text; none where labels are numbers.
-        positive: the positive class; None where labels are numbers.
         systems: names of the systems, None for a single one without a name.
         sampler: name of the sampler.
         oracle: ``deterministic`` or ``stochastic``.
-        hidden_share: `hidden.share` of the spec, over what the spec says it is relative to.
         estimate: the object of `estimate --json`.
         numbers: the measures of `estimate`.
         rounds: the estimates after each round.
@@ -88,12 +85,9 @@ class Facts:
     as_of: str | None
     rows: int
     budget: int
-    classes: tuple[str, ...]
-    positive: str | None
     systems: tuple[str | None, ...]
     sampler: str
     oracle: str
-    hidden_share: float
     estimate: Mapping[str, Any]
     numbers: tuple[Number, ...]
     rounds: tuple[RoundNumbers, ...]

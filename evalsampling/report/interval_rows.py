@@ -100,23 +100,3 @@ def _marks(number: Number, scale: Scale, y: float) -> str:
     if number.value is not None:
         marks.append(dot(scale(number.value), y, "f-paper s-rim"))
     return "".join(marks)
-
-
-_SMALL_WIDTH, _SMALL_HEIGHT = 180, 18
-
-
-def small_interval(number: Number, low: float, high: float) -> str:
-    """Return one interval as a small picture without text, for the cell of a table.
-
-    Args:
-        number: whose interval it is.
-        low: number at the left end.
-        high: at the right end, above low.
-    """
-    scale = Scale(low, high, 4, _SMALL_WIDTH - 4)
-    y = _SMALL_HEIGHT / 2
-    return tag(
-        "svg", line(4, y, _SMALL_WIDTH - 4, y, "s-line"), _marks(number, scale, y),
-        class_="evs", aria_hidden="true", viewBox=f"0 0 {_SMALL_WIDTH} {_SMALL_HEIGHT}",
-        width=_SMALL_WIDTH, height=_SMALL_HEIGHT,
-    )  # fmt: skip

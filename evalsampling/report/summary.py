@@ -1,19 +1,12 @@
 """Sections of the headline numbers: in short, warnings, hidden positives, all intervals."""
 
+from typing import Any
+
+from markupsafe import Markup
+
 from evalsampling.inference.assumptions import rested_on
 from evalsampling.report.facts import Facts
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
-from evalsampling.report.markup import (
-    Section,
-    bullets,
-    data,
-    escape,
-    figure,
-    folded,
-    interval,
-    paragraph,
-    table,
-)
 from evalsampling.report.numbers import (
     HALF_AND_TWICE,
     MOSTLY_PRIOR,
@@ -24,6 +17,7 @@ from evalsampling.report.numbers import (
     shown_range,
     two_digits,
 )
+from evalsampling.report.section import Section, data, figures, interval
 from evalsampling.stats.counted import counted
 
 MOST_SENTENCES = 4
@@ -61,64 +55,38 @@ _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_pre
 
 def summary(facts: Facts) -> Section:
     """Return the section of the headline numbers, in words and as a picture."""
-    numbers = facts.headline
-    if not facts.labels:
-        unlabelled = f"none of the {counted(facts.rows, 'row')} of the pool has a label"
-        words = f"Nothing is known yet: {unlabelled}. The next step is to label a first batch."
-        if facts.estimate["done"]:
-            words = f"There is nothing to label, and {unlabelled}. "
-            words += " ".join(number.statement for number in numbers[:MOST_SENTENCES])
-        return Section("summary", "In short", paragraph(escape(words), kind="lead"))
+    numbers, estimate = facts.headline, facts.estimate
     # Defined numbers only, or one undefined: the warnings say why numbers are undefined.
     defined = [number for number in numbers if number.value is not None]
-    body = [
-        paragraph(_sentence(number), kind="lead" if place == 0 else None)
-        for place, number in enumerate((defined or list(numbers[:1]))[:MOST_SENTENCES])
-    ]
+    picture = None
     if len(defined) > 1 and len(facts.systems) == 1:
         rows = [IntervalRow(number, pretty(number)) for number in numbers[:MOST_ROWS]]
-        left_out = len(numbers) - len(rows)
-        caption = f"Estimates with their {facts.level} intervals."
-        caption += f" {left_out} more are in the tables." if left_out else ""
-        body.append(figure(interval_rows(rows, "Estimates and intervals"), caption))
-    body.append(bullets(_rests_on(facts)))
-    return Section("summary", "In short", "".join(body))
+        picture = interval_rows(rows, "Estimates and intervals")
+    content = {
+        "rows": counted(facts.rows, "row"),
+        "labels": facts.labels and counted(
+            facts.labels, "answer" if facts.oracle == "stochastic" else "label"),
+        "statements": " ".join(number.statement for number in numbers[:MOST_SENTENCES]),
+        "sentences": list(map(_sentence, (defined or list(numbers[:1]))[:MOST_SENTENCES])),
+        "picture": picture,
+        "left_out": len(numbers[MOST_ROWS:]),
+        "level": facts.level,
+        "rounds": counted(estimate["round"], "round"),
+        "open": estimate["open"],
+        "tasks": counted(estimate["open"], "task"),
+        "needs_all_positives": any(
+            number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers),
+        "claims": any(number.method != "census" and number.claims for number in numbers),
+        "done": estimate["done"],
+    }  # fmt: skip
+    return Section("summary", "In short", content)
 
 
-def _sentence(number: Number) -> str:
-    """Return what a number says, its value and interval in bold, and what its measure means."""
+def _sentence(number: Number) -> dict[str, str]:
+    """Return what a number says, its value and interval apart, and what its measure means."""
     first, end, rest = number.statement.partition(". ")
-    sentence = f"<strong>{escape(first + end.rstrip())}</strong> {escape(rest)}".rstrip()
     meaning = _MEANINGS.get(number.measure, "")
-    return f'{sentence} <span class="soft">{escape(meaning)}</span>' if meaning else sentence
-
-
-def _rests_on(facts: Facts) -> list[str]:
-    """Return sentences on what the headline numbers are based on, as markup."""
-    estimate = facts.estimate
-    answers = counted(facts.labels, "answer" if facts.oracle == "stochastic" else "label")
-    still_open = counted(estimate["open"], "task") + (" is" if estimate["open"] == 1 else " are")
-    items = [
-        f"This rests on {answers} out of a pool of {counted(facts.rows, 'row')}, after "
-        f"{counted(estimate['round'], 'round')}"
-        + (f"; {still_open} still open." if estimate["open"] else ".")
-    ]
-    if any(number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers):
-        items.append(
-            "Recall, and whatever depends on it, is within this pool: positives that never came "
-            "into the pool are not counted."
-        )
-    if any(number.method != "census" and number.claims for number in facts.headline):
-        items.append(
-            f"&ldquo;{facts.level} confidence&rdquo; means: of many evaluations done this way, "
-            "about so many intervals hold the truth."
-        )
-    if estimate["done"]:
-        items.append(
-            "The evaluation is done: its budget is spent, its goal is met, or no row is left whose "
-            "label could add to it."
-        )
-    return items
+    return {"first": first + end.rstrip(), "rest": rest, "meaning": meaning}
 
 
 def what_if(facts: Facts) -> Section | None:
@@ -127,48 +95,36 @@ def what_if(facts: Facts) -> Section | None:
     numbers = [number for number in claimed if number.sensitivity]
     if not numbers:
         return None
-    head = ["number", "estimate", "interval", *(f"{other} likely" for other in HALF_AND_TWICE)]
     rows = []
     for number in numbers:
         digits = decimals(number.low, number.high)
-        cells = [data(number.value, digits), interval(number.low, number.high, digits)]
-        cells += [interval(other.low, other.high, digits) for other in number.sensitivity]
-        rows.append([escape(pretty(number)), *cells])
-    hidden = (
-        "Positives may hide among the rows that have no label, most of all where hardly any row "
-        f"was looked at.{_before_and_with_labels(facts)}"
-    )
-    listed = list(map(_if_more_hid, numbers[:MOST_SENTENCES]))
-    body = paragraph(hidden) + bullets(listed)
-    caption = "Intervals by how many positives are thought likely to hide"
-    body += table(caption, head, rows, range(1, len(head)))
-    return Section("what-if", "What if positives hid?", body)
+        others = [interval(other.low, other.high, digits) for other in number.sensitivity]
+        rows.append([pretty(number), *figures(number), *others])
+    # Of several classes the shares differ.
+    hidden = facts.estimate["hidden"][0] if len(facts.estimate["hidden"]) == 1 else None
+    content = {
+        "hidden": hidden and {
+            name: [two_digits(100 * quantile) for quantile in hidden[name].values()]
+            for name in ("prior", "posterior")
+        },
+        "numbers": list(map(_if_more_hid, numbers[:MOST_SENTENCES])),
+        "others": HALF_AND_TWICE,
+        "rows": rows,
+    }  # fmt: skip
+    return Section("what-if", "What if positives hid?", content)
 
 
-def _before_and_with_labels(facts: Facts) -> str:
-    """Return sentences on prior and posterior of the hidden share; empty for several classes."""
-    if len(facts.estimate["hidden"]) != 1:
-        return ""
-    (hidden,) = facts.estimate["hidden"]
-    before, after = (
-        [two_digits(100 * quantile) for quantile in hidden[name].values()]
-        for name in ("prior", "posterior")
-    )
-    return (
-        f" Before the labels {before[1]} % as many hidden positives as others were thought likely, "
-        f"{before[0]} to {before[2]} % possible. With the labels it is {after[0]} to {after[2]} %, "
-        f"{after[1]} % in the middle."
-    )
-
-
-def _if_more_hid(number: Number) -> str:
-    """Return the interval of a number if more positives hid, as a sentence."""
-    name, digits = f"<strong>{escape(pretty(number))}</strong>", decimals(number.low, number.high)
-    range_now, most = shown_range(number.low, number.high, digits, " and "), number.sensitivity[-1]
-    range_then = f"between {data(most.low, digits)} and {data(most.high, digits)}"
-    alike = shown_range(most.low, most.high, digits, " and ") == range_now
-    would = f"still be {range_then}" if alike else f"be {range_then} instead of between {range_now}"
-    return f"{name}: if {HALF_AND_TWICE[-1]} were thought likely, it would {would}."
+def _if_more_hid(number: Number) -> dict[str, Any]:
+    """Return the interval of a number if more positives hid, and whether it looks alike."""
+    digits, most = decimals(number.low, number.high), number.sensitivity[-1]
+    range_now = shown_range(number.low, number.high, digits, " and ")
+    return {
+        "name": pretty(number),
+        "low": data(most.low, digits),
+        "high": data(most.high, digits),
+        "range_now": range_now,
+        "alike": shown_range(most.low, most.high, digits, " and ") == range_now,
+    }
 
 
 def warnings(facts: Facts) -> Section | None:
@@ -181,11 +137,13 @@ def warnings(facts: Facts) -> Section | None:
     by_topic: dict[str, list[str]] = {"": [], "slices": [], "points of curves": []}
     for text in texts:
         topic = "points of curves" if points and text.startswith(points) else ""
-        by_topic["slices" if any(part in text for part in slices) else topic].append(escape(text))
-    body = [bullets(by_topic.pop(""))]
-    body += [folded(f"{len(part)} about {topic}", bullets(part))
-             for topic, part in by_topic.items() if part]  # fmt: skip
-    return Section("warnings", "Before you rely on this", "".join(body))
+        by_topic["slices" if any(part in text for part in slices) else topic].append(text)
+    content = {
+        "of_pool": by_topic.pop(""),
+        "by_topic": [(f"{len(found)} about {topic}", found)
+                     for topic, found in by_topic.items() if found],
+    }  # fmt: skip
+    return Section("warnings", "Before you rely on this", content)
 
 
 def all_intervals(facts: Facts) -> Section | None:
@@ -195,20 +153,12 @@ def all_intervals(facts: Facts) -> Section | None:
         for reported in number.intervals:
             low, high = data(reported.low), data(reported.high)
             if is_mostly_prior(reported, number.intervals):
-                low, high, brackets = f"({low}", f"{high})", f" {MOSTLY_PRIOR.capitalize()}."
-            names = (pretty(number), reported.kind, reported.method)
-            rows.append([*map(escape, names), low, high])
+                low, high = Markup("({}").format(low), Markup("{})").format(high)
+                brackets = f" {MOSTLY_PRIOR.capitalize()}."
+            rows.append((pretty(number), reported.kind, reported.method, low, high))
     if not rows or not facts.labels:
         return None
     intervals = (reported for number in facts.headline for reported in number.intervals)
-    words = " ".join(
-        f"{kind.capitalize()}: {escape(text)}." for kind, text in rested_on(intervals).items()
-    )
-    listed = table("All intervals of the headline numbers",
-                   ["number", "kind", "method", "low", "high"], rows, (3, 4))  # fmt: skip
-    notes = bullets(list(map(escape, facts.estimate["notes"])))
-    return Section(
-        "intervals",
-        "All intervals",
-        paragraph(words + brackets) + notes + folded("Show them", listed),
-    )
+    words = " ".join(f"{kind.capitalize()}: {text}." for kind, text in rested_on(intervals).items())
+    content = {"words": words + brackets, "notes": facts.estimate["notes"], "rows": rows}
+    return Section("intervals", "All intervals", content)

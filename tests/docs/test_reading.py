@@ -74,6 +74,13 @@ def written(module: Path) -> Iterator[str]:
             yield node.value
 
 
+def shown(template: Path) -> str:
+    """The text of a template; what is put into it counts as a word, each element apart."""
+    text = re.sub(r"\{%.*?%\}|\{#.*?#\}", " ", template.read_text("utf-8"), flags=re.S)
+    text = re.sub(r"<(?!/?(?:b|strong|span)\b)[^>]*>", "\n\n", text)
+    return re.sub(r"\{\{.*?\}\}", "X", re.sub(r"<[^>]*>", "", text), flags=re.S)
+
+
 def texts_of(value: Any) -> Iterator[str]:
     """The texts of an object of JSON, at any depth."""
     if isinstance(value, str):
@@ -97,6 +104,12 @@ def test_sentences_that_the_package_may_print_are_short() -> None:
         if str(module.relative_to(ROOT / "evalsampling")) not in NO_SENTENCES
     }
     assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+def test_sentences_of_the_report_are_short() -> None:
+    templates = sorted((ROOT / "evalsampling/report/templates").glob("*.html"))
+    assert len(templates) > 10
+    assert too_long(map(shown, templates)) == set()
 
 
 def test_sentences_that_commands_printed_are_short() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+TEMPLATES = Path(__file__).parents[2] / "evalsampling/report/templates"
+
 
 @pytest.fixture(scope="module")
 def names(wheel: Path) -> list[str]:
@@ -15,8 +17,11 @@ def names(wheel: Path) -> list[str]:
         return archive.namelist()
 
 
-def test_it_has_types_and_the_style_of_the_report(names: list[str]) -> None:
-    assert {"evalsampling/py.typed", "evalsampling/report/page.css"} <= set(names)
+def test_it_has_types_and_the_templates_of_the_report(names: list[str]) -> None:
+    assert "evalsampling/py.typed" in names
+    templates = {f"evalsampling/report/templates/{path.name}" for path in TEMPLATES.iterdir()}
+    assert "evalsampling/report/templates/page.css" in templates
+    assert templates <= set(names)
 
 
 def test_it_claims_one_top_level_name(names: list[str]) -> None:

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from evalsampling.report.facts import Facts
-from evalsampling.report.page import page, sections
+from evalsampling.report.page import element, page, sections
 from tests.report.contents import band, number, twin
 
 EMPTY = {"meta"}
@@ -61,7 +61,7 @@ def read(*measures: dict[str, Any], **told: Any) -> Reader:
 def section(anchor: str, *measures: dict[str, Any], **told: Any) -> str:
     """The text of one part of the page, empty if there is none."""
     found = {one.anchor: one for one in sections(Facts.from_json(twin(*measures, **told)))}
-    return Reader(found[anchor].element()).text if anchor in found else ""
+    return Reader(element(found[anchor])).text if anchor in found else ""
 
 
 def test_the_headline_is_what_the_number_says() -> None:
@@ -198,16 +198,26 @@ def test_rounds_and_deliveries_are_listed() -> None:
     assert f"{'d' * 64} 7" in text
 
 
-def test_thresholds_are_offered_with_their_letters() -> None:
+def test_thresholds_are_offered_by_what_a_miss_costs() -> None:
     points = [
         number(f"pr_curve.{word}", value, threshold=threshold)
         for threshold, pair in ((0.2, (0.25, 1.0)), (0.8, (1.0, 0.6)))
         for word, value in zip(("precision", "recall"), pair, strict=True)
     ]
     text = section("curves", *points)
-    assert "a 10th of a false positive A 0.8" in text
-    assert "50 false positives B 0.2" in text
+    assert "a 10th of a false positive 0.8" in text
+    assert "50 false positives 0.2" in text
     assert section("curves", *points, estimate={"labels": 0}) == ""
+
+
+def test_the_band_of_a_whole_curve_is_shown_where_there_is_one() -> None:
+    band = {"low": 0.125, "high": 0.875, "kind": "design-based", "method": "logit, simultaneous"}
+    points = [number("pr_curve.precision", threshold=0.2), number("pr_curve.recall", threshold=0.2)]
+    assert "band of the whole curve" not in section("curves", *points)
+    points[0]["intervals"].append(band)
+    text = section("curves", *points)
+    assert "recall interval precision interval band of the whole curve 0.2" in text
+    assert "0.400 to 0.600 0.125 to 0.875" in text
 
 
 def test_slices_have_a_line_each_the_largest_first_and_the_whole_pool_last() -> None:
