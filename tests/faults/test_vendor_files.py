@@ -14,6 +14,7 @@ import json
 import os
 import random
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -226,6 +227,13 @@ def exchange(content: bytes, draw: random.Random) -> bytes:
 DAMAGE = (flip, cut, double, end_early, swap_lines, retype, exchange)
 
 
+def named(person: object) -> str:
+    """A name as people see it: spellings that look alike are one person."""
+    text = unicodedata.normalize("NFKC", str(person))
+    shown = "".join(one for one in text if one.isprintable() or one.isspace())
+    return " ".join(shown.split()).casefold()
+
+
 def check(seed: int, name: str) -> bool:
     """Make, damage, read and check one file; tell whether a label of it was taken."""
     suffix, write, find = FORMATS[name]
@@ -238,12 +246,12 @@ def check(seed: int, name: str) -> bool:
     except InputError:
         return False
     taken, _ = check_votes(delivered, REGISTER)
-    labels = {(TASKS[row], str(vote.annotator), vote.label) for row, vote in taken if vote.label}
+    labels = {(TASKS[row], named(vote.annotator), vote.label) for row, vote in taken if vote.label}
     assert all(vote.annotator for _, vote in taken)
     if labels:
         words = yes_and_no(REGISTER.space.codes)
         spelled = {
-            (task, person, words.get(plain(label), plain(label)))
+            (task, named(person), words.get(plain(label), plain(label)))
             for task, person, label in find(content)
         }
         assert labels <= spelled, (seed, name, content)

@@ -14,7 +14,6 @@ from evalsampling.cli.main import main
 from evalsampling.errors import InputError
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation import power
 from evalsampling.simulation.plan import WIDER, _needed, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 from tests.jobs import call
@@ -195,11 +194,8 @@ def test_command_line(
 
 
 @pytest.mark.slow
-def test_power_of_comparisons(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_power_of_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Beside each budget that of the test; and the labels for a power that is wanted."""
-    monkeypatch.setattr(power, "TESTS", 20)
     rng = np.random.default_rng(4)
     chance = rng.beta(1, 3, 800)
     old = chance + 0.3 * rng.random(800) - 0.15

@@ -327,7 +327,7 @@ def test_standard_errors_of_a_stochastic_oracle_are_right(votes: int, tried: typ
     pool = make_pool(600, 20, seed=3, positive=0.3)
     known = dataclasses.replace(pool.known, rate=rates_by_cell(pool))
     plan = Plan((60, 540), RoundSize(600), 1, seed=3, confidence=0.95, divergence=False,
-                assumption_light=False, votes=votes)  # fmt: skip
+                votes=votes)  # fmt: skip
     sampler, truth = tried(Accuracy(), "stochastic"), known.value(Accuracy())
     runs = [run_repeat(known, sampler, [Accuracy()], plan, repeat) for repeat in range(160)]
     for budget in range(2):
