@@ -1,8 +1,8 @@
 """Whether tests notice small changes of the package: random ones, stored with the test that fails.
 
-    python benchmarks/mutants.py choose [--count=300] [--seed=1]   # writes benchmarks/mutants.csv
-    python benchmarks/mutants.py run                               # finds killers, and continues
-    python benchmarks/mutants.py check                             # fails where one survives now
+    python benchmarks/mutants.py choose      # writes benchmarks/mutants.csv
+    python benchmarks/mutants.py run         # finds killers, and continues
+    python benchmarks/mutants.py check       # fails where one survives now
 
 Tests run in a copy of the project, without those that are slow: first those of the module, then the
 golden ones, then those of the room. With `--coverage`, a file of coverage.py with contexts, only
@@ -36,8 +36,9 @@ from mutations import Mutation, everywhere
 
 PROJECT = Path(__file__).resolve().parents[1]
 
-KEY = ("function", "kind", "before", "after", "nth")
-FIELDS = ("file", *KEY, "outcome", "killer")
+SEED, COUNT = 1, 300
+
+FIELDS = ("file", "function", "kind", "before", "after", "nth", "outcome", "killer")
 
 LOADED = ("numpy", "scipy.stats", "pandas", "pyarrow.parquet", "hypothesis", "google.cloud.storage",
           "apache_beam")  # fmt: skip
@@ -60,53 +61,47 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("action", choices=("choose", "run", "check"))
     parser.add_argument("--table", type=Path, default=PROJECT / "benchmarks" / "mutants.csv")
     parser.add_argument("--project", type=Path, default=PROJECT, metavar="DIR")
-    parser.add_argument("--count", type=int, default=300, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--coverage", type=Path, metavar="FILE", help="of coverage.py")
     parser.add_argument("--survivors", action="store_true", help="run those that survived again")
     parser.add_argument("--seconds", type=float, default=600.0, metavar="S", help="of a stage")
     options = parser.parse_args(argv)
     if options.action == "choose":
-        chosen = random.Random(options.seed).sample([*everywhere(options.project)], options.count)
-        ordered = sorted(chosen, key=lambda one: (one.file, one.line, one.key))
-        _write(options.table, [dict(zip(KEY, one.key), file=one.file) for one in ordered])  # noqa: B905
+        chosen = random.Random(SEED).sample([*everywhere(options.project)], COUNT)
+        ordered = sorted(chosen, key=lambda one: (one.file, one.edit))
+        _write(options.table, [{"file": one.file, **one.key} for one in ordered])
         return 0
     with options.table.open(newline="") as file:
         rows = [*csv.DictReader(file)]
     is_check = options.action == "check"
     again = ("", "survived") if options.survivors else ("",)
-    due = [row for row in rows if (bool(row["killer"]) if is_check else row["outcome"] in again)]
-    standing = [
-        (row, one) for row, one in zip(due, found(options.project, due), strict=True) if one
-    ]
+    due = [row for row in rows if (row["killer"] if is_check else row["outcome"] in again)]
+    pairs = zip(due, found(options.project, due), strict=True)
+    standing = [(row, one) for row, one in pairs if one]
     print(f"{len(rows)} mutants, {len(due)} to run, of which {len(standing)} stand")
     covering = _covering(options.coverage, [one for _, one in standing])
-    survivors = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    survivors = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         scratch = Scratch(options.project, Path(folder) / "project", options.seconds)
         for row, one in standing:
-            began, known = time.monotonic(), [row["killer"]] if row["killer"] else []
-            stages = scratch.stages(one, known, covering.get(one))
+            stages = scratch.stages(one, row["killer"], covering.get(one))
             row["outcome"], row["killer"] = scratch.killer(one, stages)
-            survivors += [one] if row["outcome"] == "survived" else []
+            survivors += row["outcome"] == "survived"
             _write(options.table, rows)
-            seconds = time.monotonic() - began
             print(
-                f"{seconds:5.1f} s, {one.file}:{one.line}, {row['outcome']} {row['killer']}",
-                flush=True,
+                f"{row['outcome']} {row['killer']}: {one.file}:{one.line}: {one.after}", flush=True
             )
-    for one in survivors:
-        print(f"survived: {one.file}:{one.line}, {one.function}: {one.before} -> {one.after}")
-    return int(is_check and bool(survivors))
+    print(f"{survivors} survived")
+    return int(is_check and survivors > 0)
 
 
 def found(project: Path, rows: Iterable[Row]) -> Iterator[Mutation | None]:
     """Yield the change of each row, in its own file or the only other that has it; None if gone."""
     places: dict[tuple[str, ...], list[Mutation]] = {}
     for one in everywhere(project):
-        places.setdefault(one.key, []).append(one)
+        places.setdefault((*one.key.values(),), []).append(one)
     for row in rows:
-        same = places.get(tuple(row[name] for name in KEY), [])
+        same = places.get(tuple(row[name] for name in FIELDS[1:6]), [])
         own = [one for one in same if one.file == row["file"]]
         yield own[0] if own else same[0] if len(same) == 1 else None
 
@@ -129,16 +124,14 @@ class Scratch:
         if self._first_failure(["tests/test_layout.py"])[1]:
             sys.exit("a test fails without any change: tests/test_layout.py")
 
-    def stages(
-        self, one: Mutation, known: list[str], covering: list[str] | None
-    ) -> Iterator[list[str]]:
+    def stages(self, one: Mutation, known: str, covering: list[str] | None) -> Iterator[list[str]]:
         """Yield the tests that may notice a change, those that are likely and cheap first."""
         module = one.file.removeprefix("evalsampling/")
         room = f"tests/{module.partition('/')[0]}" if "/" in module else "tests/cli"
         mirrored = str(Path("tests", module).with_name(f"test_{Path(module).name}"))
         if not (self._root / mirrored).exists():
             mirrored = f"tests/{self._elsewhere[module]}" if module in self._elsewhere else room
-        yield known
+        yield [known] if known else []
         for files in (mirrored, "tests/golden"):
             tests = [test for test in covering or () if test.startswith(files)]
             yield tests if covering else [files]
@@ -154,12 +147,11 @@ class Scratch:
                 with _changed(path, one.made(code)):
                     outcome, test = self._first_failure(tests, doubted)
                     fails_alone = test and self._first_failure([test])[1]
-                if not test:
+                if not test or test in doubted:
                     break
                 if fails_alone and not self._first_failure([test])[1]:
                     return outcome, test
                 doubted.add(test)
-        return "survived", ""
         return "survived", ""
 
     def _first_failure(self, tests: list[str], apart: Iterable[str] = ()) -> tuple[str, str]:
@@ -201,8 +193,7 @@ class _Reporter:
         if report.failed:
             self._sender.send(("failed", report.nodeid))
 
-    def pytest_collectreport(self, report: Any) -> None:
-        self.pytest_runtest_logreport(report)
+    pytest_collectreport = pytest_runtest_logreport
 
 
 def _run(root: Path, arguments: list[str], sender: Connection) -> None:

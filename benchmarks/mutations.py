@@ -49,9 +49,10 @@ class Mutation:
     line: int = dataclasses.field(compare=False)
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key(self) -> dict[str, str]:
         """What tells it from others, its file apart."""
-        return self.function, self.kind, self.before, self.after, str(self.nth)
+        names = ("function", "kind", "before", "after", "nth")
+        return {name: str(getattr(self, name)) for name in names}
 
     def made(self, code: bytes) -> bytes:
         """Return the code of its file with the change."""
