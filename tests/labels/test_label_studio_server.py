@@ -152,9 +152,7 @@ def test_what_goes_on_failing_ends(server: Double) -> None:
         push(server)
 
 
-def test_each_wait_is_twice_the_one_before(
-    server: Double, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_wait_is_twice_the_one_before(server: Double, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(label_studio_server.time, "sleep", waits.append)
     server.fail["GET", "export"] = [503, 503, 503]
