@@ -126,6 +126,13 @@ def test_systems() -> None:
     assert (own.pool.score, own.pool.probability) == ("mean", "prior")
 
 
+def test_what_a_score_is_said_to_be_is_of_that_score_alone() -> None:
+    one = {"score": "s", "score_is": "order", "prediction": {"threshold": 0.5}}
+    for score, kind in (("s", "order"), ("other", None)):
+        spec = parse(pool={"path": "x", "score": score, "systems": {"old": one}})
+        assert spec.pool.score_is == kind
+
+
 def test_growing_rounds() -> None:
     size = parse(round_size={"first": 10, "growth": 1.5}).round_size
     assert [size.after(rounds) for rounds in range(5)] == [10, 15, 22, 33, 50]
