@@ -190,6 +190,8 @@ def test_growing_rounds() -> None:
         ({"labels": {"multilabel": ["a", "b"]},
           "pool": {"path": "x", "logits": {"a": "x", "b": "y"}}},
          "pool.logits: softmax is of classes, of which every row has just one"),
+        ({"pool": {"path": "x", "prediction": {"threshold": 0.5, "from": 1}}},
+         "unknown key pool.prediction.from"),
         ({"pool": {"path": "x", "prediction": {"threshold": "high"}}},
          "pool.prediction.threshold: must be a number, got 'high'"),
         ({"pool": {"path": "x", "payload": ["label"]}}, "label is a column of every batch"),
