@@ -146,7 +146,7 @@ class Scratch:
             while tests:
                 with _changed(path, one.made(code)):
                     outcome, test = self._first_failure(tests, doubted)
-                    fails_alone = test and self._first_failure([test])[1]
+                    fails_alone = test and (tests == [test] or self._first_failure([test])[1])
                 if not test or test in doubted:
                     break
                 if fails_alone and not self._first_failure([test])[1]:
