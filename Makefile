@@ -15,7 +15,7 @@ export OMP_NUM_THREADS := 1
 # Tests start the program hundreds of times, which would compile it anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-connectors test-labelstudio test-platforms test-report test-site check-airflow check format reference-points bench study coverage clean
+.PHONY: demo docs pages pictures test test-slow test-stores test-runners test-connectors test-labelstudio test-platforms test-report test-site check-airflow check format reference-points bench mutants study coverage clean
 
 demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
@@ -79,6 +79,9 @@ reference-points: $(VENV)/.test ## errors and coverage on the pools beside the p
 
 bench: $(VENV)/.test ## what users wait for beside plain work; fails if much slower than it was
 	$(BIN)/python benchmarks/bench.py
+
+mutants: $(VENV)/.test ## whether tests still fail with each change that they failed with before
+	$(BIN)/python benchmarks/mutants.py check
 
 coverage: $(VENV)/.studies ## how often intervals hold the truth, on pools made to mislead
 	$(BIN)/python benchmarks/coverage.py run

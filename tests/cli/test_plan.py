@@ -45,6 +45,12 @@ def test_errors_stand_below_their_sampler(monkeypatch: pytest.MonkeyPatch) -> No
     )
 
 
+def test_power_stands_where_something_is_compared() -> None:
+    for power, shown in ((None, []), (0.8, ["power"])):
+        lines = text(PlannedError("passive", "f1 of old", 50, 0.01, 0.02, power=power))
+        assert lines[2].split()[2:] == ["labels", "std.", "error", "half-width", *shown]
+
+
 @pytest.mark.slow
 def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     pool = make_pool(400)

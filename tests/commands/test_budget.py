@@ -9,9 +9,23 @@ from typing import Any
 import pytest
 
 from evalsampling.commands.budget import raise_budget
+from evalsampling.spec.budget import NO_BUDGET, Budget
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call, files_below, make_pool, make_rich_pool
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (Budget(1000), "1,000 labels"),
+        (Budget(1), "1 label"),
+        (Budget(20, 500.0), "money 500.00 and 20 labels"),
+        (Budget(NO_BUDGET, 1234.5), "money 1,234.50"),
+    ],
+)
+def test_a_budget_in_words(budget: Budget, words: str) -> None:
+    assert budget.words == words
 
 
 def spend(one: Job, number: int, *options: Any) -> dict[str, Any]:

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.commands import sample as sample_module
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.storage.local import LocalStore
+from evalsampling.workspace.forgotten import ERASED, rejects_without_text
 from evalsampling.workspace.workspace import Workspace
 from tests.commands.votes import deliver, votes
 from tests.faults.operations import CHANGES, Killed, faults
@@ -25,6 +27,18 @@ def secret_pool() -> Pool:
     ids = pool.table["id"].to_pylist()
     table = pool.table.append_column("secret", pa.array([f"secret-of-{id}-end" for id in ids]))
     return Pool(table, pool.truth)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_every_line_of_rejects_is_erased_and_no_other(place: int) -> None:
+    lines = [[f"t_{n}", f"{n}", "a name", "unknown label 'a name'"] for n in range(3)]
+    head = ["task", "id", "label", "reason"]
+    content = "".join(",".join(line) + "\r\n" for line in [head, *lines])
+    erased = [line if n != place else [*line[:2], "", ERASED] for n, line in enumerate(lines)]
+    expected = "".join(",".join(line) + "\r\n" for line in [head, *erased])
+    for tasks, ids in (({f"t_{place}"}, set()), (set(), {f"{place}"})):
+        left = rejects_without_text(content.encode("utf-8-sig"), tasks, ids, DeliveredIds())
+        assert left.decode("utf-8-sig") == expected
 
 
 def holders(workspace: Path, text: str) -> list[str]:

@@ -74,3 +74,30 @@ def test_what_cannot_be_drawn_is_told(evaluation: Evaluation) -> None:
     nothing = Evaluation.from_arrays(score, (score > 0.5).astype(int))
     with pytest.raises(InputError, match="before the first label"):
         nothing.plot()
+
+
+def test_what_scores_expect_is_shown_where_they_are_probabilities() -> None:
+    rng = np.random.default_rng(1)
+    score = rng.random(400)
+    for kind, is_shown in (("probability", True), ("order", False)):
+        one = Evaluation.from_arrays(score, (score > 0.5).astype(int), score_is=kind, seed=1)
+        ids = one.sample(40)
+        one.label(ids, (score[ids] > 0.5).astype(int))
+        assert ("score says" in texts(one.plot("calibration").svg)) == is_shown
+
+
+def test_rows_with_any_label_are_the_positives_of_sets() -> None:
+    rng = np.random.default_rng(1)
+    truth = np.zeros((400, 2), dtype=bool)
+    truth[:, 1] = rng.random(400) < 0.5
+    chance = rng.random((400, 2))
+    one = Evaluation.from_arrays(
+        chance[:, 0], truth, probability=chance, labels={"multilabel": ["spam", "rude"]},
+        measure="micro_f1", seed=1, strata={"leaves": 2},
+    )  # fmt: skip
+    ids = one.sample(40)
+    one.label(ids, truth[ids])
+    shown = texts(one.plot("calibration").svg)
+    counts = [text.split(" of ") for text in shown if text[0].isdigit() and " of " in text]
+    assert sum(int(met) for met, _ in counts) == truth[ids].any(axis=1).sum() > 0
+    assert sum(int(labelled) for _, labelled in counts) == len(ids)

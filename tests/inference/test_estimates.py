@@ -194,6 +194,17 @@ def test_curves_are_reported_for_the_whole_pool_alone() -> None:
     assert {one.target.slice for one in found} == {None}
 
 
+def test_bands_are_of_the_whole_pool_and_of_a_seed() -> None:
+    curve = PRCurve(thresholds=(1.0, 3.0))
+    sampler = Passive(curve)
+    history, _ = POOL.run(sampler, 2, 150, seed=5)
+    for seed, banded in ((7, {None}), (None, set())):
+        found = estimate(sampler, history, curve, dataclasses.replace(SCOPE, bands_seed=seed))
+        assert {one.target.slice for one in found} > {None}
+        with_bands = [one for one in found if "simultaneous" in {i.kind for i in one.intervals}]
+        assert {one.target.slice for one in with_bands} == banded
+
+
 def test_components_and_systems_are_named() -> None:
     pool = with_second_system(POOL, seed=2)
     both = Joint((FBeta(), PRCurve(thresholds=(1.0, 3.0), system=1)))

@@ -152,6 +152,20 @@ def test_what_goes_on_failing_ends(server: Double) -> None:
         push(server)
 
 
+def test_each_wait_is_twice_the_one_before(server: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(label_studio_server.time, "sleep", waits.append)
+    server.fail["GET", "export"] = [503, 503, 503]
+    assert push(server).tasks == 10
+    assert waits == [0.01, 0.02, 0.04]
+
+
+@pytest.mark.parametrize("strange", [7, {"id": "1", "title": "a batch"}, {"id": 1}])
+def test_a_list_with_what_is_no_project_is_asked_for_again(server: Double, strange: Any) -> None:
+    server.fail["GET", "projects"] = [json.dumps({"results": [strange]}).encode()]
+    assert push(server) == Pushed(1, 10, 10)
+
+
 def test_wrong_keys_and_urls(server: Double) -> None:
     with pytest.raises(InputError, match="401"):
         LabelStudio(server.url, "wrong", first_wait=0.01).pull("a batch")

@@ -100,6 +100,21 @@ def test_batches_cannot_be_joined(job: Callable[..., Job]) -> None:
     assert not shown[0][1] & shown[1][1]
 
 
+def test_a_batch_of_disputes_cannot_be_joined_to_its_round(job: Callable[..., Job]) -> None:
+    one = job(private_pool(), pool={"payload": [{"city": "hash"}]}, labels={"votes": 2})
+    one.prepare()
+    one.sample()
+    rows = [f"{task},{name},{said}" for task, _ in one.asked(1) for name, said in ("a0", "b1")]
+    votes = one.directory / "votes.csv"
+    votes.write_text("\n".join(["task,annotator,label", *rows]))
+    one.estimate("--labels", votes)
+    batches = [one.round_directory(1) / "batch.csv", one.sample("--adjudicate").json["batch"]]
+    lines = [Path(path).read_text("utf-8-sig").splitlines() for path in batches]
+    of_round, of_disputes = ({row["city"] for row in csv.DictReader(each)} for each in lines)
+    assert len(of_round) == len(of_disputes) == 1
+    assert not of_round & of_disputes
+
+
 @pytest.mark.parametrize(
     ("payload", "words"),
     [

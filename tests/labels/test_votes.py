@@ -46,6 +46,13 @@ def test_task_and_id_that_disagree(task: str, id: str, reason: str, skipped: boo
     assert (reject.line, reject.reason) == (4, reason)
 
 
+def test_an_id_that_was_drawn_twice_needs_the_task() -> None:
+    vote = Vote(4, id="8", label="1")
+    taken, (reject,) = check_votes([vote], REGISTER)
+    assert not taken
+    assert reject.reason == "id '8' was drawn 2 times: name the task"
+
+
 def taken_by_id(drawn: list[str], given: list[str]) -> list[str]:
     """The drawn ids that a delivery by ids labels."""
     register = dataclasses.replace(

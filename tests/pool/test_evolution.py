@@ -26,6 +26,8 @@ def test_what_a_table_has_is_kept() -> None:
     assert changed(VALUES, STORED) is None
     assert changed(pa.array(["x"]), pa.string()) is None
     assert changed(pa.array(["x"], pa.large_string()), pa.string()) is None
+    encoded = changed(pa.array(["x", None, "x"]).dictionary_encode(), pa.string())
+    assert encoded.equals(pa.array(["x", None, "x"])), "a coded column is text in the table"
 
 
 def test_fields_are_found_by_their_numbers() -> None:

@@ -94,6 +94,8 @@ def test_text_is_escaped_and_long_text_is_whole_on_hover() -> None:
     assert title is not None
     assert title.text == text
     assert title.tail == text[:19] + "…"
+    assert drawn.get("text-anchor") is None
+    assert ET.fromstring(words(0, 0, text, anchor="end")).get("text-anchor") == "end"
     assert ET.fromstring(tag("g", aria_label=text)).get("aria-label") == text
 
 

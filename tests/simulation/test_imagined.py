@@ -11,6 +11,7 @@ from evalsampling.simulation.imagined import (
     LEAST_RECALL,
     RECALL_SPREAD,
     Curves,
+    _whole_shares,
     imagine,
     is_believed,
     with_value,
@@ -48,6 +49,10 @@ def test_pooled_kinds_of_a_cell_share_its_rows() -> None:
     )
     known = imagine(mixed, (None,), (0,))
     assert np.array_equal(known.labels.sum(axis=1), TABLE.count)
+    rows = _whole_shares(mixed).reshape(cells, 3)
+    assert np.array_equal(rows.sum(axis=1), TABLE.count)
+    off = rows.cumsum(axis=1) - TABLE.count[:, None] * np.array([0.2, 0.7, 1.0])
+    assert np.abs(off).max() <= 0.5, "each end is the nearest whole row"
 
 
 def make_systems() -> Pool:

@@ -14,7 +14,7 @@ from evalsampling.cli.main import main
 from evalsampling.errors import InputError
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.plan import WIDER, _needed, plan, usable_samplers
+from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 from tests.jobs import call
 
@@ -42,6 +42,16 @@ def read(pool: Path, **spec: object) -> tuple[EvaluationSpec, CellTable, tuple]:
     checked = EvaluationSpec.from_mapping(content, pool.parent)
     stratification = stratify_pool(checked)
     return checked, read_table(checked, stratification), stratification.ranges
+
+
+def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
+    square = 0.01
+    told = [_Outcome(square, 0.1, p, True, None) for p in (0.01, 0.05, 0.06, 0.9, None)]
+    spread = _spread(told, 0.95, 1.0)
+    assert spread["power"] == pytest.approx(2 / 5)
+    assert spread["standard_error"] == pytest.approx(0.1)
+    assert spread["half_width"] == pytest.approx(1.959964 * 0.1), "no narrower than its error"
+    assert _spread(told, 0.95, 0.15)["half_width"] == pytest.approx(0.15)
 
 
 @pytest.mark.slow

@@ -126,6 +126,13 @@ def test_systems() -> None:
     assert (own.pool.score, own.pool.probability) == ("mean", "prior")
 
 
+def test_what_a_score_is_said_to_be_is_of_that_score_alone() -> None:
+    one = {"score": "s", "score_is": "order", "prediction": {"threshold": 0.5}}
+    for score, kind in (("s", "order"), ("other", None)):
+        spec = parse(pool={"path": "x", "score": score, "systems": {"old": one}})
+        assert spec.pool.score_is == kind
+
+
 def test_growing_rounds() -> None:
     size = parse(round_size={"first": 10, "growth": 1.5}).round_size
     assert [size.after(rounds) for rounds in range(5)] == [10, 15, 22, 33, 50]
@@ -183,6 +190,8 @@ def test_growing_rounds() -> None:
         ({"labels": {"multilabel": ["a", "b"]},
           "pool": {"path": "x", "logits": {"a": "x", "b": "y"}}},
          "pool.logits: softmax is of classes, of which every row has just one"),
+        ({"pool": {"path": "x", "prediction": {"threshold": 0.5, "from": 1}}},
+         "unknown key pool.prediction.from"),
         ({"pool": {"path": "x", "prediction": {"threshold": "high"}}},
          "pool.prediction.threshold: must be a number, got 'high'"),
         ({"pool": {"path": "x", "payload": ["label"]}}, "label is a column of every batch"),

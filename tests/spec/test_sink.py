@@ -69,6 +69,7 @@ def test_what_is_not_used_is_not_written() -> None:
         ({"labels": {"votes": 0}}, "labels.votes: must be a whole number of at least 1"),
         ({"labels": {"rule": "first"}}, "labels.rule: must be one of majority"),
         ({"labels": {"gold": {"rows": 3}}}, "labels.gold.path: missing"),
+        ({"labels": {"gold": {"path": "g.csv", "row": 3}}}, "unknown key labels.gold.row;"),
         ({"labels": {"meanings": {2: "both"}}}, "labels.meanings: '2' is none of: 0, 1"),
         ({"labels": {"meanings": {1: True}}}, "labels.meanings.1: must be text, got True"),
         ({"labels": {"meanings": "same"}}, "labels.meanings: must be a mapping"),

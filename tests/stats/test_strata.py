@@ -298,6 +298,20 @@ def test_no_scores_cannot_be_cut(method: str) -> None:
         strata.cut_edges(METHODS[method], ScoreCounts.zero(METHODS[method].bins(4)), 4)
 
 
+@pytest.mark.parametrize("edges", [[0.1, 0.2, 0.3], [[0.1]], [0.1, np.nan], [0.2, 0.2], [0.2, 0.1]])
+def test_what_is_no_cut_into_three_is_refused(edges: list[object]) -> None:
+    class Own:
+        def bins(self, leaves: int) -> int:
+            return 8 * leaves
+
+        def cut(self, *_: object) -> np.ndarray:
+            return np.array(edges)
+
+    counts = ScoreCounts.from_scores(np.linspace(0, 1, 50), 24)
+    with pytest.raises(ValueError, match="edges must be"):
+        strata.cut_edges(Own(), counts, 3)
+
+
 def test_limits_of_the_histograms() -> None:
     assert METHODS["csf"].bins(256) == strata.BINS_PER_LEAF * 256
     assert METHODS["equal_count"].bins(256) == 64 * 256

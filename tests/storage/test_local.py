@@ -25,6 +25,15 @@ def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
+def test_what_may_not_be_written_is_named(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "new")
+    file = str(tmp_path / "new" / "design.json")
+    for error, named in (((13, "no", file), file), ((13, "no"), str(tmp_path / "new"))):
+        with pytest.raises(InputError, match="cannot be written") as told, store._allowed():
+            raise PermissionError(*error)
+        assert str(told.value) == f"{named}: cannot be written: no"
+
+
 def test_a_lock_keeps_others_out_until_it_is_let_go(tmp_path: Path) -> None:
     """Of the same process too: each has opened the file itself."""
     store, lock = open_store(str(tmp_path)), tmp_path / ".in-use"
