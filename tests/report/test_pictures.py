@@ -44,9 +44,6 @@ def test_marks_are_where_the_numbers_are() -> None:
     assert float(bar["width"]) == pytest.approx(width / 2, abs=0.1)
     assert float(dot["cx"]) == pytest.approx(first + width / 2, abs=0.1)
     assert "0.50 (0.25 to 0.75)" in texts(picture)
-    assert [text for text in texts(picture) if text.startswith("thick: interval; thin:")]
-    alone = interval_rows([IntervalRow(of("f1"))], "Title")
-    assert not [text for text in texts(alone) if "thin" in text]
 
 
 def test_rows_say_what_they_cannot_show() -> None:
