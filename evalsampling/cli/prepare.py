@@ -66,16 +66,12 @@ def _remarks(result: PrepareResult | CheckResult) -> Iterable[str]:
     return told(result) if isinstance(result, CheckResult) else ()
 
 
-def _status(_: argparse.Namespace, result: PrepareResult | CheckResult) -> int:
-    return int(isinstance(result, CheckResult) and not result.ok)
-
-
 COMMAND = Command.of(
     PrepareCommandOptions,
     _run,
     _text,
     beam=Beam.ALWAYS,
     remarks=_remarks,
-    status=_status,
+    status=lambda _, result: int(isinstance(result, CheckResult) and not result.ok),
     reads_pools=lambda _: True,
 )

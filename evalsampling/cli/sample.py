@@ -28,26 +28,27 @@ _REASONS = {
 
 
 def _run(options: SampleOptions, beam: Sequence[str]) -> SampleResult:
-    if options.budget is not None and not (options.adjudicate or options.withdraw is not None):
-        raised = _raised(options, beam)
-        rest = dataclasses.replace(options, budget=None, budget_labels=None)
-        return dataclasses.replace(_run(rest, beam), raised=raised)
-    if not beam:
-        return sample(options)
-    from evalsampling.pipelines.sample import main
+    options.check()
+    raised = None
+    if options.budget is not None:
+        raised = _raised(Workspace(options.workspace), options.budget, options.budget_labels, beam)
+        options = dataclasses.replace(options, budget=None, budget_labels=None)
+    if beam:
+        from evalsampling.pipelines.sample import main
 
-    return SampleResult(**through_pipeline(main, options, beam)["result"])
+        result = SampleResult(**through_pipeline(main, options, beam)["result"])
+    else:
+        result = sample(options)
+    return dataclasses.replace(result, raised=raised)
 
 
-def _raised(options: SampleOptions, beam: Sequence[str]) -> Raised:
+def _raised(workspace: Workspace, amount: float, labels: int | None, beam: Sequence[str]) -> Raised:
     """Raise the budget, and top up the reserve where it may not last for another round."""
-    assert options.budget is not None
-    workspace = Workspace(options.workspace)
     if beam:
         from evalsampling.pipelines.running import parse_options
 
         parse_options(beam)  # Before anything is changed.
-    raised = raise_budget(workspace, options.budget, options.budget_labels)
+    raised = raise_budget(workspace, amount, labels)
     if raised.short:
         from evalsampling.pipelines.prepare import top_up
         from evalsampling.pipelines.running import parse_options

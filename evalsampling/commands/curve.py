@@ -53,10 +53,7 @@ class RankCurve:
 
 
 def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
-    """Return the curve of a workspace whose sampler queries ranks; None of other samplers.
-
-    None too before the labels of the first round.
-    """
+    """Return the curve of a sampler that queries ranks; None of others, and without labels."""
     curve = snapshot.analysis.curve
     if curve is None:
         if at:

@@ -87,10 +87,6 @@ class ReportedHidden:
     posterior: Mapping[str, float]
 
 
-_ONLY_IF_ANY = ("gates", "reports", "doubts", "curve", "label_likelihood_of")
-"""Keys of `estimate --json` that are there only if they hold something."""
-
-
 @dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
     """Estimates from all labels so far.
@@ -130,6 +126,8 @@ class EstimateResult(Result):
         curve: of samplers that query ranks, the bounds at every rank; not kept with the estimate.
     """
 
+    only_if_any = ("gates", "reports", "doubts", "curve", "label_likelihood_of")
+
     round: int
     labels: int
     open: int
@@ -161,7 +159,7 @@ class EstimateResult(Result):
         """Return the object that `estimate --json` prints."""
         content = super().to_json()
         del content["messages"]
-        return {key: value for key, value in content.items() if value or key not in _ONLY_IF_ANY}
+        return content
 
 
 def result_of(

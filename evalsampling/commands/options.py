@@ -79,10 +79,7 @@ def listed(help: str, metavar: str, choices: Collection[str]) -> Any:
 
 
 def numbers(help: str, default: tuple[int, ...] | None = None) -> Any:
-    """Return the field of an option with whole numbers of at least 1, blanks or commas between.
-
-    Its value is a tuple in increasing order.
-    """
+    """Return the field of an option with whole numbers of at least 1: a tuple, increasing."""
     return _field(Description(help, "N", budgets, many=True, commas=True), default)
 
 

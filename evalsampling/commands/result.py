@@ -1,7 +1,7 @@
 """What commands return."""
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 from evalsampling.stats.finite import finite
 
@@ -10,9 +10,13 @@ from evalsampling.stats.finite import finite
 class Result:
     """Base of the records that commands return, named by their fields."""
 
+    only_if_any: ClassVar[tuple[str, ...]] = ()
+    """Fields that are left out of the JSON where they hold nothing."""
+
     def to_json(self) -> Any:
         """Return the object that the command prints with `--json`: the fields in their order.
 
         A number that JSON does not have is None.
         """
-        return finite(dataclasses.asdict(self))
+        content = finite(dataclasses.asdict(self))
+        return {key: held for key, held in content.items() if held or key not in self.only_if_any}

@@ -53,6 +53,19 @@ class SampleOptions(WorkspaceOptions):
         metavar="N",
     )
 
+    def check(self) -> None:
+        """Check that the options go together."""
+        is_round = not self.adjudicate and self.withdraw is None
+        if sum([self.adjudicate, self.withdraw is not None, self.next]) > 1:
+            raise UsageError("--next, --adjudicate and --withdraw are three calls, not one")
+        neither = "goes with neither --adjudicate nor --withdraw"
+        if self.size is not None and not is_round:
+            raise UsageError(f"--size is of a round, and {neither}")
+        if self.budget is not None and not is_round:
+            raise UsageError(f"--budget {neither}")
+        if self.budget is None and self.budget_labels is not None:
+            raise UsageError("--budget-labels goes with --budget")
+
 
 @dataclasses.dataclass(frozen=True)
 class SampleResult(Result):
@@ -71,6 +84,8 @@ class SampleResult(Result):
         raised: the budget, if it was to be raised; not part of the JSON else.
     """
 
+    only_if_any = ("raised",)
+
     round: int
     rows: int
     batch: str | None
@@ -78,11 +93,6 @@ class SampleResult(Result):
     controls: int = 0
     again: bool = False
     raised: Raised | None = None
-
-    def to_json(self) -> Any:
-        """Return the object that `sample --json` prints."""
-        content = super().to_json()
-        return content if self.raised else {k: v for k, v in content.items() if k != "raised"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,17 +129,10 @@ def sample(
     """
     call = Request(options, request, context, time.time())
     workspace = Workspace(options.workspace)
-    if sum([options.adjudicate, options.withdraw is not None, options.next]) > 1:
-        raise UsageError("--next, --adjudicate and --withdraw are three calls, not one")
-    if options.size is not None and (options.adjudicate or options.withdraw is not None):
-        raise UsageError("--size is of a round, and goes with neither --adjudicate nor --withdraw")
+    options.check()
     raised = None
     if options.budget is not None:
-        if options.adjudicate or options.withdraw is not None:
-            raise UsageError("--budget goes with neither --adjudicate nor --withdraw")
         raised = raise_budget(workspace, options.budget, options.budget_labels)
-    elif options.budget_labels is not None:
-        raise UsageError("--budget-labels goes with --budget")
     with workspace.in_use():
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         if options.withdraw is not None:

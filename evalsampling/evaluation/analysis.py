@@ -316,7 +316,8 @@ class Analysis:
         Returns:
             None where there are too few labels, or no scores to be judged.
         """
-        if not len(self.history.labelled) or not self.has_classes or self.table.exchangeable:
+        is_known = self.has_classes and not self.table.exchangeable
+        if not (parts and is_known and len(self.history.labelled)):
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]

@@ -23,8 +23,7 @@ def caution_about_looks(
 
     The figures are of docs/studies/stopping.md: nominal 95 % intervals of F1, a half-width of 0.05.
     """
-    stops = reason_to_stop(spec, estimates) == "half-width"
-    if rounds <= 1 or sampler.bears_looks or not stops:
+    if rounds <= 1 or sampler.bears_looks or reason_to_stop(spec, estimates) != "half-width":
         return None
     return (
         f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "

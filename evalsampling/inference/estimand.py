@@ -15,12 +15,7 @@ from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
-from evalsampling.inference.unsearched import (
-    Unsearched,
-    below_all_met,
-    chances_of_labels,
-    most_positives,
-)
+from evalsampling.inference.unsearched import Unsearched
 from evalsampling.measures.base import Measure, Share
 from evalsampling.measures.on_cells import (
     cells_adding_to,
@@ -167,21 +162,13 @@ class Estimand:
     def unsearched(self) -> Unsearched | None:
         """What the measure would be with all positives that labels allow below those that were met.
 
-        None where no row scores lower than every labelled positive, or nothing orders the rows:
-        without scores, with more than two classes, or with many labels a row. None, too, of
-        measures of several components, and where answers about a row differ.
+        None where no row is so low (`EstimationInput.unsearched`), and of several components.
         """
         inputs, measure, table = self.inputs, self.measure, self.inputs.table
         is_plain = "classes" in measure.label_kinds and len(measure.components) == 1
-        has_order = table.classes == 2 and table.expected is None and not table.exchangeable
-        if inputs.stochastic or not (is_plain and has_order and table.covers(inputs.label)):
+        if not is_plain or inputs.unsearched is None:
             return None
-        below = below_all_met(table, inputs.history)
-        chance = chances_of_labels(table, inputs.history, inputs.with_replacement)
-        if chance is None or not below.any():
-            return None
-        rows, left = table.count[below].sum(), np.where(below, self.unlabelled, 0)
-        most = most_positives(chance, left, 1 - inputs.confidence)
+        below, most = inputs.unsearched
         more = model_risk(measure, table, np.stack([-most, most], axis=1) / table.rows)
         value = float(measure.value(self.linearisation.terms.risk + more)[0])
         if math.floor(most.sum()) == 0 or not math.isfinite(value):
@@ -189,8 +176,8 @@ class Estimand:
         low, high = measure.components[0].bounds
         return Unsearched(
             met=int(np.sum(inputs.history.label == 1)),
-            rows=int(rows),
-            labelled=int(rows - left.sum()),
+            rows=int(table.count[below].sum()),
+            labelled=int((table.count - self.unlabelled)[below].sum()),
             positives=math.floor(most.sum()),
             value=min(max(value, low), high),
         )

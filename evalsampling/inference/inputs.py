@@ -9,6 +9,7 @@ from evalsampling.inference.anticipation import calibrated_prior
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.unsearched import below_all_met, chances_of_labels, most_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
@@ -68,6 +69,25 @@ class EstimationInput:
         known = self.history.cell[domain.labelled(self.history)]
         labelled = np.bincount(known, minlength=len(self.table))
         return bool(np.all(labelled[cells] == domain.rows(self.table)[cells]))
+
+    @functools.cached_property
+    def unsearched(self) -> tuple[BoolArray, FloatArray] | None:
+        """Which cells score lower than all positives, and most positives there: (cells,) each.
+
+        None where no row scores so low, or nothing orders the rows: without scores, with more than
+        two classes, or with many labels a row. None, too, where answers about a row differ.
+        """
+        table, history = self.table, self.history
+        has_order = table.classes == 2 and table.expected is None and not table.exchangeable
+        if self.stochastic or not has_order or not table.covers(self.label):
+            return None
+        below = below_all_met(table, history)
+        chance = chances_of_labels(table, history, self.with_replacement)
+        if chance is None or not below.any():
+            return None
+        labelled = np.bincount(history.cell[self.sample.question], minlength=len(table))
+        left = np.where(below, table.count - labelled, 0)
+        return below, most_positives(chance, left, 1 - self.confidence)
 
     @functools.cached_property
     def votes(self) -> Votes:

@@ -185,10 +185,7 @@ class Estimate:
 
     @property
     def claims_more_than_labels(self) -> bool:
-        """Whether the default interval leaves out a value that the labels by themselves allow.
-
-        That of `unsearched`: it goes by the scores then, or by rows like those that were met.
-        """
+        """Whether the default interval leaves out the value that labels allow: `unsearched`."""
         part = self.unsearched
         return part is not None and self.claims and not self.low <= part.value <= self.high
 

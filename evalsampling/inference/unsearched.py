@@ -42,10 +42,6 @@ def below_all_met(table: CellTable, history: History) -> BoolArray:
     """Return whether rows of each cell score lower than every labelled positive: (cells,).
 
     All do if no positive has a label. The positive class is the second of two.
-
-    Args:
-        table: the cells.
-        history: rounds and labels.
     """
     prior = table.prior[:, 1]
     return prior < prior[history.cell[history.label == 1]].min(initial=np.inf)

@@ -32,7 +32,7 @@ class Split:
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """ColumnLayout of a file and the splits it is read in.
+    """Columns of a file and the splits it is read in.
 
     Attributes:
         schema: all its columns; dictionaries count as their values.
