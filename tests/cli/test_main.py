@@ -21,7 +21,7 @@ from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
 from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool
-from tests.report.contents import number
+from tests.report import contents
 from tests.slow import fast
 
 
@@ -353,7 +353,7 @@ def test_no_zero_has_a_minus() -> None:
 
 def test_tests_of_comparisons_have_a_table() -> None:
     alone, compared = (
-        read_record(Number, number("f1", system="a", against=against, significance=test))
+        read_record(Number, contents.number("f1", system="a", against=against, significance=test))
         for against, test in ((None, None), ("b", {"p_value": 0.0312, "chance_above": None}))
     )
     assert _tests_table([alone]) == []
