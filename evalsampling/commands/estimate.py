@@ -11,6 +11,7 @@ from evalsampling.commands.curve import curve_of
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many, numbers
+from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.gates import check_gates
@@ -51,6 +52,7 @@ class EstimateOptions(WorkspaceOptions):
     report_to: tuple[str, ...] = many(
         "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
     )
+    overwrite: bool = flag(OVERWRITE)
 
     def gates(self, spec: EvaluationSpec) -> GatesSpec:
         """Return the gates that are asked for, else those of the spec."""
@@ -80,8 +82,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
     if gates:
         check_gates(gates, analysis.scope.all_targets([*measures, *analysis.measures]))
-    for path in [each.path for each in receivers if each.path is not None]:
-        workspace.check_outside(path, "--report-to")
+    outputs = [each.output for each in receivers if each.output is not None]
+    given = {*options.labels, *options.replace}
+    check_outputs(pool, outputs, options.overwrite, "--report-to", given)
     # Before others are locked out: a file may be slow to come.
     sink = reader_of(pool.spec) if options.labels or options.replace else None
     listing = look_in(options.labels, options.replace, sink)

@@ -29,7 +29,8 @@ class MLflow:
     Where the server is, MLflow's own environment says: MLFLOW_TRACKING_URI and others.
     """
 
-    writes_files = False
+    def output(self, where: str | None) -> None:
+        """Return None: no file is written here."""
 
     def check(self, where: str | None) -> None:
         """Check that the package is here, and what it needs for the place where it keeps runs.

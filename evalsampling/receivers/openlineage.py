@@ -19,6 +19,7 @@ from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.stats.finite import finite
 from evalsampling.storage import is_url, replace_file
+from evalsampling.storage.outputs import Output
 from evalsampling.telemetry.redaction import without_passwords
 from evalsampling.version import __version__
 
@@ -37,7 +38,10 @@ _SECONDS = 30
 class OpenLineage:
     """Writes the events of a run to a file, a line each, or posts them to a server."""
 
-    writes_files = True
+    def output(self, where: str | None) -> Output | None:
+        """Return the file of the events; None if a server gets them."""
+        place = where or os.environ["OPENLINEAGE_URL"]
+        return None if _is_server(place) else Output(place, b'{"producer": "urn:evalsampling:')
 
     def check(self, where: str | None) -> None:
         """Check that a file, or a server, is named."""
@@ -51,7 +55,7 @@ class OpenLineage:
         """Write the file as a whole, or post each event."""
         place = where or os.environ["OPENLINEAGE_URL"]
         lines = [json.dumps(event, allow_nan=False) for event in events(run)]
-        if not place.startswith(_WEB):
+        if not _is_server(place):
             if not is_url(place):
                 Path(place).parent.mkdir(parents=True, exist_ok=True)
             replace_file(place, "".join(f"{line}\n" for line in lines).encode())
@@ -62,6 +66,10 @@ class OpenLineage:
 
 
 OPEN_LINEAGE = OpenLineage()
+
+
+def _is_server(place: str) -> bool:
+    return place.lower().startswith(_WEB)
 
 
 def _post(server: str, event: str) -> None:
@@ -92,9 +100,9 @@ def _event(run: Run, kind: str, time: datetime.datetime) -> dict[str, Any]:
     engine = {"name": "evalsampling", "version": __version__}
     job_type = {"processingType": "BATCH", "integration": "EVALSAMPLING", "jobType": "ESTIMATE"}
     return {
+        "producer": PRODUCER,
         "eventType": kind,
         "eventTime": time.isoformat(timespec="milliseconds"),
-        "producer": PRODUCER,
         "schemaURL": _SPEC,
         "run": {
             "runId": str(uuid.UUID(run.id)),

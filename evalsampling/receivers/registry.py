@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evalsampling.errors import InputError, UsageError
 from evalsampling.parts.registry import Registry
+from evalsampling.storage.outputs import Output
 from evalsampling.telemetry import logs
 
 if TYPE_CHECKING:
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 class Receiver(Protocol):
     """A place that results are sent to."""
 
-    @property
-    def writes_files(self) -> bool:
-        """Whether what stands behind the receiver's name is a path."""
+    def output(self, where: str | None) -> Output | None:
+        """Return the file or folder that is written to, None if there is none.
+
+        Args:
+            where: as `check` has it.
+        """
 
     def check(self, where: str | None) -> None:
         """Check, before any work is done, that results can be sent there.
@@ -105,9 +109,9 @@ class Address:
         return cls(text, receiver, where if mark else None)
 
     @property
-    def path(self) -> str | None:
-        """Path that the receiver writes to, None if it writes elsewhere."""
-        return self.where if self.receiver.writes_files else None
+    def output(self) -> Output | None:
+        """The file that the receiver writes, None if it writes none."""
+        return self.receiver.output(self.where)
 
     def send(self, run: "Run") -> Receipt:
         """Send a run; whatever the receiver raises is the problem of the receipt.
