@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalsampling.commands.curve import curve_of
@@ -61,12 +61,17 @@ class EstimateOptions(WorkspaceOptions):
         return spec.gates
 
 
-def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> EstimateResult:
+def estimate(
+    options: EstimateOptions,
+    context: ExecutionContext = HERE,
+    shown: Callable[[EstimateResult], None] | None = None,
+) -> EstimateResult:
     """Take deliveries of labels and estimate; waits for other commands on the workspace.
 
     Args:
         options: what is asked for; files are of this machine or of a store.
         context: what the work runs on, for the record.
+        shown: gets the result before it is sent to any receiver.
 
     Raises:
         InputError: if the workspace is not prepared, or a measure or an interval method unknown;
@@ -109,8 +114,13 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
         return result
     from evalsampling.commands.reporting import run_of  # Few calls report.
 
+    if shown is not None:
+        shown(result)
     run = run_of(snapshot, result, started)
-    return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
+    reports = tuple(each.send(run) for each in receivers)
+    for receipt in reports:
+        receipt.tell()
+    return dataclasses.replace(result, reports=reports)
 
 
 def _single(names: Sequence[str], own: Sequence[Measure]) -> list[str]:

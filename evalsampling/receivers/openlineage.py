@@ -32,7 +32,7 @@ FACET = "urn:evalsampling:facets:1-0-0:EstimatesDatasetFacet"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
 _WEB = ("http://", "https://")
-_SECONDS = 30
+_CONNECT_SECONDS, _ANSWER_SECONDS = 5, 30
 
 
 class OpenLineage:
@@ -73,21 +73,22 @@ def _is_server(place: str) -> bool:
 
 
 def _post(server: str, event: str) -> None:
-    """Post an event; a key in OPENLINEAGE_API_KEY goes along."""
-    import urllib.request  # Few runs have a server.
+    """Post an event; a key in OPENLINEAGE_API_KEY goes along, and to no other server."""
+    import requests  # Few runs have a server.
 
     path = os.environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage")
     key = os.environ.get("OPENLINEAGE_API_KEY")
-    request = urllib.request.Request(
+    headers = {"Content-Type": "application/json"}
+    answer = requests.post(
         f"{server.rstrip('/')}/{path.lstrip('/')}",
         data=event.encode(),
-        headers={
-            "Content-Type": "application/json",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        },
+        headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
+        timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
+        allow_redirects=False,
     )
-    with urllib.request.urlopen(request, timeout=_SECONDS):
-        pass
+    answer.raise_for_status()
+    if answer.is_redirect:
+        raise InputError(f"{server}: sends events elsewhere; name the server that takes them")
 
 
 def events(run: Run) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from evalsampling.errors import InputError, UsageError
 from evalsampling.parts.registry import Registry
 from evalsampling.storage.outputs import Output
 from evalsampling.telemetry import logs
+from evalsampling.telemetry.redaction import without_passwords
 
 if TYPE_CHECKING:
     from evalsampling.receivers.run import Run
@@ -78,6 +79,13 @@ class Receipt:
             return f"reported to {self.where}"
         return f"not reported to {self.to}: {self.problem}"
 
+    def tell(self) -> None:
+        """Say it on stderr; a failure also if quiet, and in the log."""
+        if self.problem is None:
+            logs.say(self.words)
+        else:
+            logs.fail(self.words)
+
 
 @dataclasses.dataclass(frozen=True)
 class Address:
@@ -118,12 +126,13 @@ class Address:
 
         What it prints goes to stderr: stdout is for results.
         """
+        to = without_passwords(self.text)
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                return Receipt(self.text, self.receiver.send(run, self.where))
+                return Receipt(to, self.receiver.send(run, self.where))
         except Exception as error:  # Of packages and servers: estimates stay what they are.
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            return Receipt(self.text, problem=f"{kind}{logs.one_line(error)}")
+            return Receipt(to, problem=f"{kind}{logs.one_line(error)}")
 
 
 def read_addresses(texts: Sequence[str]) -> list[Address]:
