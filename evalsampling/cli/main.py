@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from evalsampling.cli.command import Command
 from evalsampling.cli.parser import parse
 from evalsampling.errors import exit_code
+from evalsampling.parts.references import blamed
 from evalsampling.telemetry import logs
 
 _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "rejects", "done")
@@ -40,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
         ):
             # A command that goes on once its result is there shows it itself.
             show = _Show(command, arguments)
-            result = command.run(arguments, show)
+            with blamed():
+                result = command.run(arguments, show)
             show(result)
     except BrokenPipeError:
         # The reader of our output has gone; Python must not try to flush the rest at exit.
