@@ -16,8 +16,7 @@ from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, nex
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
-from evalsampling.labels.task_names import keyed_hash
-from evalsampling.labels.tasks import TASK
+from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
