@@ -26,7 +26,7 @@ from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
@@ -393,11 +393,6 @@ def weights_under(
     weights = np.zeros(questions)
     np.divide(1 / table.rows, chance, out=weights[: len(answered)], where=chance > 0)
     return weights
-
-
-def no_atoms() -> IntArray:
-    """Return the atoms of a proposal that has none."""
-    return np.zeros(0, dtype=np.int64)
 
 
 def no_rounds(table: CellTable) -> History:
