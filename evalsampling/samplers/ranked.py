@@ -61,6 +61,7 @@ class RankedSampler(Sampler):
     """
 
     queries_ranks = True
+    by_row = False
     epsilon: float = 0.03
     delta: float = 0.05
     beta: float = 1.05
