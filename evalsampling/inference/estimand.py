@@ -8,9 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
-from evalsampling.inference.delta_method import Evidence
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.evidence import Gap, fewest_rows, find_gaps, find_missing_weight
+from evalsampling.inference.evidence import (
+    Evidence,
+    Gap,
+    fewest_rows,
+    find_gaps,
+    find_missing_weight,
+)
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive

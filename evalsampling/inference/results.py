@@ -212,12 +212,26 @@ class Estimate:
 
 
 def undefined(
-    target: Target, confidence: float, method: str, reason: str, warn: bool = False
+    target: Target,
+    confidence: float,
+    method: str,
+    reason: str,
+    warn: bool = False,
+    bias: Bias | None = None,
 ) -> Estimate:
     """Return an estimate without a value, whose interval is the whole range."""
     interval = whole_range(target.bounds, method)
-    warnings = (reason,) if warn else ()
-    return Estimate(target, None, None, confidence, (interval,), reason, warnings, reliable=False)
+    return Estimate(
+        target,
+        None,
+        None,
+        confidence,
+        (interval,),
+        reason,
+        warnings=(reason,) if warn else (),
+        reliable=False,
+        bias=bias,
+    )
 
 
 def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
