@@ -19,13 +19,15 @@ Others are added if they are requested by name (`interval_methods`).
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy
 
+from evalsampling.inference import model_based
 from evalsampling.inference.anytime import BETTING, Gamble
 from evalsampling.inference.anytime import KIND as ANYTIME
+from evalsampling.inference.class_rates import ClassRates
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW, Evidence, Gap
 from evalsampling.inference.interval_methods import (
     BY_NAME,
@@ -39,11 +41,15 @@ from evalsampling.inference.interval_methods import (
 )
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_based import DrawnNumber
-from evalsampling.inference.results import Estimate, Target, census, undefined
-from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.results import Estimate, ReportedInterval, Target, census, undefined
+from evalsampling.inference.sample import (
+    WeightedSample,
+    design_effect,
+    effective_size,
+    largest_share,
+)
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.inference.unsearched import Unsearched
-from evalsampling.inference.weights import design_effect, effective_size, largest_share
 from evalsampling.stats.arrays import FloatArray
 
 NARROW_AND_SYMMETRIC = 0.5
@@ -63,6 +69,20 @@ _NO_VARIANCE = Gap(
 _ROUNDING = 1e-7
 """A standard error below this share of the terms it is the difference of is rounding error: the
 variance is computed to 16 digits, so its root to 8."""
+
+ASSUMES: Mapping[str, str] = {
+    model_based.KIND: "holds if the rate of positives rises with the score and no more "
+    "positives hide from it than the spec's `hidden` makes probable",
+    "design-based": "rests on how rows were drawn; it knows nothing of positives of a kind that "
+    "has no label",
+}
+"""Kinds of intervals, in the order of reports, each with its assumptions in words."""
+
+_OF_STRATA = (
+    "holds for rows drawn alike among all that are predicted alike; no score and no `hidden` "
+    "enters it"
+)
+"""What the model of `ClassRates` assumes."""
 
 
 def choose(
@@ -309,3 +329,20 @@ def _test(number: SampledNumber, value: float, gap: Gap | None) -> Significance:
 def _without_rounding(number: FloatArray, rounding: FloatArray) -> FloatArray:
     """Return numbers that are at least 0, and 0 where they are no more than rounding error."""
     return np.where(number <= rounding, 0.0, number)
+
+
+def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
+    return assumed(each for each in intervals if each.method != "census")
+
+
+def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return the assumptions of the kinds of some intervals, in words, by kind.
+
+    Kinds that are not in `ASSUMES` are left out: they assume nothing but how rows were drawn.
+    """
+    methods = {interval.kind: interval.method for interval in intervals}
+    words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
+    if methods.get(model_based.KIND, "").startswith(ClassRates.method):
+        words[model_based.KIND] = _OF_STRATA
+    return words

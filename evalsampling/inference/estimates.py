@@ -6,17 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.anytime import gamble_on
-from evalsampling.inference.census import known_value
 from evalsampling.inference.choice import by_weights, choose
-from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.domains import Domain, ReportedDomains, known_value
 from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.linearisation import Linearisation
+from evalsampling.inference.linearisation import Linearisation, OwnProbabilities
 from evalsampling.inference.model_based import DrawnNumber, by_model
-from evalsampling.inference.own_probabilities import OwnProbabilities
 from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,

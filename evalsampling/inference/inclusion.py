@@ -13,8 +13,8 @@ from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 
 def estimate_from_inclusion(

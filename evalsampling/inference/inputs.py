@@ -13,9 +13,8 @@ from evalsampling.inference.unsearched import below_all_met, chances_of_labels, 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import History
+from evalsampling.stats.history import History, Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from evalsampling.inference.census import value_among
+from evalsampling.inference.domains import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.own_probabilities import OwnProbabilities
+from evalsampling.inference.linearisation import OwnProbabilities
 from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import TIE, Estimate, Sensitivity
-from evalsampling.inference.weights import effective_size
+from evalsampling.inference.sample import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
 

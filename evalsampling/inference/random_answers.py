@@ -28,8 +28,7 @@ import numpy as np
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import History
-from evalsampling.stats.votes import Votes
+from evalsampling.stats.history import History, Votes
 
 _GOLDEN = (5**0.5 - 1) / 2
 """The golden ratio's fraction, whose multiples are spread most evenly over [0, 1)."""

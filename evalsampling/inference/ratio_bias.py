@@ -15,8 +15,8 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.mean_and_ratio import Ratio
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 MOST_MEANS = 100
 """Most weighted means of a measure whose bias is estimated: it takes their covariance matrix."""

@@ -24,9 +24,9 @@ from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_kinds import ORDER
+from evalsampling.stats.slices import SliceCodes, UnknownSliceError
 
 _COARSE = 1024
 """Roundings to float32 between thresholds from which on they may be rounded to it."""

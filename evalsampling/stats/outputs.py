@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError, Where, joined
+from evalsampling.stats.slices import SliceCodes, UnknownSliceError, Where, joined
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.inference.choice import NARROW_AND_SYMMETRIC, by_weights
+from evalsampling import Evaluation
+from evalsampling.inference.choice import ASSUMES, NARROW_AND_SYMMETRIC, assumed, by_weights
+from evalsampling.inference.class_rates import ClassRates
 from evalsampling.inference.evidence import NARROW, Evidence, Gap
 from evalsampling.inference.interval_methods import OWN
 from evalsampling.inference.intervals import Interval
@@ -27,6 +29,7 @@ from evalsampling.inference.results import (
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.significance import Significance
+from tests.samplers.pools import make_pool
 
 ENOUGH = Evidence("positives")
 
@@ -528,3 +531,29 @@ def test_a_tie_but_for_rounding_is_a_tie(rounding: float) -> None:
     assert found.value == 0.0
     assert found.significance == Significance(1.0, 1.0, 0.5)
     assert census(target, 1e-6, 0.95, "positives").significance == Significance(0.0, 0.0, 1.0)
+
+
+def test_every_kind_that_an_estimate_has_says_what_it_rests_on() -> None:
+    pool = make_pool(2000, 12, seed=3, positive=0.05, strength=3)
+    score, label = pool.probability[:, 1], pool.label
+    evaluation = Evaluation.from_frame(
+        {"score": score, "says": score > 0.5}, score="score", prediction="says", seed=1
+    )
+    ids = evaluation.sample(100)
+    evaluation.label(ids, label[ids])
+    (one,) = evaluation.estimate()
+    assert set(assumed(one.intervals)) == {interval.kind for interval in one.intervals}
+
+
+def test_kinds_come_in_one_order_and_others_are_left_out() -> None:
+    kinds = ["design-based", "simultaneous", "model-based"]
+    intervals = [Interval(0, 1, kind, "any") for kind in kinds]
+    assert list(assumed(intervals)) == ["model-based", "design-based"]
+    assert assumed([]) == {}
+    assert all(ASSUMES.values())
+
+
+def test_no_score_is_named_where_there_is_none() -> None:
+    of_strata = assumed([Interval(0, 1, "model-based", ClassRates.method)])["model-based"]
+    assert "predicted alike" in of_strata
+    assert "rises with the score" not in of_strata

@@ -10,8 +10,8 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, MacroF1, Measure, Recall
 from evalsampling.measures.base import Component
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 F, G = np.array([1.0, 0.4, 2.0]), np.array([2.0, 1.0, 1.5])
 """A positive pair for each row."""
