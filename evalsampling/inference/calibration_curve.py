@@ -16,10 +16,8 @@ import scipy
 from evalsampling.inference.curve_coordinates import STEPS, Coordinates, fallen
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.chains import nested_r_hat
-from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.hamiltonian import Schedule, hamiltonian
+from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 from evalsampling.stats.log_odds import log_odds_of_rank
 
 _PER_STEP = 6
@@ -447,7 +445,7 @@ class CurveDraws:
     Attributes:
         drawn: the drawn curves.
         r_hat: how far chains from different starts disagree on the number of positives: nested
-            R-hat of its logarithm, 1 if they agree (`stats.chains`).
+            R-hat of its logarithm, 1 if they agree (`stats.hamiltonian`).
     """
 
     drawn: CurvesAt

@@ -8,6 +8,8 @@ estimate is computed from; ``degrees`` are the degrees of freedom of the varianc
 not always whole; infinity gives the normal interval.
 
 References:
+    C. J. Clopper and E. S. Pearson, *The use of confidence or fiducial limits illustrated in the
+    case of the binomial*, Biometrika 26, 1934.
     W. G. Cochran, *Sampling Techniques*, third edition, Wiley 1977.
     E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
     number of positive counts estimated from survey data*, Survey Methodology 24, 1998.
@@ -23,7 +25,6 @@ import math
 import scipy
 
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.proportions import clopper_pearson
 
 DESIGN_BASED = "design-based"
 """Kind of intervals that need the design alone, and no model."""
@@ -261,3 +262,20 @@ def _cut(centre: float, reach: float, bounds: tuple[float, float], method: str) 
     """Return the interval centre +- reach, cut at the bounds."""
     low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - reach, centre + reach))
     return Interval(low, high, DESIGN_BASED, method)
+
+
+def clopper_pearson(hits: float, trials: float, confidence: float) -> tuple[float, float]:
+    """Return the ends of the exact interval of a proportion, each in [0, 1].
+
+    Beta(x, n - x + 1) to Beta(x + 1, n - x) for x hits in n trials. Neither need be whole: with an
+    effective sample size for n it is the interval of Korn and Graubard.
+
+    Args:
+        hits: x, at least 0.
+        trials: n, at least x; without any the interval is [0, 1].
+        confidence: level, in (0, 1).
+    """
+    tail, misses = (1 - confidence) / 2, trials - hits
+    low = float(scipy.special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
+    high = float(scipy.special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
+    return low, high
