@@ -19,7 +19,6 @@ from evalsampling.measures.binary import (
     Specificity,
 )
 from evalsampling.measures.curves import AveragePrecision, PRCurve, ROCArea, ROCCurve, Thresholded
-from evalsampling.measures.f_alpha import FAlpha
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.ranked_list import RankedList
@@ -120,9 +119,7 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
         return None
     cut, group = at_cut
     if isinstance(measure, FBeta):
-        bounds = cut.f_alpha(1 / (1 + measure.beta**2))
-    elif isinstance(measure, FAlpha):
-        bounds = cut.f_alpha(measure.alpha)
+        bounds = cut.f_alpha(measure.weight_of_precision)
     elif isinstance(measure, Precision | Recall | Specificity | FalsePositiveRate | Accuracy):
         bounds = cut.measures[measure.name]
     else:

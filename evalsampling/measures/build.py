@@ -10,6 +10,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Joint, gains
+from evalsampling.measures.averages import ALPHA, Averaged, averaged
 from evalsampling.measures.base import Measure, set_own
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
 from evalsampling.measures.curves import Thresholded
@@ -116,11 +117,15 @@ def entry_of(item: Any) -> Any:
         return item
     names = BY_NAME.references(type(item))
     entry: dict[str, Any] = {"name": item.name if item.name in names else names[-1]}
+    if isinstance(item, Averaged) and item.average:
+        entry = {"name": item.family, "average": item.average}
     fields: Any = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
     for field in fields:
         value = getattr(item, field.name)
         if field.init and field.name not in GIVEN and value != field.default:
             entry[field.name] = list(value) if isinstance(value, tuple) else value
+    if entry["name"] in ALPHA:
+        entry.pop("alpha", None)
     return entry
 
 
@@ -328,14 +333,16 @@ class _Builder:
 
     def _construct(self, maker: Any) -> Measure:
         """Return a measure of a class that is a dataclass, with the fields that the spec gives."""
-        space = self.spec.labels.space
+        space, parameters = self.spec.labels.space, dict(self.entry.parameters)
+        fixed: dict[str, Any] = {"beta": 1.0, "alpha": None} if self.entry.name == "f1" else {}
+        if "average" in parameters and self.entry.name in (*ALPHA, "f_beta"):
+            maker, parameters, fixed = averaged(self.entry.name, parameters)
         names = {field.name for field in dataclasses.fields(maker)}
         is_own = ":" in self.entry.name
         if space.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.refusal}")
-        parameters = dict(self.entry.parameters)
         of_class = parameters.pop("positive", None) if "positive" in names else None
-        given = {**space.measure_fields(), "system": self.system}
+        given = {**space.measure_fields(), "system": self.system, **fixed}
         if of_class is not None:
             given["positive"] = self._code(of_class)
         if "thresholds" in names:
@@ -343,8 +350,6 @@ class _Builder:
             given["thresholds"] = self._thresholds(wanted)
         if parameters.get("over") is not None:
             parameters["over"] = self._codes(parameters["over"])
-        if self.entry.name == "f1":
-            given["beta"] = 1.0
         measure: Measure = construct("measure", maker, self.entry.name, parameters, given)
         if of_class is not None:
             word, _, shown = measure.name.removesuffix(")").partition("(")

@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics
 
 from evalsampling.errors import InputError
-from evalsampling.measures import FEta, GeneralizedRisk, TableRisk
+from evalsampling.measures import FBeta, GeneralizedRisk, TableRisk
 from evalsampling.measures.build import build_measures
 from evalsampling.spec import EvaluationSpec
 from tests.measures.pools import make_pool, value_of
@@ -49,7 +49,7 @@ def test_f_eta_is_a_generalized_risk(eta: float) -> None:
     outputs.prediction[:, 0] = outputs.prediction[:, 0] == 1
     measure = GeneralizedRisk(((1, 0), (0, 1)), weights=((0, 1 - eta), (eta, 1)))
     assert value_of(measure, outputs, label) == pytest.approx(
-        value_of(FEta(eta=eta), outputs, label)
+        value_of(FBeta(alpha=eta), outputs, label)
     )
     beta = np.inf if eta == 0 else np.sqrt(1 / eta - 1)
     expected = metrics.recall_score(label, outputs.prediction[:, 0])
@@ -96,8 +96,7 @@ def test_built_from_a_spec() -> None:
         ("generalized_risk", "weights is missing"),
         ({"name": "generalized_risk", "weights": [[0, -1], [1, 1]]}, "at least 0 throughout"),
         ({"name": "generalized_risk", "weights": [[0, 0], [0, 0]]}, "above 0 somewhere"),
-        ({"name": "f_eta", "alpha": 0.5}, "unknown key measure.alpha of f_eta"),
-        ({"name": "f_eta", "eta": 2}, "eta must be between 0 and 1"),
+        ({"name": "f_beta", "alpha": 2}, "alpha must be between 0 and 1"),
     ],
 )
 def test_wrong_tables_are_refused(measure: Any, words: str) -> None:
