@@ -51,9 +51,9 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[poisson.KnownRo
     space = Tags(tuple(names))
     measures = [
         kind(len(names), sets=True, tags=space, alpha=alpha)
-        for kind, alpha in ((MicroF, 0.5), (MacroF, 0.5), (MicroF, 1.0), (MicroF, 0.0),
-                            (MacroF, 1.0), (MacroF, 0.0))
-    ]  # fmt: skip
+        for alpha in (0.5, 1.0, 0.0)
+        for kind in (MicroF, MacroF)
+    ]
     return poisson.KnownRows.of(evaluation, space.encode(y)), measures
 
 

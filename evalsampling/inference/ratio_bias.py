@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import Measure
-from evalsampling.measures.mean_and_ratio import Ratio
+from evalsampling.measures.base import Measure, Ratio
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs

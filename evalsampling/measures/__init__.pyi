@@ -26,23 +26,23 @@ from .comparisons import MeanDifference as MeanDifference
 from .comparisons import Quotient as Quotient
 from .comparisons import difference as difference
 from .confusion import ConfusionMatrix as ConfusionMatrix
-from .curve_points import PrecisionAtRecall as PrecisionAtRecall
 from .curves import AveragePrecision as AveragePrecision
 from .curves import PRCurve as PRCurve
+from .curves import PrecisionAtRecall as PrecisionAtRecall
 from .curves import ROCArea as ROCArea
 from .curves import ROCCurve as ROCCurve
 from .extremes import Greatest as Greatest
 from .extremes import Least as Least
 from .joint import Joint as Joint
-from .loss_matrix import GeneralizedRisk as GeneralizedRisk
-from .loss_matrix import TableRisk as TableRisk
 from .regression import CoefficientOfDetermination as CoefficientOfDetermination
 from .regression import MeanAbsoluteError as MeanAbsoluteError
 from .regression import MeanError as MeanError
 from .regression import MeanSquaredError as MeanSquaredError
 from .regression import RootMeanSquaredError as RootMeanSquaredError
 from .risks import Brier as Brier
+from .risks import GeneralizedRisk as GeneralizedRisk
 from .risks import LogLoss as LogLoss
+from .risks import TableRisk as TableRisk
 from .sliced import Sliced as Sliced
 
 BY_NAME: evalsampling.parts.registry.Registry[collections.abc.Callable[..., Measure]]

@@ -23,13 +23,14 @@ from evalsampling.measures.base import (
     PREDICTION,
     Component,
     Measure,
+    Ratio,
     Share,
+    divide,
     rows_of_class,
     set_own,
     takes_columns,
 )
 from evalsampling.measures.binary import FBeta
-from evalsampling.measures.mean_and_ratio import Ratio, divide
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs

@@ -8,8 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Measure, Share, set_own, takes_columns
-from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
+from evalsampling.measures.base import (
+    PREDICTION,
+    Mean,
+    Measure,
+    Ratio,
+    Share,
+    divide,
+    set_own,
+    takes_columns,
+)
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs

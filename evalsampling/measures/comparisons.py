@@ -16,9 +16,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
+from evalsampling.measures.base import PREDICTION, Component, Mean, Measure, Share, divide, set_own
 from evalsampling.measures.joint import Joint, OfParts, is_part_of, parts_of
-from evalsampling.measures.mean_and_ratio import Mean, divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 

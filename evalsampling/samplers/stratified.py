@@ -12,10 +12,10 @@ import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.samplers.base import Sampler
-from evalsampling.samplers.equal_count import with_labels
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
+from evalsampling.stats.equal_strata import with_labels
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
 

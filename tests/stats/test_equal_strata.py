@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evalsampling.samplers.equal_count import equal_strata, with_labels
+from evalsampling.stats.equal_strata import equal_strata, with_labels
 
 
 def test_cells_of_one_row_are_divided_evenly_in_the_order_of_the_key() -> None:
