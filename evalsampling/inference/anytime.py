@@ -51,12 +51,7 @@ class Gamble:
         return float(min(1.0, 2 * math.exp(-max(wealth, 0.0))))
 
     def interval(self, confidence: float, bounds: tuple[float, float]) -> tuple[float, float]:
-        """Return the ends of the means whose p-value never was below 1 - confidence.
-
-        Args:
-            confidence: in (0, 1).
-            bounds: least and greatest mean there can be, finite.
-        """
+        """Return the ends of the means whose p-value never was below 1 - confidence."""
         limit = math.log(2 / (1 - confidence))
         return self._end(limit, bounds, 1.0), self._end(limit, bounds, -1.0)
 

@@ -133,9 +133,7 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labels.
 
-        Args:
-            labelled: shape (cells,): number of rows with a label.
-            positive: shape (cells,): number of these that are positive.
+        Of each cell the rows with a label are given, and those that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
@@ -255,14 +253,7 @@ class CurvesAt:
         return self.coordinates.parameters(self.x)
 
     def reference_slope(self, factor: FloatArray) -> FloatArray:
-        """Return the gradient of the reference by the log-odds, times a factor of each draw.
-
-        Args:
-            factor: shape (draws,).
-
-        Returns:
-            Shape (draws, groups).
-        """
+        """Return the gradient of the reference by the log-odds, times a factor of each draw."""
         slope = factor[:, None] * self.curve.share
         slope *= self.overlap
         if self.curve.hidden.relative_to != "positives":
@@ -415,10 +406,6 @@ class CurveFit:
         root of the information, which is the same on all machines, while the signs of eigenvectors
         are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
         R-hat shows if they do not mix.
-
-        Args:
-            rng: source of randomness.
-            schedule: length and number of the chains.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T

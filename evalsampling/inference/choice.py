@@ -249,9 +249,7 @@ def by_weights(
 def by_design(number: SampledNumber, gap: Gap | None) -> tuple[Interval, tuple[str, ...]]:
     """Return the design-based interval of a number, and why it is not to be relied on, if so.
 
-    Args:
-        number: the number.
-        gap: why labels allow no claim; None if they do.
+    The gap says why labels allow no claim; None if they do.
     """
     title, bounds = number.target.title, number.bounds
     if gap is not None:

@@ -84,12 +84,6 @@ def with_envelope(
     There are bounds of the area below the ROC curve, and of precision, recall, specificity,
     accuracy, F1 and other F measures if predictions follow from a threshold of the score. There are
     none on parts of the pool, nor if nothing is guaranteed or with less than the confidence wanted.
-
-    Args:
-        estimates: estimates of the measure.
-        measure: the measure.
-        curve: the precision at every rank.
-        table: the cells.
     """
     bounds = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
     if bounds is None or np.isnan(bounds.value[0]):

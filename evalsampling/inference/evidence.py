@@ -136,11 +136,6 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
     falls short by more than `FAR` standard errors, and is less than `LEAST_WEIGHT` of that share,
     most rows had hardly a chance. Draws aimed at a measure neglect the rows that matter least to
     it, so the check is meant for other measures.
-
-    Args:
-        sample: the weighted rows.
-        inside: shape (n,): whether a row may add to the measure.
-        share: share of the pool that such rows make up.
     """
     flag = inside.astype(np.float64)
     total = float(sample.mean(flag))

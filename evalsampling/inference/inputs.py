@@ -59,9 +59,7 @@ class EstimationInput:
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
         """Tell whether every row that matters has a label, and labels do not vary.
 
-        Args:
-            cells: shape (cells,): which cells matter; for a measure those that may add to it.
-            domain: a part of the pool, or all of it, to which the rows belong.
+        Rows of the given cells in the domain matter: for a measure those that may add to it.
         """
         if self.stochastic:
             return False

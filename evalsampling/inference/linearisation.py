@@ -166,13 +166,7 @@ class Linearisation:
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
     """Return the mean influence of a row of each cell with each label, 0 where undefined.
 
-    Args:
-        measure: the measure, with its g and l.
-        table: the cells.
-        risk: R^, the point at which the derivative of g is taken.
-
-    Returns:
-        Shape (cells, classes, m).
+    Shape (cells, classes, m), at the point R^ of the measure.
     """
     views = bounding_outputs(measure, table)
     by_label = [
@@ -280,9 +274,7 @@ class OwnProbabilities:
     def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
         """Return draws of the measure plus the difference, within its bounds: shape (draws, m).
 
-        Args:
-            values: draws of the measure with mean probabilities, shape (draws, m).
-            noise: standard normal numbers, shape (draws,): the error of the difference in each
-                draw, in units of `error`, the same for all components.
+        The noise, standard normal, is the error of the difference in each draw, the same for all
+        components.
         """
         return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

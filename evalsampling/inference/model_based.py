@@ -301,12 +301,8 @@ def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -
     That is the square root of the inverse-variance weight: the estimated variance of the design
     reflects only the rows labelled so far, so it is too small where the draws matter most. The
     weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
-    value, its variance is unknown.
-
-    Args:
-        error: standard error of the design-based estimate, None if there is no estimate.
-        drawn: draws of the same number.
-        bias: of the draws, added to their standard deviation by its square.
+    value, its variance is unknown. The bias of the draws is added to their standard deviation by
+    its square.
     """
     if not error or not drawn.defined.any():
         return 1.0

@@ -405,9 +405,7 @@ class Predictive:
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
     """Return the expected labels given draws of the rates: fractional numbers of rows, no noise.
 
-    Args:
-        model: the model whose cells and labels are used.
-        rates: shape (draws, cells, classes): draws of the rate of each class.
+    Rates have the shape (draws, cells, classes).
     """
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)

@@ -83,10 +83,6 @@ def one_answer_a_row(history: History, classes: int) -> History:
     A row's answers say less of its cell than as many rows do. Where they differ, one is taken by
     their shares: with the fraction of a multiple of the golden ratio, row by row in the order of
     the cells. So the shares of neighbouring rows together are those of all their answers.
-
-    Args:
-        history: the answers.
-        classes: number of classes.
     """
     labelled = history.labelled
     places = np.stack([history.cell[labelled], history.rank[labelled]], axis=1)

@@ -180,9 +180,7 @@ class WeightedSample:
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
 
-        Args:
-            weight: shape (questions,): weight of each question of the history, 0 if the latest
-                proposal never draws it.
+        A question that the latest proposal never draws has the weight 0.
         """
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 
@@ -253,9 +251,7 @@ def effective_size(weight: FloatArray) -> float:
 
     It is n for equal weights and 1 if a single weight dwarfs the others. It does not depend on the
     measure: weights that follow the residuals of the measure lower both this size and the variance.
-
-    Args:
-        weight: shape (n,), at least 0. Without a positive weight the size is 0.
+    Without a positive weight it is 0.
     """
     largest = weight.max(initial=0.0)
     if largest == 0:
@@ -290,9 +286,7 @@ def largest_share(terms: FloatArray) -> float:
 
     For squared weighted residuals it is the largest share of the variance estimate that a single
     row makes up; for weights it is the largest share of the pool that a single row represents.
-
-    Args:
-        terms: shape (n,), at least 0. Without a positive term the share is 0.
+    Without a positive term it is 0.
     """
     largest = terms.max(initial=0.0)
     return float(1 / (terms / largest).sum()) if largest > 0 else 0.0

@@ -75,13 +75,7 @@ def recalibrated(
     """Return the probability of each class in each cell, shape (cells, classes), rows summing to 1.
 
     Without a calibration it is the unchanged prior; without labels too, unless a model of the
-    user's own says otherwise.
-
-    Args:
-        table: the cells.
-        history: rounds and labels so far.
-        calibration: what calibrates.
-        system: index of the system whose predictions enter the logistic regression.
+    user's own says otherwise. The predictions of a system enter the logistic regression.
 
     Raises:
         InputError: if an own model returns no probabilities.
@@ -108,15 +102,7 @@ def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Float
     The rate of a class in a cell is the least-squares fit, increasing with the cell's prior of the
     class, to the labels and to `PSEUDO_LABELS` more at the rates of the logistic regression. Which
     row of a cell has a label does not depend on the label, so the fit needs no weights of the
-    design.
-
-    Args:
-        table: the cells.
-        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
-        system: index of the system whose predictions enter the logistic regression.
-
-    Returns:
-        Shape (cells, classes), rows summing to 1.
+    design. The predictions of a system enter the logistic regression. Rows of the result sum to 1.
     """
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows
@@ -143,11 +129,7 @@ def _increasing(prior: FloatArray, hits: FloatArray, weight: FloatArray) -> Floa
 def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
     """Return the probability of each label in each cell by an own model, shape (cells, classes).
 
-    Args:
-        key: of the spec, for messages.
-        model: the model.
-        table: the cells.
-        history: rounds and labels so far.
+    The key of the spec is for messages.
 
     Raises:
         InputError: if the model fails, or returns no probabilities of this shape.

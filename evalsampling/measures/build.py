@@ -134,12 +134,6 @@ def choose_measures(
 ) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults.
 
-    Args:
-        entry: a name, or a mapping as an entry of the spec's ``measure``.
-        listed: measures that are looked at first.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
-
     Raises:
         InputError: there is no such measure.
     """
@@ -157,12 +151,7 @@ def compare(kind: str, first: Measure, other: Measure) -> Measure:
 
 
 def build_joints(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
-    """Return the measures of each entry ``joint``, for which regions are reported too.
-
-    Args:
-        spec: names the measures.
-        ranges: see `build_measures`.
-    """
+    """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
         tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
     ]
@@ -172,10 +161,6 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     For the least of a measure over slices these are all slices.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
     """
     built = build_entry(spec.measures[0], spec, ranges)
     return as_one([item.drawn_for for item in built])
@@ -187,14 +172,8 @@ def build_drawn_for(
     """Return all measures of a spec that rounds can be drawn for, as one, and their weights.
 
     Beside the first entry these are the others but for those whose labels cannot be expected, and
-    those that look at thresholds of scores, which strata are not cut at.
-
-    Args:
-        spec: names the measures.
-        ranges: see `build_measures`.
-
-    Returns:
-        The measure, and the weight of each of its components, shape (m,).
+    those that look at thresholds of scores, which strata are not cut at. Weights are of the
+    components, shape (m,).
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
@@ -230,11 +209,6 @@ def build_entry(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about.
-
-    Args:
-        entry: an entry of the spec's ``measure``, or like one.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
@@ -469,12 +443,7 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 
 
 def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
-    """
+    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 

@@ -363,9 +363,7 @@ def named_verdicts(table: CellTable, classes: Sequence[str]) -> list[list[str]]:
 def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
     """Return cells whose leaves are what the systems predict: rows of a leaf are exchangeable.
 
-    Args:
-        table: cells of one leaf.
-        guessed: share of verdicts that are guesses; None to keep the prior probabilities.
+    The share ``guessed`` of the verdicts are guesses; None keeps the prior probabilities.
     """
     signature = table.outputs.prediction[table.first_kind]
     mixed = np.cumsum(table.is_mixed) * table.is_mixed  # Rare signatures that share a cell.

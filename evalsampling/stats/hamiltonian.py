@@ -65,13 +65,8 @@ def hamiltonian(
     """Return draws of x with a given density, shape (kept x chains, dimensions).
 
     Best where x is scaled so that the density is near to a standard normal one. The first draw of
-    every chain comes first. A trajectory that ends where the density is not finite is rejected.
-
-    Args:
-        density: of points, shape (n, dimensions).
-        start: shape (chains, dimensions).
-        schedule: numbers and lengths of chains.
-        rng: source of randomness.
+    every chain comes first. A trajectory that ends where the density is not finite is rejected. The
+    density is of points, shape (n, dimensions); each chain has a start of its own.
 
     Raises:
         ValueError: if the density is 0 or not a number at a start.
@@ -126,9 +121,7 @@ def nested_r_hat(values: FloatArray) -> float:
     sqrt(1 + B / W): B the variance of the means of groups of chains, each group from a start of its
     own, W the mean within groups of the variance of the means of chains and of the variance within
     chains. Chains that are too short to settle one by one still show whether their starts matter.
-
-    Args:
-        values: shape (groups, chains, draws), at least two of each.
+    Values have the shape (groups, chains, draws), at least two of each.
     """
     chains = values.mean(axis=2)
     between = np.var(chains.mean(axis=1), ddof=1)
@@ -153,10 +146,6 @@ def climb(
     """Return the modes reached from each start, shape (n, d), their log density and information.
 
     By scoring steps, damped where they do not climb (Levenberg and Marquardt).
-
-    Args:
-        density: returns the density at any number of points.
-        start: shape (n, d).
     """
     initial = density(start)
     z, height = start.copy(), initial.logarithm.copy()

@@ -69,11 +69,7 @@ class Votes:
         return weight if self.rows == len(self.row) else weight[self.row] * self.share
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Return the mean of values over the answers to each question, shape (n, ...).
-
-        Args:
-            values: shape (v, ...).
-        """
+        """Return the mean of values over the answers to each question, shape (n, ...)."""
         if self.rows == len(self.row):
             return values
         share = self.share.reshape(-1, *[1] * (values.ndim - 1))
@@ -108,9 +104,6 @@ class Round:
 
         The shuffle follows from their number, not from labels: draws of a round are exchangeable,
         and tests that bet on one draw after the other are right in such an order.
-
-        Args:
-            place: shape (questions,): the new number of each question.
         """
         question = place[self.question]
         shuffle = np.random.Generator(np.random.PCG64(len(question))).permutation(len(question))
@@ -181,13 +174,7 @@ class History:
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
-        """Return an empty history.
-
-        Args:
-            systems: number of systems.
-            classes: number of classes.
-            slices: number of slice columns.
-        """
+        """Return an empty history."""
         empty = np.zeros(0, dtype=np.int64)
         outputs = Outputs.none(systems, classes)
         return cls(empty, empty, empty, outputs, np.zeros((0, slices), dtype=np.int64))
@@ -228,12 +215,8 @@ class History:
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question counts once, divided among the classes of its answers.
-
-        Args:
-            cells: number of cells.
-            classes: number of classes.
-            question: the labelled questions that count; all by default.
+        A labelled question counts once, divided among the classes of its answers. Only the labelled
+        ``question``s count if they are given.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
@@ -271,8 +254,7 @@ class History:
     def permuted(self, order: IntArray) -> "History":
         """Return the same history, its questions in another order.
 
-        Args:
-            order: shape (questions,): the present number of each question, round by round.
+        The order is the present number of each question, round by round.
         """
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
@@ -331,9 +313,7 @@ class History:
     def first(self, rounds: int) -> "History":
         """Return the history of the first rounds, with all their labels so far.
 
-        Args:
-            rounds: number of rounds; if it is all of them, this very object is returned, by which
-                a model that was fitted to it is recognised.
+        Of all rounds it is this very object, by which a model that was fitted to it is recognised.
         """
         if rounds >= len(self.rounds):
             return self

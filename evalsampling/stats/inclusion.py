@@ -29,14 +29,8 @@ _ROUNDING = 1e-9
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     """Return inclusion probabilities min(1, kappa size) that sum to an expected number of rows.
 
-    Args:
-        size: shape (cells,), at least 0: measure of size of each row of a cell.
-        rows: shape (cells,): rows of each cell.
-        expected: number of rows wanted, at least 0. If rows of positive size are fewer, all of
-            them are taken.
-
-    Returns:
-        Shape (cells,), in [0, 1]; 0 where the size is 0.
+    If rows of positive size are fewer than expected, all of them are taken. Shape (cells,), 0 where
+    the size is 0.
     """
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)
@@ -55,11 +49,7 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
 def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray) -> float:
     """Return the expected number of rows of `water_fill` whose expected cost is an amount of money.
 
-    Args:
-        money: at least 0; all rows of positive size if it pays for them.
-        size: shape (cells,): measure of size of each row of a cell.
-        rows: shape (cells,): rows of each cell.
-        cost: shape (cells,): mean cost of a row.
+    All rows of positive size if the money pays for them. The ``cost`` is the mean of each cell.
     """
     most = float(rows[size > 0].sum())
 
@@ -73,11 +63,6 @@ def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
     """Return a measure of size of which a share is spread evenly over rows, shape (cells,).
 
     The sizes of all rows sum to 1: a defensive mixture, which gives every row a chance.
-
-    Args:
-        size: shape (cells,), at least 0: measure of size of each row of a cell.
-        rows: shape (cells,): rows of each cell.
-        even: the share, in [0, 1].
     """
     total = float(size @ rows)
     flat = np.full(len(size), 1 / max(int(rows.sum()), 1))
@@ -89,12 +74,9 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
 
     It minimises the sum of their variances, each times its weight and by the least that a size for
     it alone leaves, the squared mean of its standard deviations (W. G. Cochran, *Sampling
-    Techniques*, 3rd edition, 1977, section 5A.3). A quantity without variance adds nothing.
-
-    Args:
-        variance: shape (m, cells): what a row of a cell adds to the variance of each quantity.
-        share: shape (cells,): share of the rows.
-        weights: shape (m,), above 0.
+    Techniques*, 3rd edition, 1977, section 5A.3). A quantity without variance adds nothing. Of each
+    cell there are the ``share`` of its rows and what a row adds to the ``variance`` of each of m
+    quantities, shape (m, cells).
     """
     least = least_variance(variance, share)
     by_least = np.divide(weights, least, out=np.zeros_like(least), where=least > 0)
@@ -104,9 +86,7 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
 def least_variance(variance: FloatArray, share: FloatArray) -> FloatArray:
     """Return the variance that the best size for each quantity alone leaves: shape (m,), one draw.
 
-    Args:
-        variance: shape (m, cells).
-        share: shape (cells,): share of the rows.
+    See `compromise` for the arguments.
     """
     return np.asarray((np.sqrt(variance) @ share) ** 2)
 
@@ -114,10 +94,7 @@ def least_variance(variance: FloatArray, share: FloatArray) -> FloatArray:
 def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
     """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88).
 
-    Args:
-        size: shape (cells,): measure of size h of each row of a cell.
-        rows: shape (cells,): rows of each cell, N in all.
-        expected: number of rows wanted, n.
+    Rows of each cell have the size h; N are all rows, n those expected.
     """
     held = rows > 0
     return bool(size[held].max(initial=0.0) * expected >= size @ rows)
@@ -126,12 +103,9 @@ def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
 def distinct_rows(probability: FloatArray, rows: IntArray | FloatArray, draws: float) -> float:
     """Return the expected number of distinct rows among draws with replacement.
 
-    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83).
-
-    Args:
-        probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
-        rows: shape (cells,): rows of each cell, N in all; or their costs, for the expected cost.
-        draws: number of draws, at least 0, need not be whole.
+    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83). A
+    draw takes a given row of a cell with ``probability`` q. Costs in place of rows give the
+    expected cost. Draws need not be whole.
     """
     if draws == 0:
         return 0.0
@@ -223,14 +197,10 @@ def round_sizes(size: FloatArray, group: IntArray, rng: np.random.Generator) -> 
 
     The set of parts that get one more is strongly Rayleigh: its generating polynomial P has no zero
     with all variables in the upper half-plane. Let Q be that of the design which begins after a
-    duel of i and j, with w for its survivor. If Q = A + B z_w has no such zero, nor has P:
-    if the sum is at most 1 then P = Q(z_w = a z_i + (1 - a) z_j), a mean of the two; else
-    P = z_i z_j Q(y) / y, 1 / y = a / z_i + (1 - a) / z_j, and y is in the half-plane too.
-
-    Args:
-        size: shape (n,), at least 0.
-        group: shape (n,): members of a group stand beside each other.
-        rng: source of randomness; only ``random`` is called.
+    duel of i and j, with w for its survivor. If Q = A + B z_w has no such zero, nor has P: if the
+    sum is at most 1 then P = Q(z_w = a z_i + (1 - a) z_j), a mean of the two; else P = z_i z_j Q(y)
+    / y, 1 / y = a / z_i + (1 - a) / z_j, and y is in the half-plane too. Members of a group stand
+    beside each other. Of the generator only ``random`` is called.
     """
     whole = np.floor(size + _ROUNDING)
     fraction = np.maximum(size - whole, 0.0)

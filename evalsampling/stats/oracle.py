@@ -189,16 +189,8 @@ def beta_by_stratum(
 ) -> FloatArray:
     """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]).
 
-    (s m_k + positives_k) / (s + positives_k + negatives_k).
-
-    Args:
-        prior_mean: m, shape (strata,), in [0, 1].
-        strength: s, positive: pseudo-counts of a stratum, one number or shape (strata,).
-        positives: shape (strata,): positive labels, or their weights.
-        negatives: shape (strata,): negative labels, or their weights.
-
-    Returns:
-        pi, shape (strata,).
+    (s m_k + positives_k) / (s + positives_k + negatives_k). Positives and negatives are labels, or
+    their weights. The strength s is one number, or one of each stratum.
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
 

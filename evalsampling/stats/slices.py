@@ -30,10 +30,7 @@ class SliceCounts:
     ) -> "SliceCounts":
         """Return the counts of rows.
 
-        Args:
-            cells: number of possible cells.
-            cell: shape (n,): cell code of each row.
-            columns: for each column its values, and the index of each row's value, shape (n,).
+        Of each column there are its values, and the index of the value of each row.
         """
         counted = []
         for values, code in columns:
