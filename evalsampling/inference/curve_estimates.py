@@ -1,6 +1,5 @@
 """Estimates, with simultaneous bounds, of measures over thresholds from a precision curve."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -70,9 +69,17 @@ def curve_estimates(
         interval = whole_range(target.bounds, METHOD)
         if is_guaranteed:
             interval = Interval(low, high, SIMULTANEOUS, METHOD)
-        warnings = () if is_guaranteed else guarantee.warnings
-        estimate = Estimate(target, value, None, guarantee.confidence, (interval,))
-        estimates.append(dataclasses.replace(estimate, warnings=warnings, reliable=is_guaranteed))
+        estimates.append(
+            Estimate(
+                target,
+                value,
+                None,
+                guarantee.confidence,
+                (interval,),
+                warnings=() if is_guaranteed else guarantee.warnings,
+                reliable=is_guaranteed,
+            )
+        )
     return estimates
 
 

@@ -208,31 +208,24 @@ def _fine_bins(leaves: int) -> int:
     return max(BINS_PER_LEAF * leaves, min(_FINE_BINS_PER_LEAF * leaves, _MOST_FINE_BINS))
 
 
-CSF: CutMethod = _Method(
-    lambda leaves: BINS_PER_LEAF * leaves,
-    lambda scores, leaves: csf_edges(scores.lower_ends, scores.counts, leaves),
-)
-# Methods that look at the two extreme scores only need 2 bins, the fewest there can be.
-GEOMETRIC: CutMethod = _Method(
-    lambda leaves: 2,
-    lambda scores, leaves: geometric_edges(scores.minimum, scores.maximum, leaves),
-)
-EQUAL_WIDTH: CutMethod = _Method(
-    lambda leaves: 2,
-    lambda scores, leaves: equal_width_edges(scores.minimum, scores.maximum, leaves),
-)
-EQUAL_COUNT: CutMethod = _Method(
-    _fine_bins,
-    lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
-)
-LOGIT_RANK: CutMethod = _Method(
-    _fine_bins,
-    lambda scores, leaves: logit_rank_edges(scores.lower_ends, scores.counts, leaves),
-)
-LOG_RANK: CutMethod = _Method(
-    _fine_bins,
-    lambda scores, leaves: log_rank_edges(scores.lower_ends, scores.counts, leaves),
-)
+def _of_counts(
+    bins: Callable[[int], int], rule: Callable[[FloatArray, IntArray, int], FloatArray]
+) -> CutMethod:
+    """Return the method of a rule that takes the lower ends and the counts of bins."""
+    return _Method(bins, lambda scores, leaves: rule(scores.lower_ends, scores.counts, leaves))
+
+
+def _of_range(rule: Callable[[float, float, int], FloatArray]) -> CutMethod:
+    """Return the method of a rule that takes the two extreme scores; 2 bins are the fewest."""
+    return _Method(lambda _: 2, lambda scores, leaves: rule(scores.minimum, scores.maximum, leaves))
+
+
+CSF = _of_counts(lambda leaves: BINS_PER_LEAF * leaves, csf_edges)
+GEOMETRIC = _of_range(geometric_edges)
+EQUAL_WIDTH = _of_range(equal_width_edges)
+EQUAL_COUNT = _of_counts(_fine_bins, equal_count_edges)
+LOGIT_RANK = _of_counts(_fine_bins, logit_rank_edges)
+LOG_RANK = _of_counts(_fine_bins, log_rank_edges)
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
