@@ -145,8 +145,7 @@ def like_comments(rows: int = 600, leaves: int = 32) -> KnownRows:
     label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
     evaluation = Evaluation.from_arrays(
         p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": leaves},
-        sampler="poisson", labels={"multilabel": LABELS},
-        measure={"name": "f1", "average": "micro"},
+        sampler="poisson", labels={"multilabel": LABELS}, measure={"f1": {"average": "micro"}},
     )  # fmt: skip
     return KnownRows.of(evaluation, label)
 
