@@ -20,7 +20,7 @@ from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.verdicts import expected_of_verdicts
+from evalsampling.stats.cells import expected_of_verdicts
 from evalsampling.telemetry import logs, progress
 from evalsampling.telemetry.logs import LOG
 

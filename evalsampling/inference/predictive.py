@@ -21,8 +21,8 @@ from evalsampling.inference.calibration_curve import (
 from evalsampling.inference.class_curves import fit_curves, labels_by_cell, obstacle
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.model_check import MOST_R_HAT, misfit
+from evalsampling.inference.sample import effective_size
 from evalsampling.inference.unsearched import below_all_met
-from evalsampling.inference.weights import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import (
@@ -405,9 +405,7 @@ class Predictive:
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
     """Return the expected labels given draws of the rates: fractional numbers of rows, no noise.
 
-    Args:
-        model: the model whose cells and labels are used.
-        rates: shape (draws, cells, classes): draws of the rate of each class.
+    Rates have the shape (draws, cells, classes).
     """
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)

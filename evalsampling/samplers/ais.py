@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalsampling.inference.own_model import OwnModel, probabilities
+from evalsampling.inference.score_calibration import OwnModel, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.loss_norms import FLOOR, cell_norms
@@ -55,7 +55,7 @@ class AdaptiveImportance(ReplacementSampler):
         branching: children of a node of the tree; the model is flat if this is at least the number
             of leaves. Where leaves have a hierarchy of their own, that is the tree.
         model: ``tree``; ``scores`` for the prior probabilities as they are, so that only the
-            chances of labelled rows adapt; or a function (`inference.own_model.OwnModel`).
+            chances of labelled rows adapt; or a function (`inference.score_calibration.OwnModel`).
         accelerate: False to fit the tree by expectation-maximization alone, as [MR] does; on
             large pools that does not move (`stats.oracle.fit_dirichlet_tree`).
         epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.

@@ -7,8 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from evalsampling.inference.census import known_value
-from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
+from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
 from evalsampling.inference.estimates import (
     estimate_measure,
     point_estimate,

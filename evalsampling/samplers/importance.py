@@ -36,8 +36,8 @@ class Importance(ReplacementSampler):
 
     Attributes:
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
-            before each round, or a function (`inference.own_model.OwnModel`); None for the prior as
-            it is, the same for every round.
+            before each round, or a function (`inference.score_calibration.OwnModel`); None for the
+            prior as it is, the same for every round.
         epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.
     """
 

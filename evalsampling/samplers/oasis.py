@@ -54,7 +54,7 @@ class Oasis(ReplacementSampler):
     def _weight_of_precision(self) -> float:
         """The weight a of precision in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN))."""
         if isinstance(self.measure, FBeta):
-            return 1 / (1 + self.measure.beta**2)
+            return self.measure.weight_of_precision
         return float(isinstance(self.measure, Precision))
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:

@@ -17,7 +17,7 @@ from evalsampling.measures import (
     AveragePrecision,
     Brier,
     FBeta,
-    MacroF1,
+    MacroF,
     Measure,
     PRCurve,
     Recall,
@@ -96,7 +96,7 @@ def test_macro_f1_of_four_classes() -> None:
     rows = np.random.default_rng(6).permutation(400)[:80]
     drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
     assert drawn.unlabelled.sum(axis=(1, 2)) == pytest.approx(320)
-    values = values_of(drawn, MacroF1(4))[:, 0]
+    values = values_of(drawn, MacroF(4))[:, 0]
     for draw in (0, 9):
         label = completed(pool, rows, drawn, draw)
         each = [
