@@ -82,7 +82,6 @@ ELSEWHERE = {
     "report/section.py": "report/test_page.py",
     "report/summary.py": "report/test_page.py",
     "samplers/equal_count.py": "samplers/published/test_strat.py",
-    "samplers/terms.py": "samplers/test_ranked.py",
     "samplers/wave.py": "samplers/test_adastrat.py",
     "preparation/held_rows.py": "commands/test_top_up.py",
     "preparation/reserve_builder.py": "preparation/test_reserve.py",
