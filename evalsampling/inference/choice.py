@@ -1,7 +1,8 @@
 """The estimate of a number: its intervals, and the choice of the default one among them.
 
 A number has a design-based interval, and a model-based one if there is a model of the labels.
-Others are added if they are requested by name (`interval_methods`).
+Behind them stand those requested by name (`interval_methods`), the bands of a curve, and of a
+difference the one that holds whenever one looks (`anytime`). `choose` says which comes first.
 
 1. *Design-based* (`by_design`). Korn and Graubard's for shares of rows; the Beta distribution's for
    shares of pairs of a row and one of many labels, which are more than the draws; Fisher's z (the

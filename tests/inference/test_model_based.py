@@ -396,3 +396,9 @@ def test_intervals_that_do_not_meet_leave_nothing() -> None:
     reaching = dataclasses.replace(number, aside=drawn_of(0.1, 0.35))
     part = Interval(0.3, 0.35, "model-based", "calibration-curve")
     assert reaching.without_unmet == part
+
+
+def test_draws_of_which_cells_leave_all_open_have_no_interval() -> None:
+    low, high = np.array([0.0, 0.1]), np.array([1.0, 0.9])
+    assert DrawnNumber(found(0.5, 0.0, 1.0), DrawnRange(low, high)).interval is None
+    assert DrawnNumber(found(0.5, 0.0, 1.0), drawn_of(0.0, 1.0)).interval is not None
