@@ -1,4 +1,4 @@
-"""What the files of a workspace are without the payload of one row, in place and in drafts."""
+"""What the files of a workspace are without the payload of one row."""
 
 import re
 import tempfile
@@ -15,7 +15,6 @@ from evalsampling.pool.row_ids import stored_forms
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage import Store, write_parquet
-from evalsampling.storage.base import DRAFTS
 from evalsampling.storage.checksums import Checksum
 from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import is_among, rejects_without_text, without
@@ -24,7 +23,7 @@ from evalsampling.workspace.workspace import STORED
 
 _RESERVE_GROUP = 1024
 
-_BATCH = re.compile(r"(rounds|adjudications)/(\d+)/(batch|tasks)\.parquet")
+_BATCH = re.compile(r"(rounds|adjudications)/(\d+)/(?:\w+/)?(batch|tasks)\.parquet")
 _TELLS_VERSION = re.compile(r"(rounds|adjudications)/\d+/(design|closed)\.json|taken/\d+\.json")
 """Files whose version is also that of others, which are looked through."""
 
@@ -53,54 +52,44 @@ class Erasure:
         self.was: dict[str, Checksum] = {}
         self.leftovers: list[str] = []
 
-    def places(self) -> dict[str, dict[str, bytes]]:
-        """Return the new content of each file that holds some of it, by its name, by place.
+    def files(self) -> dict[str, bytes]:
+        """Return the new content of each file that holds some of it, by name.
 
-        A place is what stands before the names: nothing, or the folder of a draft.
+        Files that no commit names yet, or never will, are among them.
         """
-        places = ["", *(f"{DRAFTS}/{draft}/" for draft in self._store.drafts())]
-        listed = {place: self._store.below(place.rstrip("/")) for place in places}
-        for name in filter(_TELLS_VERSION.fullmatch, listed[""]):
+        names = self._store.below("")
+        for name in filter(_TELLS_VERSION.fullmatch, names):
             self._store.read_json(name)
-        self.leftovers = leftovers(listed[""])
-        erased = {place: dict(self._rows(place, listed[place])) for place in places}
-        # By now all tasks of the row are known, of whatever round.
-        for place in places:
-            erased[place] |= dict(self._texts(place, listed[place]))
-        return {place: files for place, files in erased.items() if files}
+        self.leftovers = [name for name in names if _LEFTOVER.fullmatch(name)]
+        # After the rows all tasks of the row are known, of whatever round.
+        return {**dict(self._rows(names)), **dict(self._texts(names))}
 
-    def _rows(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    def _rows(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield files with rows of the pool or tasks."""
+        pool = self._spec.pool
         for name in names:
             batch = _BATCH.fullmatch(name)
-            if name.startswith("reserve/") and name.endswith(".parquet"):
-                rows = self._read(place + name)
-                yield from self._erased(
-                    name, rows, ID, self._row, self._payload, "zstd", _RESERVE_GROUP
-                )
+            if batch is not None and (batch[1] == "rounds") == (batch[3] == "batch"):
+                number = int(batch[2])
+                yield from self._batch(names, name, number if batch[1] == "rounds" else -number)
+            elif name.startswith("reserve/") and name.endswith(".parquet"):
+                yield from self._erased(name, ID, self._row, self._payload, "zstd", _RESERVE_GROUP)
             elif name.startswith(("scored/", f"{STORED}/")) and name.endswith(".parquet"):
-                pool, rows = self._spec.pool, self._read(place + name)
-                yield from self._erased(name, rows, pool.id, self._row, pool.payload, "zstd")
-            elif batch and (batch[1], batch[3]) == ("rounds", "batch"):
-                yield from self._batch(place, names, name, int(batch[2]))
-            elif batch and (batch[1], batch[3]) == ("adjudications", "tasks"):
-                yield from self._batch(place, names, name, -int(batch[2]))
+                yield from self._erased(name, pool.id, self._row, pool.payload, "zstd")
 
-    def _batch(
-        self, place: str, names: Sequence[str], name: str, number: int
-    ) -> Iterator[tuple[str, bytes]]:
+    def _batch(self, names: Sequence[str], name: str, number: int) -> Iterator[tuple[str, bytes]]:
         """Yield the files of a batch, what it is made from last: by it a killed call is known."""
         folder, _, _ = name.rpartition("/")
         exported = f"{folder}/{task_file(self._spec, disputed=number < 0)}"
         shown_in = [file for file in names if file.startswith(exported)]
         # Looked at before what they are made from: who else changes them in between is noticed.
-        self.was |= {place + file: self._store.checksum(place + file) for file in shown_in}
+        self.was |= {file: self._store.checksum(file) for file in shown_in}
         erased: dict[str, bytes] = {}
         cleared = []
         beside = f"{folder}/controls.parquet"
         for file in (name, beside) if beside in names else (name,):
-            table = self._read(place + file)
-            erased |= dict(self._erased(file, table, ID, self._row, self._payload, "snappy"))
+            table = self._read(file)
+            erased |= dict(self._erased(file, ID, self._row, self._payload, "snappy", table=table))
             is_row = is_among(table, ID, self._row)
             self._tasks |= set(table.filter(is_row)[TASK].to_pylist())
             cleared.append(without(table, is_row, self._payload))
@@ -119,19 +108,19 @@ class Erasure:
             for name in exports:
                 yield name, (Path(directory) / name.removeprefix(f"{folder}/")).read_bytes()
 
-    def _texts(self, place: str, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    def _texts(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield deliveries, and lists of what they had that was rejected."""
         own = DeliveredIds(self._spec.pool.id)
         for name in names:
             if not name.startswith("labels/"):
                 continue
             if name.endswith(".parquet"):
-                votes = self._read(place + name)
+                votes = self._read(name)
                 details_of(self._store, name, votes)
-                yield from self._erased(name, votes, TASK, self._tasks, ["comment"], "zstd")
+                yield from self._erased(name, TASK, self._tasks, ["comment"], "zstd", table=votes)
             elif name.endswith(".rejects.csv"):
-                content = self._store.read(place + name)
-                self.was[place + name] = Checksum.from_content(content)
+                content = self._store.read(name)
+                self.was[name] = Checksum.from_content(content)
                 cleared = rejects_without_text(content, self._tasks, self._ids, own)
                 if cleared != content:
                     yield name, cleared
@@ -145,17 +134,18 @@ class Erasure:
     def _erased(
         self,
         name: str,
-        table: pa.Table,
         key: IdColumns,
         keys: Collection[str],
         columns: Sequence[str],
         compression: str,
         group_rows: int | None = None,
+        table: pa.Table | None = None,
     ) -> Iterator[tuple[str, bytes]]:
         """Yield a Parquet file and its new content; nothing if it holds nothing.
 
         The columns of its table are cleared where the column ``key`` has one of the keys.
         """
+        table = self._read(name) if table is None else table
         is_row = is_among(table, key, keys)
         if not pc.any(is_row).as_py():
             return
@@ -166,8 +156,3 @@ class Erasure:
                 path = Path(directory) / "table.parquet"
                 write_parquet(without(table, is_row, present), path, compression, group_rows)
                 yield name, path.read_bytes()
-
-
-def leftovers(names: Sequence[str]) -> list[str]:
-    """Return the files of a workspace that killed commands left, in no draft."""
-    return [name for name in names if _LEFTOVER.fullmatch(name)]

@@ -66,41 +66,27 @@ def _erase(pool: PreparedPool, id: str) -> Iterator[str]:
     It ends when a look finds nothing that came after a record: whoever adds a round or labels
     finds the record, and gives up, or has let this look find what it holds.
     """
-    workspace, row = pool.workspace, ForgottenRows.read(pool).hash(id)
-    store, started = workspace.store, _unfinished_drafts(workspace)
-    finished = not started and ForgottenRows.read(pool).finished.get(row, False)
+    workspace, store = pool.workspace, pool.workspace.store
+    forgotten = ForgottenRows.read(pool)
+    row = forgotten.hash(id)
+    finished = forgotten.finished.get(row, False)
     while True:
         number = workspace.next_forgotten  # Before anything is read.
         erasure = Erasure(pool, id)
         try:
-            places = erasure.places()
-        except FileNotFoundError:  # A draft was put in place: look there.
+            files = erasure.files()
+        except FileNotFoundError:  # Somebody who gave up removed it.
             continue
         if not erasure.known:
             raise InputError(f"{workspace.path}: no row of id {id!r} is kept here")
-        if finished and not places and not erasure.leftovers:
+        if finished and not files and not erasure.leftovers:
             return
-        finished = not places
-        # Without files, that of what is finished.
-        for later, (place, files) in enumerate((places or {"": {}}).items()):
-            checksums = {
-                name: dataclasses.asdict(Checksum.from_content(files[name])) for name in files
-            }
-            record = {ROW: row, FINISHED: finished, FILES: checksums}
-            workspace.add_forgotten(number + later, record)
-            for name, content in files.items():
-                store.exchange(place + name, content, erasure.was[place + name])
-            yield from files
+        finished = not files
+        checksums = {name: dataclasses.asdict(Checksum.from_content(files[name])) for name in files}
+        workspace.add_forgotten(number, {ROW: row, FINISHED: finished, FILES: checksums})
+        for name, content in files.items():
+            store.overwrite(name, content, erasure.was[name])
+        yield from files
         if finished:
-            # They began before the record: who is not done with its draft finds it and gives up.
-            unfinished = set(started) & set(_unfinished_drafts(workspace))
-            store.drop(unfinished)
             store.remove(erasure.leftovers)
             yield from erasure.leftovers
-            started = []
-
-
-def _unfinished_drafts(workspace: Workspace) -> list[str]:
-    """Return the drafts of which not all is held: of commands that are at work or were killed."""
-    store = workspace.store
-    return [name for name in store.drafts() if not store.is_whole(name)]

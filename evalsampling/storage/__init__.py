@@ -1,11 +1,13 @@
 """Stores of files: on this machine, in Google Cloud Storage, or of other packages."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.storage.base import Draft as Draft
+from evalsampling.storage import durability
+from evalsampling.storage.base import AccessError
 from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
 from evalsampling.storage.checksums import parse_parquet as parse_parquet
@@ -16,7 +18,6 @@ from evalsampling.storage.filesystems import is_url as is_url
 from evalsampling.storage.filesystems import one_line
 from evalsampling.storage.filesystems import read_file as read_file
 from evalsampling.storage.local import LocalStore
-from evalsampling.storage.objects import ObjectStore as ObjectStore
 
 
 def open_store(root: str | Path) -> Store:
@@ -72,8 +73,17 @@ def replace_files(contents: Mapping[str, bytes]) -> None:
     first = next(iter(contents))
     folder = first.rpartition("/")[0]
     by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
+    store = open_store(folder or "/" * first.startswith("/") or ".")
     try:
-        open_store(folder or "/" * first.startswith("/") or ".").replace(by_name)
+        if isinstance(store, LocalStore):
+            durability.replace_files({store.directory / name: by_name[name] for name in by_name})
+            return
+        *others, last = by_name
+        if others:
+            with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.
+                store.remove([last])
+        for name, content in by_name.items():
+            store.overwrite(name, content)
     except OSError as error:
         where = next((path for path in contents if error.filename == path), first)
         raise InputError(f"{where}: cannot be written: {one_line(error)}") from error

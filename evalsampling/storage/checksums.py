@@ -1,7 +1,7 @@
 """Checksums of files, by which damage is detected.
 
-A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. The marker of a
-draft has size and SHA-256 of each file of the draft under ``files``.
+A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. A commit has size
+and SHA-256 of each of its files under ``files``.
 """
 
 import dataclasses
@@ -63,8 +63,20 @@ Checksums = Mapping[str, Checksum]
 
 
 def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
-    """Return the checksums in a marker of the files of its draft, none if it had no files."""
+    """Return the checksums of the files that a commit names, none if it has no files."""
     return {name: Checksum(**record) for name, record in marker.get(FILES, {}).items()}
+
+
+def place_of(file: str, checksums: Checksums) -> str:
+    """Return the name by which a commit names a file, given the last part of that.
+
+    >>> place_of("draws.parquet", {"rounds/0001/5e1f/draws.parquet": Checksum(1, "ab")})
+    'rounds/0001/5e1f/draws.parquet'
+    """
+    for name in checksums:
+        if name.rpartition("/")[2] == file:
+            return name
+    raise InputError(f"{file}: damaged, no commit names it")
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,10 +24,14 @@ from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outpu
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import RoundFiles, read_rounds
+from evalsampling.workspace.rounds import (
+    Adjudication,
+    RoundFiles,
+    read_adjudications,
+    read_rounds,
+)
 from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

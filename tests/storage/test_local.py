@@ -13,13 +13,14 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store, write_parquet
-from tests.storage.drafts import fill
+from evalsampling.storage.commits import begin
+from tests.storage.commits import fill
 
 
 def test_a_root_is_never_made_anew(tmp_path: Path) -> None:
     """A worker that has not heard that its job failed, and its directory was removed."""
     store = open_store(tmp_path / "gone")
-    for write in (lambda: store.write_text("a/x", ""), lambda: fill(store, "m.json", "")):
+    for write in (lambda: store.create("a/x", b""), lambda: fill(store, "m.json", "")):
         with pytest.raises(FileNotFoundError):
             write()
     assert not (tmp_path / "gone").exists()
@@ -62,7 +63,7 @@ def test_a_worker_that_goes_on_leaves_nothing(tmp_path: Path, _: int) -> None:
     def go_on() -> None:
         try:
             for file in itertools.count():
-                store.write_text(f"scored/{file}", "")
+                store.create(f"scored/{file}", b"")
                 wrote.set()
         except OSError as error:
             ends.append(type(error))
@@ -117,9 +118,9 @@ def test_a_prepare_that_loses_a_race_is_told_what_happened(
 def test_tables_are_read_by_one_thread(tmp_path: Path) -> None:
     """A thread of Arrow that still holds bytes of Python aborts an interpreter that ends."""
     store = open_store(tmp_path)
-    with store.draft() as draft:
-        write_parquet(pa.table({"x": [1.0, 2.0], "y": ["a", "b"]}), draft.path("t.parquet"))
-        draft.commit("marker.json", {})
+    with begin(store, "") as files:
+        write_parquet(pa.table({"x": [1.0, 2.0], "y": ["a", "b"]}), files.path("t.parquet"))
+        files.write("marker.json", {})
     program = (
         "from pathlib import Path\n"
         "def threads():\n"
