@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
@@ -13,6 +15,7 @@ from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.commits import unfinished
+from evalsampling.storage.filesystems import open_file, readable
 from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import FINISHED, ROW, unerased
 from evalsampling.workspace.prepared import PreparedPool
@@ -96,7 +99,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         elif name in expected:
             looked.at_content(name, expected[name])
         elif name.endswith(".parquet"):
-            looked.at(name, store.check_pages, name)
+            looked.at(name, _check_pages, store.url(name))
         if re.fullmatch(r"labels/.+\.parquet", name) and len(looked.bad) == bad_before:
             looked.at(name, _read_delivery, store, name)
     looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(contents)]
@@ -143,6 +146,14 @@ def _read_round(workspace: Workspace, number: int) -> None:
 
 def _read_delivery(store: Store, name: str) -> None:
     details_of(store, name, store.parse_table(name, store.read(name)))
+
+
+def _check_pages(url: str) -> None:
+    """Read all of a Parquet file, a row group at a time, for the checksums of its pages."""
+    with readable(url), open_file(url) as source:
+        parquet = pq.ParquetFile(source, page_checksum_verification=True)
+        for number in range(parquet.num_row_groups):
+            parquet.read_row_group(number)
 
 
 def _is_marker(name: str) -> bool:

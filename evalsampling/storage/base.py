@@ -26,7 +26,7 @@ from evalsampling.storage.checksums import (
     unsealed,
     write_parquet,
 )
-from evalsampling.storage.filesystems import locate, open_file, readable, unreadable
+from evalsampling.storage.filesystems import locate, readable, unreadable
 
 FORGOTTEN = "forgotten"
 """Folder of records of erased payload: the checksums of the files it was erased from."""
@@ -175,12 +175,7 @@ class Store(abc.ABC):
         self.create(name, (text + "\n").encode())
 
     def read_json(self, name: str, keys: Collection[str] = ()) -> dict[str, Any]:
-        """Return the JSON object in a file, which must have some keys.
-
-        Raises:
-            InputError: if it cannot be read, is not as it was written, is of a version that this
-                package does not know, or lacks a key.
-        """
+        """Return the JSON object in a file, which must be as it was written and have some keys."""
         with readable(self.url(name)):
             text = self.read(name)
             try:
@@ -241,14 +236,9 @@ class Store(abc.ABC):
         return self.checksum(name)
 
     def read_table(self, name: str, checksums: Checksums | None = None) -> pa.Table:
-        """Return the table of a Parquet file; checksums of its pages are compared.
+        """Return the table of a Parquet file, which must be as it was written.
 
-        Args:
-            name: of the file.
-            checksums: of files by name, from commits. That of this file, if any, is compared first.
-
-        Raises:
-            InputError: if it cannot be read, or is not as it was written.
+        Its own checksum is compared if it is among those given, else the checksums of its pages.
         """
         checksum = (checksums or {}).get(name)
         if checksum is None:
@@ -261,12 +251,7 @@ class Store(abc.ABC):
     def read_rows(self, names: Sequence[str], **options: Any) -> pa.Table:
         """Return rows of Parquet files of one schema; checksums of the pages read are compared.
 
-        Args:
-            names: of one or more files.
-            **options: columns and filters, as `pyarrow.parquet.read_table` takes them.
-
-        Raises:
-            InputError: if one cannot be read, or a page is not as it was written.
+        Options are columns and filters, as `pyarrow.parquet.read_table` takes them.
         """
         with readable(self.url(names[0] if len(names) == 1 else names[0].rpartition("/")[0])):
             filesystem, _, _ = locate(self.root)
@@ -278,14 +263,6 @@ class Store(abc.ABC):
         """Return the table in the content of a Parquet file; an error names the file."""
         with readable(self.url(name)):
             return parse_parquet(content)
-
-    def check_pages(self, name: str) -> None:
-        """Read all of a Parquet file, a row group at a time, for the checksums of its pages."""
-        url = self.url(name)
-        with readable(url), open_file(url) as source:
-            parquet = pq.ParquetFile(source, page_checksum_verification=True)
-            for number in range(parquet.num_row_groups):
-                parquet.read_row_group(number)
 
     # --- keeping out of each other's way
 
@@ -300,61 +277,6 @@ class Store(abc.ABC):
         A shared store keeps nobody out: there the second of two equal commits is lost.
         """
         yield
-
-    def check_free(self, products: Collection[str]) -> None:
-        """Check that the store holds only files that a failed prepare may have left.
-
-        Args:
-            products: files and folders that are written before the marker.
-
-        Raises:
-            InputError: naming the first of all others.
-        """
-        self.refuse([name for name in self.names() if name not in products])
-
-    def refuse(self, held: Sequence[str]) -> None:
-        """Raise an `InputError` that names the first of the files held, if there is any."""
-        if held:
-            raise InputError(
-                f"{self.root}: not empty and not a workspace, it holds {held[0]}; "
-                "choose another directory"
-            )
-
-    def overtaken(self) -> InputError:
-        """Return the error to raise if another prepare has finished since this one began."""
-        return InputError(f"{self.root}: another prepare has finished there meanwhile")
-
-    def written(self, folders: Collection[str], which: Callable[[str], bool]) -> list[str]:
-        """Return the names of the files in folders that `which` accepts, by their names there."""
-        files = [(folder, name) for folder in folders for name in self.below(folder)]
-        return [f"{folder}/{name}" for folder, name in files if which(name)]
-
-    @contextlib.contextmanager
-    def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
-        """Hold the store for a prepare; its files are removed if the block ends without the marker.
-
-        Args:
-            marker: the file whose existence makes the store prepared.
-            attempt: part of the names of the files written, in a shared store.
-            products: files and folders that are written before the marker.
-
-        Raises:
-            InputError: if the store holds other files, or if another prepare is seen at work.
-        """
-        if self.exists(marker):
-            raise self.overtaken()
-        self.check_free(products)
-        try:
-            yield
-        except InputError as error:
-            # An `InputError` means that the job has failed: after other errors it may still run.
-            finished = self.exists(marker)
-            if not finished or self.read_json(marker).get("attempt") != attempt:
-                self.remove(self.written(products, lambda name: attempt in name))
-                if finished:
-                    # It removed the files of this one, on which any step may have failed.
-                    raise self.overtaken() from error
-            raise
 
 
 def within(folder: str) -> str:

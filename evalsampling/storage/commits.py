@@ -95,7 +95,8 @@ class Commit:
             if not store.exists(note):
                 raise InputError(f"{store.root}: files were removed meanwhile; run this one again")
         except (Exception, KeyboardInterrupt):
-            store.remove(begun)
+            if not _counts(store, self.id, marker):  # An earlier try of the same job may.
+                store.remove(begun)
             raise
         try:
             whole = {**content, FILES: {**content.get(FILES, {}), **checksums}}

@@ -8,7 +8,6 @@ import shutil
 import uuid
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
-from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import AccessError, Store
@@ -24,7 +23,6 @@ from evalsampling.storage.durability import (
 
 _NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
-_PREPARING = ".preparing"
 _IN_USE = ".in-use"
 
 
@@ -154,19 +152,9 @@ class LocalStore(Store):
 
     # --- keeping out of each other's way
 
-    def check_free(self, products: Collection[str]) -> None:
-        self._check_no_file()
-        super().check_free(products)
-
-    def _check_no_file(self) -> None:
-        """Check that neither the directory nor one of its parents is a file."""
-        for path in (self.directory, *self.directory.parents):
-            if path.is_file():
-                raise InputError(f"{path}: a file, where a directory is wanted; choose another")
-
     @contextlib.contextmanager
     def one_at_a_time(self) -> Iterator[None]:
-        with self._locked(_IN_USE, wait=True):
+        with self.locked(_IN_USE, wait=True):
             with self._allowed():
                 sweep(self)
                 # What no note names: of files that had no name in the store yet.
@@ -175,66 +163,7 @@ class LocalStore(Store):
             yield
 
     @contextlib.contextmanager
-    def preparing(self, marker: str, attempt: str, products: Collection[str]) -> Iterator[None]:
-        """Hold the store as `Store.preparing` says, for one process at a time.
-
-        Files that a killed prepare left are removed first. They are recognised by its lock file,
-        so a directory of anything else is never touched.
-        """
-        self._check_no_file()
-        lock = self.directory / _PREPARING
-        if self.directory.exists() and not lock.exists() and not self.exists(marker):
-            self.refuse(sorted(os.listdir(self.directory)))
-        self.make()
-        with contextlib.ExitStack() as stack:
-            try:
-                held = stack.enter_context(self._locked(_PREPARING, wait=False))
-                removed = not os.path.samestat(os.fstat(held), lock.stat())
-            except BlockingIOError as error:
-                raise InputError(f"{self.root}: another prepare is at work there") from error
-            except FileNotFoundError:
-                removed = True
-            if self.exists(marker):
-                lock.unlink(missing_ok=True)
-                raise self.overtaken()
-            if removed:
-                raise InputError(
-                    f"{self.root}: another prepare has failed there meanwhile; run this one again"
-                )
-            self._clear(products)
-            try:
-                yield
-            finally:
-                if self.exists(marker):
-                    lock.unlink()
-                else:
-                    self._abandon(products)
-
-    def _clear(self, products: Collection[str]) -> None:
-        for name in [*products, UNFINISHED]:
-            path = self.directory / name
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-
-    def _abandon(self, products: Collection[str]) -> None:
-        """Remove the directory, unless it holds files of somebody else.
-
-        If it does, the lock file stays, by which the next prepare recognises the directory.
-        """
-        self._clear(products)
-        if {*os.listdir(self.directory)} <= {*products, UNFINISHED, _PREPARING}:
-            # A worker that still runs cannot write into a folder that was renamed.
-            aside = self.directory.with_name(f".{self.directory.name}-{uuid.uuid4().hex}")
-            with contextlib.suppress(OSError):
-                self.directory.rename(aside)
-                # A call that was under way may still put one more file there.
-                while aside.exists():
-                    shutil.rmtree(aside, onerror=_unless_new)
-
-    @contextlib.contextmanager
-    def _locked(self, name: str, wait: bool) -> Iterator[int]:
+    def locked(self, name: str, wait: bool) -> Iterator[int]:
         """Hold a lock that other processes of this machine see, until the block or process ends.
 
         Yields the descriptor of the lock file, which may have been removed before it was locked.
@@ -244,9 +173,3 @@ class LocalStore(Store):
         with opened as file:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             yield file.fileno()
-
-
-def _unless_new(_: Any, path: str, error_info: Any) -> None:
-    """Ignore that a folder was not empty or that a file had gone; raise any other error."""
-    if error_info[1].errno not in (errno.ENOTEMPTY, errno.ENOENT):
-        raise error_info[1]

@@ -16,7 +16,7 @@ from evalsampling.storage import Store
 from evalsampling.storage.checksums import Checksum
 
 FOLDER = "reserve"
-_GROUP_ROWS = 1024
+GROUP_ROWS = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ReserveFiles:
         assert reserve.rows is not None
         rows = reserve.rows.append_column(RANK, pa.array(ranks))
         file = f"{FOLDER}/{name}.parquet"
-        return file, self.store.write_table(file, rows, _GROUP_ROWS)
+        return file, self.store.write_table(file, rows, GROUP_ROWS)
 
     def read(self, cell: IntArray, rank: IntArray, columns: Sequence[str]) -> pa.Table:
         """Return columns of rows by cell and rank.

@@ -24,6 +24,7 @@ from evalsampling.labels.vendor import write_csv
 from evalsampling.storage import folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.commits import Commit, begin, create_alone, uncommitted
+from evalsampling.storage.preparing import check_free, overtaken, preparing, written
 from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
@@ -39,7 +40,9 @@ STORED = "stored"
 _TABLES = "tables"
 """Folder of cells and slices in a store that is shared, where each attempt has its own."""
 
-_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", STORED, _TABLE, _TABLES)
+_PRODUCTS = (
+    "cells.parquet", "jobs", "reserve", "scored", "slices.parquet", STORED, _TABLE, _TABLES,
+)  # fmt: skip
 """Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16
@@ -119,10 +122,12 @@ class Workspace:
                 files.write(MARKER, {**content, "key": key}, beside=_job(manifest))
             except FileExistsError as error:
                 if self.store.read_json(MARKER)["attempt"] != attempt:
-                    raise self.store.overtaken() from error
-            else:
-                failed = self.store.written(_PRODUCTS, lambda name: attempt not in name)
-                self.store.remove([*failed, _TABLE] if "table" in content else failed)
+                    raise overtaken(self.store) from error
+        others = written(self.store, _PRODUCTS, lambda name: attempt not in name)
+        failed = [
+            name for name in others if not name.startswith("jobs/") or "prepare" in name
+        ]  # Other jobs may have begun by now.
+        self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
     @property
     def table(self) -> dict[str, Any] | None:
@@ -132,7 +137,7 @@ class Workspace:
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
         """Hold the workspace while it is prepared; a failed `prepare` leaves nothing behind."""
-        with self.store.preparing(MARKER, attempt, _PRODUCTS):
+        with preparing(self.store, MARKER, attempt, _PRODUCTS):
             if table is None:
                 yield
                 return
@@ -145,7 +150,7 @@ class Workspace:
 
     def check_free(self) -> None:
         """Check that a `prepare` which holds no lock may be started."""
-        self.store.check_free(_PRODUCTS)
+        check_free(self.store, _PRODUCTS)
 
     # --- jobs
 

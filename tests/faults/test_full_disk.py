@@ -85,7 +85,7 @@ FILES = {
     "sample": {"batch.csv", "batch.parquet", "draws.parquet", "sample-0001.json", "design.json"},
     "estimate": {"0001.json", "jobs", "labels", "estimates"},
     "next": {"batch.csv", "sample-0002.json", "closed.json", "design.json"},
-    "forget": {"0001.json", "batch.csv", "batch.parquet", "table.parquet", "part.parquet"},
+    "forget": {"0001.json", "batch.csv", "batch.parquet", "part.parquet"},
 }
 """Files and folders that a command writes, at the least."""
 
