@@ -78,10 +78,10 @@ class Commit:
         files = {self.place(name): path for name, path in self._written().items()}
         others = {self._apart(name): told for name, told in (beside or {}).items()}
         checksums = {name: dataclasses.asdict(Checksum.of_file(files[name])) for name in files}
-        with naming(Path(store.url(marker)), Path(store.url(note))):
-            store.write_json(note, {"marker": marker, FILES: sorted([*files, *others])})
         begun = [note]
         try:
+            with naming(Path(store.url(marker)), Path(store.url(note))):
+                store.write_json(note, {"marker": marker, FILES: sorted([*files, *others])})
             for name, path in files.items():
                 begun.insert(0, name)
                 if not store.create(name, path) and not store.shared:

@@ -69,7 +69,7 @@ class Case:
         workspace = Workspace(self.workspace)
         store = workspace.store
         attempt = store.read_json("evaluation.json")["attempt"]
-        loose, own = uncommitted(store), rf"-{attempt}|(?<=/)[0-9a-f]{{12}}/"
+        loose, own = uncommitted(store), rf"-{attempt}|(?<=/)[0-9a-f]{{12,32}}/"
         names = [re.sub(own, "", n) for n in store.below("") if n not in loose and _counts(n)]
         places = PreparedPool.read(workspace).reserve.places().to_pylist()
         held = sorted(tuple(row.values()) for row in places)
