@@ -48,11 +48,7 @@ def replace_json(path: str, content: object) -> None:
 
 
 def replace_file(path: str, content: bytes) -> None:
-    """Write a file of any store as a whole; an existing file is replaced.
-
-    Raises:
-        InputError: if it cannot be written; an existing file stays.
-    """
+    """Write a file of any store as a whole; an existing file is replaced, or stays if it fails."""
     replace_files({path: content})
 
 
@@ -62,13 +58,6 @@ def replace_files(contents: Mapping[str, bytes]) -> None:
     On a file system nothing is replaced before there is room for all files. The last of several
     files is absent while the others are replaced: after a kill it is there together with the new
     others, or not at all.
-
-    Args:
-        contents: by path, in the order in which the files are replaced.
-
-    Raises:
-        InputError: if one cannot be written; on a file system existing files stay, with the
-            exception that `durability.replace_files` names.
     """
     first = next(iter(contents))
     folder = first.rpartition("/")[0]

@@ -25,12 +25,7 @@ _READ_BYTES = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Checksum:
-    """Size and SHA-256 of a file.
-
-    Attributes:
-        size: in bytes.
-        sha256: in hexadecimal digits.
-    """
+    """Size of a file in bytes, and its SHA-256 in hexadecimal digits."""
 
     size: int
     sha256: str

@@ -62,17 +62,11 @@ class Commit:
         check: Callable[[], None] | None = None,
         beside: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Make the files count, by creating the file of the commit.
+        """Make the files count, by creating the marker, which names them with their checksums.
 
-        Args:
-            marker: name of that file.
-            content: of it, to which the names and checksums of the files are added.
-            check: raises an error if the commit may not count; called when all files are there.
-            beside: JSON files of other folders that count with it, by name.
-
-        Raises:
-            FileExistsError: if the marker exists, or a file that this one wants to write.
-            InputError: if the store fails. The files count then if the marker exists.
+        A check is made when all files are there: its error says that they may not count. JSON files
+        of other folders may count with them. A `FileExistsError` says that another was first. If
+        the store fails, the files count if the marker is there.
         """
         store, note = self._store, f"{UNFINISHED}/{self.id}{_NOTE}"
         files = {self.place(name): path for name, path in self._written().items()}

@@ -21,14 +21,8 @@ def preparing(
 ) -> contextlib.AbstractContextManager[None]:
     """Hold a store for a prepare; its files are removed if the block ends without the marker.
 
-    Args:
-        store: that is prepared.
-        marker: the file whose existence makes it prepared.
-        attempt: part of the names of the files written, in a shared store.
-        products: files and folders that are written before the marker.
-
-    Raises:
-        InputError: if the store holds other files, or if another prepare is seen at work.
+    The products are files and folders that are written before the marker. In a shared store their
+    names have the attempt in them. A store that holds other files is refused.
     """
     if isinstance(store, LocalStore):
         return _in_directory(store, marker, products)

@@ -69,13 +69,7 @@ HERE = ExecutionContext()
 
 @dataclasses.dataclass(frozen=True)
 class JobRecord:
-    """The record that is kept of a job.
-
-    Attributes:
-        name: of the job.
-        steps: rows, seconds and peak memory of its steps by their names; empty if nobody waited.
-        manifest: contents of its file in jobs/, see `ExecutionContext.manifest`.
-    """
+    """The manifest of a job, and rows, seconds and memory of its steps, if somebody waited."""
 
     name: str
     steps: Mapping[str, Mapping[str, float]]

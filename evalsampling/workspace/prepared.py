@@ -43,12 +43,9 @@ _MEANS = ("prior.", "system.", "numbers.", "cost.relative")
 
 @dataclasses.dataclass(frozen=True)
 class PreparedPool:
-    """A pool as `prepare` stored it, and its budget; tables are read when they are needed.
+    """A pool as `prepare` stored it; tables are read when they are needed.
 
-    Attributes:
-        workspace: that holds it.
-        marker: contents of evaluation.json.
-        budgets: the budgets after each raise, in order.
+    ``marker`` is the content of evaluation.json, and ``budgets`` what the budget was raised to.
     """
 
     workspace: Workspace
@@ -149,12 +146,7 @@ class PreparedPool:
         return PermanentNumbers.of_hashes(cell, hashes, self.table.count)
 
     def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
-        """Return rows of the reserve by cell and rank.
-
-        Returns:
-            Columns id, outputs, slices and payload, the last two with their prefixes; rows in the
-            order of the arguments.
-        """
+        """Return id, outputs, slices and payload of rows of the reserve, in the order asked for."""
         pool = self.spec.pool
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
         tagged = self.spec.labels.space.tagged

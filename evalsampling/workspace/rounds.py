@@ -29,14 +29,10 @@ class RoundFiles:
     """The contents of one round's files.
 
     Attributes:
-        number: from 1.
-        design: contents of design.json.
-        draws: contents of draws.parquet.
-        batch: contents of batch.parquet.
         exported: path or URL of the file for the annotators, None if the round had no new rows.
         closed: whether the round has closed.json, written when it is closed by hand.
         controls: tasks of the batch that check annotators: gold rows and repeats.
-        folder: where its files are, for the annotators and others.
+        folder: where its files are.
     """
 
     number: int
@@ -138,13 +134,9 @@ def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
 
 @dataclasses.dataclass(frozen=True)
 class Adjudication:
-    """A batch of rows on which the annotators disagreed.
+    """A batch of rows on which the annotators disagreed, with a file for who settles them.
 
-    Attributes:
-        number: from 1.
-        tasks: columns task, id, kind, question (from 1) and payload.
-        exported: path or URL of the file for the adjudicator.
-        folder: where its files are.
+    ``tasks`` has the columns task, id, kind, question (from 1) and payload.
     """
 
     number: int

@@ -42,14 +42,9 @@ if TYPE_CHECKING:
 class Snapshot:
     """The content of a workspace at one moment: read once by a command, never changed.
 
-    After files were added, `reread` returns a new snapshot.
-
-    Attributes:
-        pool: as `prepare` stored it.
-        deliveries: of labels, in the order in which they came in.
-        rounds: in order, withdrawn ones among them.
-        adjudications: in order.
-        forgotten: number of the next record of erased payload, before anything was read.
+    After files were added, `reread` returns a new snapshot. Deliveries are in the order in which
+    they came in, and rounds that were withdrawn are among the rounds. ``forgotten`` is the number
+    of the next record of erased payload, before anything was read.
     """
 
     pool: PreparedPool
