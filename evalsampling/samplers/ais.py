@@ -22,7 +22,7 @@ from evalsampling.measures.on_cells import (
     cells_adding_to,
     model_risk,
 )
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.samplers.optimal import atom_norms
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray, FloatArray
@@ -204,7 +204,7 @@ class AdaptiveImportance(ReplacementSampler):
         if not value.any():  # No row adds, so any will do.
             value = np.ones(len(table))
         total = np.sum(table.count * value)
-        return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
+        return Proposal(value / total, posterior=posterior)
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells can add to the measure sampled for, shape (cells,)."""

@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.binary import FBeta, Precision, Recall
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -84,7 +84,7 @@ class Oasis(ReplacementSampler):
             self.epsilon,
         )  # fmt: skip
         by_row = q / np.maximum(table.leaf_count, 1)
-        return Proposal(by_row[table.leaf], no_atoms(), np.zeros(0))
+        return Proposal(by_row[table.leaf])
 
     def _f_measure(
         self,

@@ -44,7 +44,6 @@ class Stratified(Sampler):
 
     name = "stratified"
     takes_tags = True
-    heeds_costs = True
     takes_stochastic_oracle = False
 
     def design(
