@@ -8,7 +8,6 @@ PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
 
 ELSEWHERE = {
     # module: the file that tests it.
-    "commands/erasure.py": "commands/test_forget.py",
     "workspace/forgotten.py": "commands/test_forget.py",
     "cli/command.py": "cli/test_main.py",
     "cli/estimate.py": "cli/test_main.py",
@@ -98,17 +97,14 @@ ELSEWHERE = {
     "spec/strata.py": "spec/test_evaluation.py",
     "spec/systems.py": "spec/test_evaluation.py",
     "stats/outputs.py": "stats/test_history.py",
-    "storage/objects.py": "storage/test_base.py",
     "storage/stored_files.py": "test_outside_package.py",
     "storage/checksums.py": "storage/test_durability.py",
     "telemetry/records.py": "telemetry/test_logs.py",
     "transforms/engine.py": "commands/test_prepare_plan.py",
     "transforms/stages.py": "commands/test_prepare_plan.py",
     "commands/short_cells.py": "commands/test_top_up.py",
-    "workspace/adjudications.py": "commands/test_votes.py",
     "workspace/deliveries.py": "workspace/test_snapshot.py",
     "workspace/prepared.py": "workspace/test_in_store.py",
-    "workspace/rejects.py": "commands/test_label_quality.py",
     "workspace/reserve.py": "commands/test_top_up.py",
     "workspace/rounds.py": "workspace/test_snapshot.py",
     "workspace/workspace.py": "workspace/test_in_store.py",

@@ -17,8 +17,8 @@ from evalsampling.labels.tasks import (
     with_check,
 )
 from evalsampling.storage import write_parquet
-from evalsampling.workspace.adjudications import Adjudication
 from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.rounds import Adjudication
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder
 
@@ -72,9 +72,9 @@ def _write(
         counts={"rows": len(tasks)},
     )
     folder = adjudication_folder(number)
-    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as directory:
-        path = directory / str(design["exported"])
+    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as files:
+        path = files.path(str(design["exported"]))
         write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
-        write_parquet(tasks, directory / LINKED, "snappy")
-    exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
-    return Adjudication(number, tasks, exported)
+        write_parquet(tasks, files.path(LINKED), "snappy")
+    exported = pool.workspace.store.url(files.place(str(design["exported"])))
+    return Adjudication(number, tasks, exported, files.folder)

@@ -17,7 +17,6 @@ from evalsampling.labels.label_studio import CONFIG, FOLDER, TOKEN
 from evalsampling.storage import replace_file
 from evalsampling.storage.outputs import Output
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import adjudication_folder, round_folder
 
 if TYPE_CHECKING:
     from evalsampling.labels.label_studio_server import LabelStudio
@@ -133,11 +132,11 @@ def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
     if spec.sink.format != _FORMAT:
         raise InputError(f"{workspace.path}: sink.format is {spec.sink.format}, not {_FORMAT}")
     if options.adjudication:
-        batches, of = [tasks.number for tasks in snapshot.adjudications], adjudication_folder
+        folders = {tasks.number: tasks.folder for tasks in snapshot.adjudications}
     else:
-        batches, of = [files.number for files in snapshot.standing if files.exported], round_folder
-    number = options.round or max(batches, default=0)
-    if number not in batches:
+        folders = {files.number: files.folder for files in snapshot.standing if files.exported}
+    number = options.round or max(folders, default=0)
+    if number not in folders:
         raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
     name = snapshot.pool.batch_name(-number if options.adjudication else number)
-    return number, f"evalsampling {name}", f"{of(number)}/{FOLDER}"
+    return number, f"evalsampling {name}", f"{folders[number]}/{FOLDER}"

@@ -28,12 +28,7 @@ ROW, FINISHED = "row", "finished"
 
 @dataclasses.dataclass(frozen=True)
 class ForgottenRows:
-    """The rows whose payload was erased, by keyed hashes of their ids.
-
-    Attributes:
-        pool: of the rows.
-        finished: for each row, whether its last `forget` finished.
-    """
+    """Whether the last `forget` of each row has finished, by keyed hashes of their ids."""
 
     pool: PreparedPool
     finished: dict[str, bool]
