@@ -36,7 +36,7 @@ class IdCheck(Rereading):
         return cls(
             preparation,
             prepared.stratification,
-            read_unchanged(prepared),
+            read_unchanged(preparation, prepared),
             started,
             prepared.marker["rows"],
         )

@@ -14,8 +14,9 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
-from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.fingerprint import changes_of
+from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
@@ -195,7 +196,7 @@ class Preparation:
 
     @property
     def stored_directory(self) -> str:
-        """Where the rows of a pool that has no files of its own go."""
+        """Where the rows of a pool go whose files are not Parquet, or that has no files."""
         return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
 
     @property
@@ -433,9 +434,10 @@ class Rereading:
         return work, items, cells
 
 
-def read_unchanged(prepared: PreparedPool) -> Catalog:
+def read_unchanged(preparation: Preparation, prepared: PreparedPool) -> Catalog:
     """Return the pool that a workspace was prepared from, by the files that are there now."""
-    pool, marked = Catalog.read(prepared.spec), prepared.marker["pool"]
+    pool = Catalog.read(preparation.spec, preparation.stored_directory)
+    marked = prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
     gone_or_new = here.keys() ^ there.keys()

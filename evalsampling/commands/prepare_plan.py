@@ -11,6 +11,7 @@ from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.source import PoolSource
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
@@ -21,7 +22,6 @@ from evalsampling.preparation.summary import summary_columns
 from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
-from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
@@ -33,7 +33,8 @@ from evalsampling.workspace.prepared import PreparedPool
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
     """Return the result of a preparation, as a value of an engine that makes both passes."""
     spec = preparation.spec
-    started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool))
+    source = PoolSource(spec, preparation.stored_directory)
+    started = engine.call(Step("StampStart", _stamp), engine.value("Start", source))
     files = engine.inspect(engine.call(Step("NamePool", _pool), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
@@ -72,11 +73,11 @@ def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[A
     return engine.call(plan.cut_strata(spec), summary), items
 
 
-def _stamp(pool: PoolSpec) -> tuple[PoolSpec, float]:
+def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:
     return pool, time.time()
 
 
-def _pool(started: tuple[PoolSpec, float]) -> PoolSpec:
+def _pool(started: tuple[PoolSource, float]) -> PoolSource:
     return started[0]
 
 
@@ -95,7 +96,7 @@ def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
 def _commit(
     catalog: Catalog,
     preparation: Preparation,
-    started: tuple[PoolSpec, float],
+    started: tuple[PoolSource, float],
     stratification: Stratification,
     orders: OrderCounts | None,
     sums: CellSums,

@@ -41,7 +41,8 @@ class TopUp(Rereading):
         never drawn than one round may ask for.
         """
         prepared = snapshot.pool
-        preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
+        preparation = Preparation.done(prepared, context)
+        pool = read_unchanged(preparation, prepared)
         wanted = wanted or snapshot.next_round_size
         held = short_cells(snapshot, wanted)
         if not held.short.any():

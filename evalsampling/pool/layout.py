@@ -36,6 +36,21 @@ class TableColumn:
 
 
 @dataclasses.dataclass(frozen=True)
+class Import:
+    """What is imported of a file that is not Parquet, and where to.
+
+    Attributes:
+        directory: or URL, of the Parquet file.
+        schema: columns and their types; those that the path of the file has are not imported.
+        warning: of the file, None if there is none.
+    """
+
+    directory: str
+    schema: pa.Schema
+    warning: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class PlannedFile:
     """A file to read, and what is known of it before it is opened.
 
@@ -47,6 +62,7 @@ class PlannedFile:
             None if the file has the columns as they are.
         looked_at: columns whose least and greatest values in parts of the file are wanted.
         called: what messages call it; None for its path.
+        to_import: what is imported of it; None if it is Parquet.
     """
 
     stored: StoredFile
@@ -54,6 +70,7 @@ class PlannedFile:
     columns: tuple[TableColumn, ...] | None = None
     looked_at: tuple[str, ...] = ()
     called: str | None = None
+    to_import: Import | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,12 +147,13 @@ class Layout:
         return cls(row_of(constants), None, names, changes, fields, unread)
 
     @property
-    def _fixed(self) -> Mapping[str, pa.Array]:
+    def fixed(self) -> Mapping[str, pa.Array]:
+        """The columns that are not read, by name, with their one value."""
         return {} if self.constants is None else _columns(self.constants)
 
     def schema(self, stored: pa.Schema) -> pa.Schema:
         """Return the columns of the pool that a file with a schema has."""
-        fields = [(name, column.type) for name, column in self._fixed.items()]
+        fields = [(name, column.type) for name, column in self.fixed.items()]
         if self.names is None:
             return pa.schema([*((field.name, field.type) for field in stored), *fields])
         read = [(name, stored.field(own).type) for name, own in self.names.items()]
@@ -150,7 +168,7 @@ class Layout:
         if columns is None:
             return None if self.names is None else list(self.names.values())
         names = {name: field.own for name, field in self.fields.items()} | dict(self.names or {})
-        sought = [names.get(name, name) for name in columns if name not in self._fixed]
+        sought = [names.get(name, name) for name in columns if name not in self.fixed]
         return [own for own in sought if own is not None]
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
@@ -167,7 +185,7 @@ class Layout:
         for name in columns or ():
             if name not in made and name in self.fields:  # The file lacks it.
                 made[name] = pa.nulls(len(rows), self.fields[name].type)
-        for name, value in self._fixed.items():
+        for name, value in self.fixed.items():
             if columns is None or name in columns:
                 made[name] = pa.repeat(value[0], len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows

@@ -39,7 +39,6 @@ small then. Text that differs from row to row has more."""
 class Parquet:
     """Columns of row groups: what is not asked for is not read."""
 
-    columnar = True
     untyped = False
     inferred = False
 
