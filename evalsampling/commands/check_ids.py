@@ -36,7 +36,7 @@ class IdCheck(Rereading):
         return cls(
             preparation,
             prepared.stratification,
-            read_unchanged(preparation, prepared),
+            read_unchanged(prepared, preparation.stored_directory),
             started,
             prepared.marker["rows"],
         )

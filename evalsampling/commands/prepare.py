@@ -434,10 +434,12 @@ class Rereading:
         return work, items, cells
 
 
-def read_unchanged(preparation: Preparation, prepared: PreparedPool) -> Catalog:
-    """Return the pool that a workspace was prepared from, by the files that are there now."""
-    pool = Catalog.read(preparation.spec, preparation.stored_directory)
-    marked = prepared.marker["pool"]
+def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
+    """Return the pool that a workspace was prepared from, by the files that are there now.
+
+    A directory or URL has those that were imported.
+    """
+    pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
     gone_or_new = here.keys() ^ there.keys()

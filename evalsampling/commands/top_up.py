@@ -42,7 +42,7 @@ class TopUp(Rereading):
         """
         prepared = snapshot.pool
         preparation = Preparation.done(prepared, context)
-        pool = read_unchanged(preparation, prepared)
+        pool = read_unchanged(prepared, preparation.stored_directory)
         wanted = wanted or snapshot.next_round_size
         held = short_cells(snapshot, wanted)
         if not held.short.any():

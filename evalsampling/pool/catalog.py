@@ -89,7 +89,7 @@ class Catalog:
         for number, file in enumerate(self.files):
             first_row = 0
             for split in file.contents.splits:
-                if file.may_have(self.where, split):
+                if split.wanted:
                     item = self._item(number, file, split, first_row)
                     yield dataclasses.replace(item, where=self.left_out.selection(item))
                 first_row += split.rows

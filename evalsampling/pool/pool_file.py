@@ -1,4 +1,4 @@
-"""One file of a pool: its columns, what it was like when it was found, and where its rows are read."""
+"""One file of a pool: its columns, how it was found, and the Parquet file that has its rows."""
 
 import dataclasses
 import hashlib
@@ -10,13 +10,13 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import are_alike, is_text, unified
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
-from evalsampling.pool.conditions import Filter
 from evalsampling.pool.files import StoredFile, error_of_reading
 from evalsampling.pool.fingerprint import hash_of_blocks
+from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import PARQUET, format_of, inspect
 from evalsampling.pool.layout import Layout, PlannedFile
 from evalsampling.pool.nested import there_are
-from evalsampling.pool.splits import Contents, Split
+from evalsampling.pool.splits import Contents
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import columns_of
@@ -77,13 +77,6 @@ class PoolFile:
             if name == column or name.startswith(f"{column}."):
                 raise InputError(why)
 
-    def may_have(self, where: Filter | None, split: Split) -> bool:
-        """Tell whether a split may have a row that satisfies a condition."""
-        if where is None:
-            return True
-        ranges = split.ranges if self.layout is None else self.layout.ranges(split.ranges)
-        return where.may_hold(ranges)
-
 
 def _imported(file: PlannedFile, blocks: str) -> str:
     """Return the Parquet file with the rows of another file; it is written unless it is there.
@@ -91,14 +84,16 @@ def _imported(file: PlannedFile, blocks: str) -> str:
     Its name is a hash of all that is known of the file and of its columns. It comes in as a whole,
     so whoever finds it reads what he would have written.
     """
+    kind = format_of(file.stored.path)
     assert file.to_import is not None
+    assert not isinstance(kind, Parquet)
     directory, schema = file.to_import.directory, file.to_import.schema
     facts = json.dumps([dataclasses.asdict(file.stored), blocks, str(schema)])
     name = f"{hashlib.sha256(facts.encode()).hexdigest()}.parquet"
     store = open_store(directory)
     if not store.exists(name):
         store.make()
-        batches = as_row_groups(format_of(file.stored.path).read(file.stored, schema))
+        batches = as_row_groups(kind.read(file.stored, schema))
         empty = pa.schema([(field.name, field.type) for field in schema])
         try:
             for _ in store_batches(batches, directory, name, empty=empty):

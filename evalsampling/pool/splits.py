@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.ranges import Range
 
 PLACE = "evalsampling.row"
 """Column of scored rows, where some were left out: numbers of the rows in the pool's file."""
@@ -21,13 +20,13 @@ class Split:
         begin: number of its first row group.
         end: number behind its last.
         rows: its rows.
-        ranges: of the columns of the file that were asked for and are known of, by name.
+        wanted: whether it may have a row that satisfies the condition of the pool.
     """
 
     begin: int
     end: int
     rows: int
-    ranges: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+    wanted: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

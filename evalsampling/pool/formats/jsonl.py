@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
 from evalsampling.pool.formats.text import Block, Lines, read_blocks

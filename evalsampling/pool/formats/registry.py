@@ -2,14 +2,15 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.conditions import outline
 from evalsampling.pool.files import TEXT, StoredFile, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
@@ -21,6 +22,7 @@ from evalsampling.pool.layout import Layout, PlannedFile
 from evalsampling.pool.nested import nested_fields
 from evalsampling.pool.selection import read_beside, rows_of_pool
 from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.spec.where import Condition
 
 
 class Format(Protocol):
@@ -97,7 +99,8 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     """
     kind = format_of(file.stored.path)
     if isinstance(kind, Parquet):
-        contents = kind.inspect(file.stored, functools.partial(_looked_at, file))
+        look = None if file.where is None else functools.partial(_outline, file, file.where)
+        contents = kind.inspect(file.stored, look)
     else:
         contents = kind.inspect(file.stored)
     layout = Layout.of(file, contents.schema)
@@ -108,12 +111,11 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     return dataclasses.replace(contents, schema=schema, fields=fields), layout
 
 
-def _looked_at(file: PlannedFile, schema: pa.Schema) -> Sequence[str]:
-    """Return the columns of a file with a schema whose ranges are wanted."""
-    if not file.looked_at:
-        return ()
-    layout = Layout.of(file, schema)
-    return file.looked_at if layout is None else layout.stored(file.looked_at) or ()
+def _outline(file: PlannedFile, where: Condition, schema: pa.Schema, exact: Collection[str]) -> Any:
+    """Return an expression that holds of every row of a file that satisfies a condition."""
+    layout = Layout.of(file, schema) or Layout()
+    known = pa.schema([field for field in schema if field.name in exact])
+    return outline(where, layout.expressions(known))
 
 
 def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:

@@ -52,9 +52,7 @@ def work_items(kind: Any, path: Path) -> Iterator[WorkItem]:
         first_row += split.rows
 
 
-def parquet_rows(
-    kind: Any, path: Path, columns: list[str] | None = None
-) -> list[dict[str, Any]]:
+def parquet_rows(kind: Any, path: Path, columns: list[str] | None = None) -> list[dict[str, Any]]:
     """Read a Parquet file split by split, and check the counts of rows."""
     rows: list[dict[str, Any]] = []
     for item in work_items(kind, path):
