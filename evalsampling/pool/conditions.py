@@ -89,7 +89,7 @@ class Filter:
         return dataclasses.replace(batch, rows=batch.rows.filter(mask), kept=numbers)
 
 
-Leaf = Callable[[Relation | IsNull, bool], Any]
+Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]
 """Returns what becomes of a comparison, or of its contrary."""
 
 
@@ -104,20 +104,21 @@ def held(
     match condition:
         case Not(part):
             return held(part, leaf, both, either, not negated)
-        case OneOf():
-            return held(condition.spelt_out, leaf, both, either, negated)
         case AllOf(parts) | AnyOf(parts):
             made = [held(part, leaf, both, either, negated) for part in parts]
-            join = both if isinstance(condition, AllOf) != negated else either
-            return functools.reduce(join, made)
+            return functools.reduce(
+                both if isinstance(condition, AllOf) != negated else either, made
+            )
         case _:
             return leaf(condition, negated)
 
 
-def _mask(batch: PoolBatch, part: Relation | IsNull, negated: bool) -> pa.Array:
+def _mask(batch: PoolBatch, part: Relation | OneOf | IsNull, negated: bool) -> pa.Array:
     """Return for each row whether a comparison holds, or does not: true, false or null."""
     if isinstance(part, IsNull):
         mask = pc.is_null(batch.any_column(part.column))
+    elif isinstance(part, OneOf):
+        mask = held(part.spelt_out, functools.partial(_mask, batch))
     elif isinstance(part.value, ColumnName):
         mask = _of_columns(batch, part.column, part.operator, part.value.name)
     else:
@@ -148,25 +149,42 @@ def outline(condition: Condition, columns: Columns) -> pc.Expression:
     return held(condition, functools.partial(_outlined, columns))
 
 
-def _outlined(columns: Columns, part: Relation | IsNull, negated: bool) -> pc.Expression:
+def _outlined(columns: Columns, part: Relation | OneOf | IsNull, negated: bool) -> pc.Expression:
     """Return an expression that holds wherever a comparison does, or its contrary."""
     column, kind = columns.get(part.column, (None, pa.null()))
     if column is None or not any(belongs(kind) for belongs in _PRUNED):
         return _ALWAYS
     if isinstance(part, IsNull):
         return column.is_valid() if negated else column.is_null()
-    operator = CONTRARY[part.operator] if negated else part.operator
-    # Arrow's statistics know nothing of NaN, of which no comparison is true, and each contrary.
-    of_nan = pa.types.is_floating(kind) and (negated or operator == "!=")
-    if isinstance(part.value, ColumnName) or of_nan:
+    if isinstance(part, Relation) and isinstance(part.value, ColumnName):
         return _ALWAYS
     try:
+        if isinstance(
+            part, OneOf
+        ):  # No chain of comparisons: Arrow ends the process at a long one.
+            literals = [_literal(kind, part.column, "=", value) for value in part.values]
+            return _ALWAYS if negated else _among(column, kind, literals)
+        operator = CONTRARY[part.operator] if negated else part.operator
         value = _literal(kind, part.column, operator, part.value)
-    except InputError:  # Which is told where the types of all files are known.
-        return _ALWAYS
+    except (InputError, pa.ArrowInvalid, OverflowError):
+        return _ALWAYS  # Another type is told of where those of all files are known.
+    # Arrow's statistics know nothing of NaN, of which no comparison is true, and each contrary.
+    of_nan = pa.types.is_floating(kind) and (negated or operator == "!=")
     is_other = is_text(kind) and not isinstance(value, str)
     is_beyond = isinstance(value, datetime.datetime) and not 1678 <= value.year <= 2261
-    return _ALWAYS if is_other or is_beyond else _compared(column, kind, operator, value)
+    return _ALWAYS if of_nan or is_other or is_beyond else _compared(column, kind, operator, value)
+
+
+def _among(column: pc.Expression, kind: pa.DataType, values: list[Any]) -> pc.Expression:
+    """Return an expression that holds of all that is one of some values.
+
+    It is no chain of comparisons: Arrow ends the process at a long one.
+    """
+    ends = ((">=", min(values)), ("<=", max(values)))
+    within = pc.and_kleene(*(_compared(column, kind, *end) for end in ends))
+    # To Arrow -0.0 is not among [0.0].
+    is_float = pa.types.is_floating(kind)
+    return within if is_float else pc.and_kleene(within, column.isin(pa.array(values, kind)))
 
 
 def _compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
@@ -180,7 +198,9 @@ def _compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
     if pa.types.is_timestamp(kind):
         return _times_compared(column, kind, operator, value)
     if pa.types.is_floating(kind):
-        column, kind, value = column.cast(pa.float64()), pa.float64(), in_type(kind, float(value))
+        value = in_type(kind, float(value))
+        if pa.types.is_float16(kind):  # Which Arrow does not compare.
+            column, kind = column.cast(pa.float64()), pa.float64()
     elif pa.types.is_date64(kind):
         column, kind = column.cast(pa.date32()), pa.date32()
     return _COMPARE[operator](column, pa.scalar(value, kind))

@@ -245,6 +245,14 @@ def test_row_groups_are_not_read(tmp_path: Path) -> None:
     assert numbers == list(range(1950, 2350))
 
 
+def test_a_long_list(tmp_path: Path) -> None:
+    path = tmp_path / "pool.parquet"
+    pq.write_table(columns(300), path, row_group_size=100)
+    listed = ", ".join(map(str, range(250, 9000)))
+    assert [item.begin for item in catalog_of(path, f"id IN ({listed})").items] == [2]
+    assert [item.begin for item in catalog_of(path, f"NOT id IN ({listed})").items] == [0, 1, 2]
+
+
 MISLEADING = {
     "NaN beside one number": (pa.array([float("nan"), 1.0, 1.0]), "NOT x <= 5", [0]),
     "a dictionary": (pa.array(["a", "b", "b"]).dictionary_encode(), "x = 'b'", [1, 2]),

@@ -8,7 +8,7 @@ import pyarrow as pa
 from evalsampling.pool.conditions import CONTRARY, Filter, held
 from evalsampling.pool.layout import TableColumn
 from evalsampling.pool.nested import with_fields
-from evalsampling.spec.where import ColumnName, Condition, IsNull, Relation
+from evalsampling.spec.where import ColumnName, Condition, IsNull, OneOf, Relation
 
 
 def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: Any) -> Any:
@@ -34,8 +34,10 @@ class _Translation:
         names = {field.field_id: field.name for field in schema.fields}
         self._names = {column.name: names.get(column.field_id) for column in columns}
 
-    def leaf(self, part: Relation | IsNull, negated: bool) -> Any:
+    def leaf(self, part: Relation | OneOf | IsNull, negated: bool) -> Any:
         """Return what becomes of a comparison, or of its contrary."""
+        if isinstance(part, OneOf):
+            return held(part.spelt_out, self.leaf, self._sql.And, self._sql.Or, negated)
         if isinstance(part, IsNull):
             name = self._names.get(part.column)
             kind = self._sql.NotNull if negated else self._sql.IsNull
