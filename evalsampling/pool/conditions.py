@@ -77,7 +77,7 @@ class Filter:
                 hint = nearest(name, schema.names, "there are")
                 raise InputError(f"{KEY}: column {name!r} is missing{hint}")
             types[name] = schema.field(name).type
-        return cls(_Types(types, untyped).settled(condition), types)
+        return cls(_settled(condition, types, untyped), types)
 
     def kept(self, batch: PoolBatch) -> PoolBatch:
         """Return the rows of a batch that satisfy the condition, with their places."""
@@ -106,9 +106,8 @@ def held(
             return held(part, leaf, both, either, not negated)
         case AllOf(parts) | AnyOf(parts):
             made = [held(part, leaf, both, either, negated) for part in parts]
-            return functools.reduce(
-                both if isinstance(condition, AllOf) != negated else either, made
-            )
+            join = both if isinstance(condition, AllOf) != negated else either
+            return functools.reduce(join, made)
         case _:
             return leaf(condition, negated)
 
@@ -277,48 +276,44 @@ def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.A
         return batch.parsed(name, column, pa.float64(), "a number")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Types:
-    """What literals become, so that they are of the types of their columns, unless untyped."""
+def _settled(condition: Condition, types: Mapping[str, pa.DataType], untyped: bool) -> Condition:
+    """Return a condition whose literals are of the types of their columns, unless untyped."""
 
-    of: Mapping[str, pa.DataType]
-    untyped: bool
+    def literal(name: str, operator: str, value: Any) -> Value:
+        return _literal(types[name], name, operator, value, untyped)
 
-    def settled(self, condition: Condition) -> Condition:
-        """Return a condition whose literals are of the types of their columns."""
-        match condition:
-            case AllOf(parts):
-                return AllOf(tuple(map(self.settled, parts)))
-            case AnyOf(parts):
-                return AnyOf(tuple(map(self.settled, parts)))
-            case Not(part):
-                return Not(self.settled(part))
-            case OneOf(column, values):
-                return OneOf(column, tuple(self._literal(column, "=", value) for value in values))
-            case Relation(column, operator, ColumnName(other)):
-                self._check_alike(column, operator, other)
-                return condition
-            case Relation(column, operator, value):
-                return Relation(column, operator, self._literal(column, operator, value))
-        return condition
+    match condition:
+        case AllOf(parts):
+            return AllOf(tuple(_settled(part, types, untyped) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(_settled(part, types, untyped) for part in parts))
+        case Not(part):
+            return Not(_settled(part, types, untyped))
+        case OneOf(column, values):
+            return OneOf(column, tuple(literal(column, "=", value) for value in values))
+        case Relation(column, operator, ColumnName(other)):
+            _check_alike(types, column, operator, other, untyped)
+        case Relation(column, operator, value):
+            return Relation(column, operator, literal(column, operator, value))
+    return condition
 
-    def _literal(self, name: str, operator: str, value: Any) -> Value:
-        return _literal(self.of[name], name, operator, value, self.untyped)
 
-    def _check_alike(self, name: str, operator: str, other: str) -> None:
-        first, second = self.of[name], self.of[other]
-        kinds = {_kind(first), _kind(second)} - {"anything"}
-        zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
-        if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
-            raise InputError(
-                f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
-                "compared"
-            )
-        if self.untyped and kinds == {"text"} and operator not in ("=", "!="):
-            raise InputError(
-                f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "
-                "less than 9; compare with a literal, or use files with types, as Parquet"
-            )
+def _check_alike(
+    types: Mapping[str, pa.DataType], name: str, operator: str, other: str, untyped: bool
+) -> None:
+    first, second = types[name], types[other]
+    kinds = {_kind(first), _kind(second)} - {"anything"}
+    zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
+    if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
+        raise InputError(
+            f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
+            "compared"
+        )
+    if untyped and kinds == {"text"} and operator not in ("=", "!="):
+        raise InputError(
+            f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "
+            "less than 9; compare with a literal, or use files with types, as Parquet"
+        )
 
 
 def _literal(

@@ -56,7 +56,8 @@ class Parquet:
             # Names that are no text are found now.
             types = pa.schema([field.with_type(plain_type(field.type)) for field in schema])
             fields = nested_fields(types)
-            exact = [field.name for field in schema if field.type == types.field(field.name).type]
+            pairs = zip(schema, types, strict=True)
+            exact = [own.name for own, plain in pairs if own.type == plain.type]
             groups = _groups(parquet.metadata)
             wanted = None if outline is None else _wanted(source, outline(types, exact))
             splits = tuple(

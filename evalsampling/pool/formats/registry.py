@@ -90,13 +90,7 @@ def format_of(path: str) -> Format | Parquet:
 
 
 def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
-    """Return the columns of the pool that a file has, and what becomes of its columns.
-
-    Of Parquet with its splits; the rows of no other format are read.
-
-    Raises:
-        InputError: if it cannot be read, or a column is not as its table or its path says.
-    """
+    """Return the columns of the pool that a file has, of Parquet with splits, and its layout."""
     kind = format_of(file.stored.path)
     if isinstance(kind, Parquet):
         look = None if file.where is None else functools.partial(_outline, file, file.where)
@@ -119,26 +113,12 @@ def _outline(file: PlannedFile, where: Condition, schema: pa.Schema, exact: Coll
 
 
 def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
-    """Return about how many bytes columns of a split have.
-
-    Equal values may be stored once, so that in memory they are more.
-
-    Raises:
-        InputError: if the file cannot be read.
-    """
+    """Return how many bytes columns of a split have; in memory equal values may be more."""
     return PARQUET.stored_bytes(item, item.stored_columns(columns) or ())
 
 
 def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
-    """Yield the rows of a work item as batches; if there are none of the pool, one without rows.
-
-    Args:
-        item: what to read.
-        columns: to read, None for all.
-
-    Raises:
-        InputError: if the file cannot be read, or has changed.
-    """
+    """Yield the rows of a work item, of some columns or all; if there are none, an empty batch."""
     wanted = columns if columns is None else list(dict.fromkeys([*columns, *read_beside(item)]))
     first_row, batches = item.first_row, PARQUET.read(item, item.stored_columns(wanted))
     last_row, some = item.first_row + item.rows, False

@@ -84,13 +84,14 @@ def read_blocks(
     path: str, split: Callable[[bytes], Lines], size: int, first_row: int = 0
 ) -> Generator[Block]:
     """Yield the records of a file in blocks of about so many bytes, up to one that is not UTF-8."""
-    rest, more = b"", True
+    rest, more, mark = b"", True, BOM
     with _open_text(path) as source:
         while more:
-            chunk = source.read(size)
+            chunk = source.read(max(size, len(BOM)))
             more = bool(chunk)
+            chunk, mark = chunk.removeprefix(mark), b""
             # The last line may lack its end; another one does no harm.
-            text = rest + (chunk or b"\n")
+            text = rest + (chunk if more else b"\n")
             ends, filled = split(text)
             length = int(ends[-1]) if len(ends) else 0
             rest, rows = text[length:], int(filled.sum())
@@ -105,26 +106,14 @@ def read_blocks(
 
 @contextlib.contextmanager
 def _open_text(path: str) -> Iterator[Any]:
-    """Open a file, decompressed, behind its byte order mark."""
+    """Open a file, decompressed."""
     compression = compression_of(path)
-    with contextlib.ExitStack() as opened:
-        source = opened.enter_context(open_file(path))
-        opened.enter_context(readable(path))
-        if compression is not None:
-            source = opened.enter_context(pa.CompressedInputStream(source, compression))
-        yield _Unmarked(source)
-
-
-class _Unmarked:
-    """A stream without the byte order mark that it may begin with."""
-
-    def __init__(self, source: Any) -> None:
-        self._source, self._begin = source, source.read(len(BOM)).removeprefix(BOM)
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, none at the end."""
-        begin, self._begin = self._begin, b""
-        return begin + bytes(self._source.read(size))
+    with open_file(path) as source, readable(path):
+        if compression is None:
+            yield source
+            return
+        with pa.CompressedInputStream(source, compression) as text:
+            yield text
 
 
 def compression_of(path: str) -> str | None:
