@@ -11,7 +11,7 @@ from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.source import PoolSource
+from evalsampling.pool.pool_file import PoolSource
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve

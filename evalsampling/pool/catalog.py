@@ -13,8 +13,8 @@ from evalsampling.pool.files import at_once, changed_while_read
 from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.one_order import LeftOut
-from evalsampling.pool.pool_file import PoolFile, common_schema
-from evalsampling.pool.source import PoolSource, check_same, keeps_nothing, scratch_directory
+from evalsampling.pool.pool_file import PoolFile, PoolSource, common_schema, scratch_directory
+from evalsampling.pool.source import check_same, keeps_nothing
 from evalsampling.pool.splits import Split, WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of

@@ -131,8 +131,6 @@ def _mask(batch: PoolBatch, part: Relation | OneOf | IsNull, negated: bool) -> p
 Columns = Mapping[str, tuple[pc.Expression, pa.DataType]]
 """Columns of a file as Arrow knows them, with their types, by the names that a condition has."""
 
-_ALWAYS = pc.scalar(True)
-
 _PRUNED = (
     pa.types.is_integer, pa.types.is_float64, pa.types.is_float32, is_text, pa.types.is_boolean,
     pa.types.is_date32, pa.types.is_timestamp,
@@ -150,28 +148,29 @@ def outline(condition: Condition, columns: Columns) -> pc.Expression:
 
 def _outlined(columns: Columns, part: Relation | OneOf | IsNull, negated: bool) -> pc.Expression:
     """Return an expression that holds wherever a comparison does, or its contrary."""
+    always = pc.scalar(True)
     column, kind = columns.get(part.column, (None, pa.null()))
     if column is None or not any(belongs(kind) for belongs in _PRUNED):
-        return _ALWAYS
+        return always
     if isinstance(part, IsNull):
         return column.is_valid() if negated else column.is_null()
     if isinstance(part, Relation) and isinstance(part.value, ColumnName):
-        return _ALWAYS
+        return always
     try:
         if isinstance(
             part, OneOf
         ):  # No chain of comparisons: Arrow ends the process at a long one.
             literals = [_literal(kind, part.column, "=", value) for value in part.values]
-            return _ALWAYS if negated else _among(column, kind, literals)
+            return always if negated else _among(column, kind, literals)
         operator = CONTRARY[part.operator] if negated else part.operator
         value = _literal(kind, part.column, operator, part.value)
     except (InputError, pa.ArrowInvalid, OverflowError):
-        return _ALWAYS  # Another type is told of where those of all files are known.
+        return always  # Another type is told of where those of all files are known.
     # Arrow's statistics know nothing of NaN, of which no comparison is true, and each contrary.
     of_nan = pa.types.is_floating(kind) and (negated or operator == "!=")
     is_other = is_text(kind) and not isinstance(value, str)
     is_beyond = isinstance(value, datetime.datetime) and not 1678 <= value.year <= 2261
-    return _ALWAYS if of_nan or is_other or is_beyond else _compared(column, kind, operator, value)
+    return always if of_nan or is_other or is_beyond else _compared(column, kind, operator, value)
 
 
 def _among(column: pc.Expression, kind: pa.DataType, values: list[Any]) -> pc.Expression:

@@ -1,8 +1,10 @@
-"""One file of a pool: its columns, how it was found, and the Parquet file that has its rows."""
+"""The files of a pool, and their rows: those of another format are imported into Parquet once."""
 
 import dataclasses
+import functools
 import hashlib
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
@@ -10,12 +12,13 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import are_alike, is_text, unified
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
-from evalsampling.pool.files import StoredFile, error_of_reading
+from evalsampling.pool.files import StoredFile, at_once, error_of_reading
 from evalsampling.pool.fingerprint import hash_of_blocks
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import PARQUET, format_of, inspect
-from evalsampling.pool.layout import Layout, PlannedFile
+from evalsampling.pool.layout import Import, Layout, PlannedFile
 from evalsampling.pool.nested import there_are
+from evalsampling.pool.source import planned_files
 from evalsampling.pool.splits import Contents
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
 from evalsampling.spec import EvaluationSpec
@@ -167,3 +170,43 @@ def _common_type(
     if name in number_columns(spec) and not is_text(common):
         return pa.float64()
     return pa.string() if common == pa.null() else common
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolSource:
+    """The files of the pool of a spec, and where those are imported to that are not Parquet.
+
+    Attributes:
+        spec: of the evaluation.
+        directory: or URL, of the imported files.
+    """
+
+    spec: EvaluationSpec
+    directory: str
+
+    def files(self) -> list[PlannedFile]:
+        """Return the files to read, with the types that columns have in all of them."""
+        planned = planned_files(self.spec.pool)
+        if check_one_format(planned):
+            return planned
+        heads = at_once(PoolFile.head, planned)
+        # A file without rows may have no columns.
+        seen = [head for head in heads if head.contents.schema.names]
+        schema = common_schema(seen, self.spec) if seen else pa.schema([])
+        return [
+            dataclasses.replace(
+                file, to_import=Import(self.directory, head.read(schema), head.contents.warning)
+            )
+            for file, head in zip(planned, heads, strict=True)
+        ]
+
+
+@functools.cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that is there until this process ends."""
+    return tempfile.TemporaryDirectory(prefix="evalsampling-")
+
+
+def scratch_directory() -> str:
+    """Return where files are imported to by commands that have no workspace."""
+    return _scratch().name

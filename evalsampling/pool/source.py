@@ -2,11 +2,7 @@
 
 import contextlib
 import dataclasses
-import functools
-import tempfile
 from collections.abc import Iterator, Sequence
-
-import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import (
@@ -16,52 +12,11 @@ from evalsampling.pool.files import (
     find_file,
     find_files,
 )
-from evalsampling.pool.layout import Import, PlannedFile
-from evalsampling.pool.pool_file import PoolFile, check_one_format, common_schema
+from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import KEY
-
-
-@dataclasses.dataclass(frozen=True)
-class PoolSource:
-    """The files of the pool of a spec, and where those are imported to that are not Parquet.
-
-    Attributes:
-        spec: of the evaluation.
-        directory: or URL, of the imported files.
-    """
-
-    spec: EvaluationSpec
-    directory: str
-
-    def files(self) -> list[PlannedFile]:
-        """Return the files to read, with the types that columns have in all of them."""
-        planned = planned_files(self.spec.pool)
-        if check_one_format(planned):
-            return planned
-        heads = at_once(PoolFile.head, planned)
-        # A file without rows may have no columns.
-        seen = [head for head in heads if head.contents.schema.names]
-        schema = common_schema(seen, self.spec) if seen else pa.schema([])
-        return [
-            dataclasses.replace(
-                file, to_import=Import(self.directory, head.read(schema), head.contents.warning)
-            )
-            for file, head in zip(planned, heads, strict=True)
-        ]
-
-
-@functools.cache
-def _scratch() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder that is there until this process ends."""
-    return tempfile.TemporaryDirectory(prefix="evalsampling-")
-
-
-def scratch_directory() -> str:
-    """Return where files are imported to by commands that have no workspace."""
-    return _scratch().name
 
 
 def pinned(spec: EvaluationSpec) -> EvaluationSpec:

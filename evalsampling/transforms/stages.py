@@ -11,8 +11,7 @@ from apache_beam import pvalue
 from apache_beam.transforms import window
 
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.pool_file import PoolFile
-from evalsampling.pool.source import PoolSource
+from evalsampling.pool.pool_file import PoolFile, PoolSource
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.telemetry import progress
 from evalsampling.transforms.coders import packed
