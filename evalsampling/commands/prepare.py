@@ -14,8 +14,9 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
-from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.fingerprint import changes_of
+from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
@@ -193,7 +194,7 @@ class Preparation:
 
     @property
     def stored_directory(self) -> str:
-        """Where the rows of a pool that has no files of its own go."""
+        """Where the rows of a pool go whose files are not Parquet, or that has no files."""
         return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
 
     @property

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.pool_file import PoolSource
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
@@ -19,7 +20,6 @@ from evalsampling.preparation.summary import summary_columns
 from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
-from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
@@ -30,7 +30,8 @@ from evalsampling.workspace.manifest import ExecutionContext
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
     """Return the result of a preparation, as a value of an engine that makes both passes."""
     spec = preparation.spec
-    started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool))
+    source = PoolSource(spec, preparation.stored_directory)
+    started = engine.call(Step("StampStart", _stamp), engine.value("Start", source))
     files = engine.inspect(engine.call(Step("NamePool", _pool), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
@@ -69,11 +70,11 @@ def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[A
     return engine.call(plan.cut_strata(spec), summary), items
 
 
-def _stamp(pool: PoolSpec) -> tuple[PoolSpec, float]:
+def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:
     return pool, time.time()
 
 
-def _pool(started: tuple[PoolSpec, float]) -> PoolSpec:
+def _pool(started: tuple[PoolSource, float]) -> PoolSource:
     return started[0]
 
 
@@ -92,7 +93,7 @@ def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
 def _commit(
     catalog: Catalog,
     preparation: Preparation,
-    started: tuple[PoolSpec, float],
+    started: tuple[PoolSource, float],
     stratification: Stratification,
     orders: OrderCounts | None,
     sums: CellSums,

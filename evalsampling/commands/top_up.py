@@ -50,7 +50,8 @@ class TopUp:
         never drawn than one round may ask for.
         """
         prepared = snapshot.pool
-        preparation, pool = Preparation.done(prepared, context), read_unchanged(prepared)
+        preparation = Preparation.done(prepared, context)
+        pool = read_unchanged(prepared, preparation.stored_directory)
         wanted = wanted or snapshot.next_round_size
         held = short_cells(snapshot, wanted)
         if not held.short.any():
@@ -117,9 +118,12 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     return engine.each(Step("WriteReserve", _write, (top_up, checked)), parts)
 
 
-def read_unchanged(prepared: PreparedPool) -> Catalog:
-    """Return the pool that a workspace was prepared from, by the files that are there now."""
-    pool, marked = Catalog.read(prepared.spec), prepared.marker["pool"]
+def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
+    """Return the pool that a workspace was prepared from, by the files that are there now.
+
+    A directory or URL has those that were imported.
+    """
+    pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
     gone_or_new = here.keys() ^ there.keys()
