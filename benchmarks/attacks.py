@@ -7,18 +7,19 @@ A pool passes with coverage of at least .90 among claims, or where most runs hav
 that the interval claims more than the labels can.
 """
 
-import functools
+import dataclasses
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pools
-from corpus import SAMPLERS, trials_of_pool
+import trials
+from corpus import PLAN, SAMPLERS, study_of
 from corpus_settings import Key, Setting, settings
-from coverage_situations import Columns, FloatArray, write_pool
+from coverage_situations import Columns, FloatArray, write_made_up
 from scipy import special
-from trials import run
 
 IntArray = npt.NDArray[np.int64]
 
@@ -31,19 +32,21 @@ ROWS = 100_000
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = pools.study_parser(__doc__, "attacks", "", repeats=30, block=10)
+    parser = trials.parser(__doc__, "attacks", repeats=30, block=10)
     parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
     options = parser.parse_args(argv)
     names = pools.chosen(options.only, [*ATTACKS])
     if options.action == "report":
         for sampler in options.samplers:
-            print("\n".join(table(settings(options.results, sampler), sampler)))
+            print("\n".join(table(settings(options.results, sampler, names), sampler)))
         return 0
     folder = options.results / "pools"
-    for name in names:
-        write_pool(folder, name, ATTACKS[name], [57, list(ATTACKS).index(name)])
-    trials = functools.partial(trials_of_pool, folder=folder, measures=MEASURES)
-    run(options, names, trials, BUDGETS)
+    write_made_up(folder, ATTACKS, seed=57)
+    todo = trials.blocks(
+        [*itertools.product(names, options.samplers)], options.repeats, options.block
+    )
+    plan = dataclasses.replace(PLAN, budgets=BUDGETS)
+    trials.run(options, study_of(folder, MEASURES, plan), todo, plan)
     return 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
+import figure_files
 import numpy as np
 from corpus_settings import (
     LEAST_RMSE,
@@ -15,8 +15,6 @@ from corpus_settings import (
     Setting,
     Together,
 )
-from figure_files import STYLE, save
-from matplotlib.figure import Figure
 
 LARGE_RATIO = 1.25
 """The same if the bootstrap interval of their error over that of `ais` lies above this."""
@@ -66,7 +64,6 @@ def document(
     figures: Path,
     baseline: str,
     commits: Sequence[str] = (),
-    pairs: Sequence[str] = (),
 ) -> str:
     """Return the page, and write its picture to a folder beside it.
 
@@ -76,7 +73,6 @@ def document(
         figures: folder of pictures.
         baseline: name of the file that it is from.
         commits: that made the results.
-        pairs: lines of the section of pairs of systems.
     """
     both = [key for key in found if key in before and key[1] in COMPARED]
     pools = sorted({key[0] for key in both})
@@ -98,8 +94,6 @@ def document(
         *_summary(found, before, pools, budgets),
         _PICTURE,
         *_wrong(found, before, both),
-        "",
-        *pairs,
         "",
         "## F1 by pool",
         "",
@@ -217,21 +211,19 @@ def draw(
 ) -> None:
     """Write the picture: coverage and error ratio of F1, a dot for each pool."""
     rng = np.random.default_rng(1)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 2.4), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        for place, budget in enumerate(budgets):
-            keys = [key for key in found if key[1:] == ("f1", budget)]
-            height = place + rng.uniform(-0.28, 0.28, len(keys))
-            look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
-            left.scatter([found[key].coverage for key in keys], height, **look)
-            ratios = [_ratio(found[k].rmse, before[k].rmse, LEAST_RMSE) for k in keys]
-            right.scatter(ratios, height, **look)
-        left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
-        right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
-        right.set_xscale("log")
-        left.set_yticks(range(len(budgets)), [f"{budget:,} labels" for budget in budgets])
-        left.set_xlabel("coverage of the default interval of F1")
-        right.set_xlabel("error of F1 over that of ais")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save(figure, path)
+    figure = figure_files.new(7.0, 2.4)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for place, budget in enumerate(budgets):
+        keys = [key for key in found if key[1:] == ("f1", budget)]
+        height = place + rng.uniform(-0.28, 0.28, len(keys))
+        look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
+        left.scatter([found[key].coverage for key in keys], height, **look)
+        ratios = [_ratio(found[k].rmse, before[k].rmse, LEAST_RMSE) for k in keys]
+        right.scatter(ratios, height, **look)
+    left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
+    right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
+    right.set_xscale("log")
+    left.set_yticks(range(len(budgets)), [f"{budget:,} labels" for budget in budgets])
+    left.set_xlabel("coverage of the default interval of F1")
+    right.set_xlabel("error of F1 over that of ais")
+    figure_files.save(figure, path)

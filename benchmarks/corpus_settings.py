@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.dataset
+import trials
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -26,16 +26,8 @@ LOW_COVERAGE = 0.85
 ROUNDING = 1e-9
 
 FIELDS = (
-    "pool",
-    "measure",
-    "budget",
-    "truth",
-    "score",
-    "coverage",
-    "claims",
-    "warned",
-    "width",
-    "errors",
+    *("pool", "measure", "budget", "truth", "score"),
+    *("coverage", "claims", "warned", "width", "errors"),
 )
 """Columns of a baseline; the last has the error of each run, with spaces between."""
 
@@ -84,7 +76,7 @@ class Setting:
 
     @classmethod
     def of_runs(cls, runs: Mapping[str, npt.NDArray[np.generic]]) -> "Setting":
-        """Sum up the rows of a setting, columns as in `trials.SCHEMA`."""
+        """Sum up the rows of a setting, columns as in `corpus.SCHEMA`."""
         order = np.argsort(runs["repeat"])
         runs = {name: values[order] for name, values in runs.items()}
         truth, low, high = (runs[name].astype(np.float64) for name in ("truth", "low", "high"))
@@ -117,35 +109,20 @@ Key = tuple[str, str, int]
 """Pool, measure, budget."""
 
 
-def settings(results: Path, sampler: str) -> dict[Key, Setting]:
-    """Return what the runs of a sampler say, by pool, measure and budget."""
-    found = by_columns(results, sampler, ("pool", "measure", "budget"))
-    return {(pool, measure, int(budget)): one for (pool, measure, budget), one in found.items()}
-
-
-def by_columns(results: Path, sampler: str, by: Sequence[str]) -> dict[tuple[str, ...], Setting]:
-    """Return what the runs of a sampler say, by the values of some columns, as text."""
-    columns = read_runs(results, sampler)
-    if not columns:
-        return {}
-    text = zip(*(columns[name] for name in by), strict=True)
-    keys, place = np.unique(["\t".join(map(str, key)) for key in text], return_inverse=True)
-    order = np.argsort(place, kind="stable")
+def settings(results: Path, sampler: str, names: Sequence[str] = ()) -> dict[Key, Setting]:
+    """Return what the runs of a sampler say, by pool, measure and budget; of all pools if empty."""
     found = {}
-    for key, chosen in zip(keys, np.split(order, np.bincount(place).cumsum()[:-1]), strict=True):
-        if not np.isnan(columns["truth"][chosen].astype(np.float64)).any():
-            runs = {name: values[chosen] for name, values in columns.items()}
-            found[tuple(str(key).split("\t"))] = Setting.of_runs(runs)
+    for pool in names or sorted(path.name for path in results.glob("runs/*")):
+        if (table := trials.read(results, pool, sampler)) is None:
+            continue
+        runs = trials.columns(table)
+        for measure in dict.fromkeys(runs["measure"]):
+            for budget in dict.fromkeys(runs["budget"].tolist()):
+                chosen = (runs["measure"] == measure) & (runs["budget"] == budget)
+                if not np.isnan(runs["truth"][chosen]).any():
+                    of_setting = {name: values[chosen] for name, values in runs.items()}
+                    found[pool, str(measure), budget] = Setting.of_runs(of_setting)
     return found
-
-
-def read_runs(results: Path, sampler: str) -> dict[str, npt.NDArray[np.generic]]:
-    """Return all rows of results of a sampler, by column as in `trials.SCHEMA`; {} if none."""
-    files = sorted(map(str, results.glob(f"runs/*/{sampler}/*.parquet")))
-    if not files:
-        return {}
-    table = pyarrow.dataset.dataset(files).to_table()
-    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,13 +1,11 @@
 """Pools on which an interval can go wrong, each a pair of files as `pools` describes them."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pools
 from scipy import special
 
 FloatArray = npt.NDArray[np.float64]
@@ -22,34 +20,14 @@ AT_RANDOM = ("at-random", "at-random-small", "one-in-ten-wrong")
 """Pools of a stochastic oracle: their labels are probabilities."""
 
 
-def write_situations(directory: Path) -> list[str]:
+def write_made_up(
+    directory: Path, makers: Mapping[str, Callable[[np.random.Generator], Columns]], seed: int
+) -> list[str]:
     """Write the pools that are not there yet and return the names of all of them."""
-    for number, (name, make) in enumerate(SITUATIONS.items()):
-        write_pool(directory, name, make, [2024, number])
-    return list(SITUATIONS)
-
-
-def write_pool(
-    directory: Path,
-    name: str,
-    make: Callable[[np.random.Generator], Columns],
-    seed: Sequence[int],
-) -> None:
-    """Write a pool and its truth, if they are not there yet."""
-    if (directory / f"{name}-truth.parquet").exists():
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    columns = make(np.random.default_rng(seed))
-    columns["id"] = np.arange(len(columns["label"]))
-    truth = {"id": columns["id"], "label": columns.pop("label")}
-    _write(directory / f"{name}.parquet", columns)
-    _write(directory / f"{name}-truth.parquet", truth)
-
-
-def _write(path: Path, columns: Columns) -> None:
-    unfinished = path.with_suffix(".tmp")
-    pq.write_table(pa.table(columns), unfinished)
-    os.replace(unfinished, path)
+    for number, (name, make) in enumerate(makers.items()):
+        if not (directory / f"{name}-truth.parquet").exists():
+            pools.write(directory, name, make(np.random.default_rng([seed, number])))
+    return list(makers)
 
 
 def _logits(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> FloatArray:
