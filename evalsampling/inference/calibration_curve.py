@@ -30,14 +30,6 @@ _PREDICTION_SPREAD = 5.0
 
 It is large: a second system's prediction may be as informative as the score."""
 
-_DIP_SPREAD = 2.0
-"""Standard deviation of the effect, in log-odds, of a place at the top.
-
-Spam and copies are often there."""
-
-_TOP_STEPS = 3.0
-"""Steps from the top over which the effect of a place at the top falls to 1 / e."""
-
 _LEAST = 1e-300
 """Least rate whose logarithm is taken."""
 
@@ -70,8 +62,7 @@ class CalibrationCurve:
     scores matters.
 
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
-    stationary Gaussian process; between the steps it is linear. It is monotone apart from
-    the effect of a place at the top, which may be a dip. The rate of a cell is
+    stationary Gaussian process; between the steps it is linear. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
     rho times the pool's mean of sigma (1 - sigma), the overlap of the classes: where scores
     separate them, few positives hide. A prior relative to positives takes the mean of sigma
@@ -85,7 +76,7 @@ class CalibrationCurve:
             group.
         share: shape (groups,): share of the pool's rows.
         effect: shape (groups, effects): shift of the log-odds of a group by one standard deviation
-            of each effect beside x.
+            of each effect.
         step: dx.
         hidden: prior of rho.
     """
@@ -118,10 +109,8 @@ class CalibrationCurve:
         share = count / count.sum()
         step = max(np.ptp(x) / STEPS, 1e-9)
         place = np.rint((x.max() - x) / step * _PER_STEP)
-        at_top = _DIP_SPREAD * np.exp(-place / _PER_STEP / _TOP_STEPS)
-        effects = [at_top] if effect is None else [_PREDICTION_SPREAD * effect, at_top]
-        effect = np.column_stack(effects)
-        rows = np.column_stack([place, effect])
+        effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
+        rows = np.column_stack([place, *effects])
         first, group = distinct_rows(rows)
         key = rows[first]
         at = key[:, 0] / _PER_STEP

@@ -74,8 +74,6 @@ class LabelModel:
         modes: the mode of each curve in place of its draws; a model made by `with_share` may keep
             the modes' rates of the original model.
         seed: seed of what is drawn from the curves.
-        turned: the model with falling curves, if labels leave open which way a curve goes. Its
-            share of the draws is its probability.
         stochastic: whether labels are answers at random, of which the model has one a row
             (`one_answer_a_row`). Then it knows no row: what a row's rate is, is drawn with the
             widest spread that the curve allows, that of rates of 0 and 1.
@@ -91,7 +89,6 @@ class LabelModel:
     curves: tuple[CurveDraws, ...]
     modes: tuple[CurveDraws, ...]
     seed: tuple[int, ...]
-    turned: "LabelModel | None" = None
     stochastic: bool = False
 
     @classmethod
@@ -122,17 +119,9 @@ class LabelModel:
         if reason:
             raise ValueError(reason)
         keep_freed_memory()
-        direction = fit_curves(table, history, hidden)
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
-        rising = round(most * (1 - direction.chance))
-        drawn = _drawn(direction.curves, seed, schedule, rising)
-        model = cls(table, history, *drawn, seed, stochastic=stochastic)
-        if direction.turned is None:
-            return model
-        odds = direction.chance / (1 - direction.chance)
-        falling = max(round(odds * len(model.curves[0].z)), 1)
-        drawn = _drawn(direction.turned, (*seed, 6), schedule, falling)
-        return dataclasses.replace(model, turned=cls(table, history, *drawn, seed))
+        drawn = _drawn(fit_curves(table, history, hidden), seed, schedule, most)
+        return cls(table, history, *drawn, seed, stochastic=stochastic)
 
     @property
     def hidden(self) -> HiddenPrior:
@@ -147,14 +136,6 @@ class LabelModel:
     @functools.cached_property
     def rates(self) -> FloatArray:
         """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
-        if self.turned is None:
-            return self._own_rates
-        by_class = [np.moveaxis(rates, 2, 0) for rates in (self._own_rates, self.turned.rates)]
-        return np.moveaxis(np.concatenate(by_class, axis=1), 0, 2)
-
-    @functools.cached_property
-    def _own_rates(self) -> FloatArray:
-        """The rates by `curves`, shape (draws of the curves, cells, classes)."""
         return _rates_of_classes(self.curves)
 
     @functools.cached_property
@@ -169,28 +150,17 @@ class LabelModel:
 
     @functools.cached_property
     def contradiction(self) -> str | None:
-        """Why the model should not be used, in words; None if labels and chains agree with it.
-
-        Only `curves` are looked at: if labels contradict them, `turned` does not save the model, as
-        too few bands of scores confirm it.
-        """
+        """Why the model should not be used, in words; None if labels and chains agree with it."""
         r_hat = max(curve.r_hat for curve in self.curves)
         if r_hat > MOST_R_HAT:
             return f"chains from different starts disagree (R-hat {r_hat:.2f})"
         rng = np.random.Generator(np.random.PCG64([*self.seed, 5]))
         seen = labels_by_cell(self.table, self.history, Domain())
-        return misfit(self.table, seen, self._own_rates, rng)
+        return misfit(self.table, seen, self.rates, rng)
 
     def weights(self, share: float) -> FloatArray:
-        """Return importance weights of the draws under another prior share, shape (draws,).
-
-        The share of all weights that draws of `turned` have is their share of the draws.
-        """
-        own = np.prod([curve.weights(share) for curve in self.curves], axis=0)
-        if self.turned is None:
-            return np.asarray(own)
-        other = self.turned.weights(share)
-        return np.concatenate([own / own.mean(), other / other.mean()])
+        """Return importance weights of the draws under another prior share, shape (draws,)."""
+        return np.asarray(np.prod([curve.weights(share) for curve in self.curves], axis=0))
 
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another prior share of hidden positives, given the same labels.
@@ -205,8 +175,7 @@ class LabelModel:
                 rng = np.random.Generator(np.random.PCG64([*self.seed, 4]))
                 curves = tuple(curve.with_share(share, rng) for curve in self.curves)
                 modes = tuple(curve.with_share(share, rng) for curve in self.modes)
-                turned = self.turned and self.turned.with_share(share)
-                model = dataclasses.replace(self, curves=curves, modes=modes, turned=turned)
+                model = dataclasses.replace(self, curves=curves, modes=modes)
             else:
                 hidden = dataclasses.replace(self.hidden, share=share)
                 model = LabelModel.fit(
@@ -223,8 +192,7 @@ class LabelModel:
     @functools.cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first cell of each group of equal rates in every draw, and the group of each cell."""
-        curves = self.curves if self.turned is None else (*self.curves, *self.turned.curves)
-        return distinct_rows(np.stack([curve.curve.group for curve in curves], axis=1))
+        return distinct_rows(np.stack([curve.curve.group for curve in self.curves], axis=1))
 
     @functools.cached_property
     def everywhere(self) -> "Predictive":
@@ -449,7 +417,7 @@ def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
 
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:
     """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
-    fits = fit_curves(table, history, hidden).curves.values()
+    fits = fit_curves(table, history, hidden).values()
     return np.asarray(_rates_of_classes([fit.at_mode for fit in fits])[0])
 
 

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import samplers
-from evalsampling.cli.estimate import estimate_table
+from evalsampling.cli.estimate import _tests_table, estimate_table
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
 from tests.jobs import Job, call, files_below, make_rich_pool
+from tests.report import contents
 from tests.slow import fast
 
 
@@ -352,6 +353,16 @@ def test_no_zero_has_a_minus() -> None:
     found = Estimate(tiny, -1e-9, 1e-7, 0.95, (interval,))
     text = estimate_table([read_record(Number, as_json(found))], ["design-based"])
     assert "-0.0000" not in "\n".join(text)
+
+
+def test_tests_of_comparisons_have_a_table() -> None:
+    alone, compared = (
+        read_record(Number, contents.number("f1", system="a", against=against, significance=test))
+        for against, test in ((None, None), ("b", {"p_value": 0.0312, "chance_above": None}))
+    )
+    assert _tests_table([alone]) == []
+    head, row = (line.split() for line in _tests_table([alone, compared]))
+    assert (head, row[-1]) == (["tests", "p"], "0.0312")
 
 
 def write_truth(one: Job) -> Path:
