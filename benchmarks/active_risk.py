@@ -1,4 +1,4 @@
-"""Active risk estimation against rows drawn alike: skew, bias and variance, wrong scores, numbers.
+"""Active risk estimation against rows drawn alike: skew, bias and variance, rivals, numbers.
 
     python benchmarks/active_risk.py            # the tables of docs/studies/active-risk.md
     python benchmarks/active_risk.py --only rivals    # that of docs/stratified-rivals.md
@@ -53,24 +53,28 @@ MEASURES: dict[str, Measure] = {
     "precision (eta 1)": FEta(eta=1.0),
 }
 TWO = ("error rate", "F1 (eta 0.5)")
-FACTORS = (0.25, 1.0, 4.0)
-"""By which log-odds are too small or too large."""
 
 
-def made_up(share: float, factor: float = 1.0, rows: int = ROWS) -> KnownPool:
-    """Return a pool of two normal classes; log-odds are right but for a factor."""
+def made_up(share: float) -> KnownPool:
+    """Return a pool of two normal classes, whose scores are the right log-odds."""
     rng = np.random.default_rng(4)
-    label = (rng.random(rows) < share).astype(np.int64)
-    logit = APART * (rng.normal(size=rows) + APART * (label - 0.5)) + special.logit(share)
+    label = (rng.random(ROWS) < share).astype(np.int64)
+    logit = APART * (rng.normal(size=ROWS) + APART * (label - 0.5)) + special.logit(share)
     columns = {
         "score": logit,
         "prediction": (logit > 0).astype(np.int64),
-        "probability": special.expit(factor * logit),
+        "probability": special.expit(logit),
         "label": label,
     }
     with tempfile.TemporaryDirectory() as folder:
         pools.write(Path(folder), "pool", columns)
         return pools.Ground.read(Path(folder), "pool").known
+
+
+def fraction(known: KnownPool, measure: Measure) -> tuple[FloatArray, FloatArray]:
+    """Return what each row adds to the numerator and to the denominator of a measure."""
+    loss = measure.loss(known.outputs, known.label)
+    return loss[:, 0], loss[:, 1] if loss.shape[1] == 2 else np.ones(len(loss))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,12 +102,8 @@ class Estimates:
 
         Of the measure that they are drawn for, unless another one is given.
         """
-        measure, rows = measure or sampler.measure, known.table.rows
-        start = History.start(1, known.table.classes)
-        q = sampler.proposal(known.table, start).cell_probability[known.cell]
-        loss = measure.loss(known.outputs, known.label)
-        numerator, weight = loss[:, 0], loss[:, -1] if loss.shape[1] == 2 else np.ones(len(q))
-        ratio = np.divide(1 / rows, q, out=np.zeros(len(q)), where=q > 0)
+        numerator, weight = fraction(known, measure or sampler.measure)
+        q, ratio = pools.drawn(known, sampler)
         chance = q * known.count
         rng = np.random.default_rng(draws)
         total = np.zeros((repeats, 2))
@@ -135,14 +135,12 @@ def both(known: KnownPool, measure: Measure, draws: int, repeats: int) -> tuple[
 
 def labels_for_the_same_error(known: KnownPool, measure: Measure) -> float:
     """Return n_active / n_passive, with the true labels (lemma 3.4); NaN without an error."""
-    start = History.start(1, known.table.classes)
-    loss = measure.loss(known.outputs, known.label)
-    hit, weight = loss[:, 0], loss[:, -1] if loss.shape[1] == 2 else np.ones(len(loss))
+    hit, weight = fraction(known, measure)
     value = (known.count @ hit) / (known.count @ weight)
     square = known.count * (hit - value * weight) ** 2
     variances = []
     for sampler in (ActiveRisk(measure), Passive(measure)):
-        q = sampler.proposal(known.table, start).cell_probability[known.cell]
+        q, _ = pools.drawn(known, sampler)
         variances.append(np.sum(np.divide(square, q, out=np.zeros(len(q)), where=q > 0)))
     return float(variances[0] / variances[1]) if variances[1] else float("nan")
 
@@ -165,22 +163,6 @@ def parts_of_the_error(options: argparse.Namespace) -> Iterator[tables.Row]:
         for draws in SIZES:
             found = both(known, MEASURES[name], draws, options.repeats)
             yield str(draws), name, *(f"{part:.1e}" for one in found for part in one.parts)
-
-
-def wrong_scores(options: argparse.Namespace) -> Iterator[tables.Row]:
-    """Yield errors after four rounds of 50 rows where log-odds are wrong by a factor."""
-    for factor in FACTORS:
-        known = made_up(0.1, factor, 8000)
-        for name in TWO:
-            measure = MEASURES[name]
-            calibrated = (
-                ActiveRisk(measure, calibration=c) for c in (None, "logistic", "isotonic")
-            )
-            errors = (
-                errors_of_rounds(known, one, [measure], 4, options.repeats)[0]
-                for one in (Passive(measure), *calibrated)
-            )
-            yield f"{factor:g}", name, *(f"{error:.4f}" for error in errors)
 
 
 def rivals(options: argparse.Namespace) -> Iterator[tables.Row]:
@@ -252,42 +234,15 @@ def real_pools(options: argparse.Namespace) -> Iterator[tables.Row]:
                 yield pool, name, f"{active.truth:.3g}", str(draws), *errors, needed
 
 
-ERRORS = ("true", "passive", "active", "labels_for_the_same_error")
+ERRORS = "passive,active,labels_for_the_same_error"
+PARTS = "passive_bias2,passive_variance,active_bias2,active_variance"
+RIVALS = "passive,strat,strat_model,active_err,active_risk"
 TABLES = (
-    Table("active-risk/skew", ("positives_percent", "measure", *ERRORS), skew, 2000),
-    Table(
-        "active-risk/bias-and-variance",
-        (
-            *("draws", "measure", "passive_bias2", "passive_variance"),
-            *("active_bias2", "active_variance"),
-        ),
-        parts_of_the_error,
-        2000,
-    ),
-    Table(
-        "active-risk/real-pools",
-        ("pool", "measure", "true", "draws", *ERRORS[1:]),
-        real_pools,
-        2000,
-    ),
-    Table(
-        "scores",
-        ("log_odds_times", "measure", "passive", "scores", "logistic", "isotonic"),
-        wrong_scores,
-        100,
-        kept=False,
-    ),
-    Table(
-        "rivals",
-        (
-            *("positives_percent", "measure", "passive", "strat", "strat_model"),
-            *("active_err", "active_risk"),
-        ),
-        rivals,
-        150,
-        kept=False,
-    ),
-    Table("numbers", ("spread_of_variances", *ERRORS), numbers, 500, kept=False),
+    Table("active-risk/skew", f"positives_percent,measure,true,{ERRORS}", skew, 2000),
+    Table("active-risk/bias-and-variance", f"draws,measure,{PARTS}", parts_of_the_error, 2000),
+    Table("active-risk/real-pools", f"pool,measure,true,draws,{ERRORS}", real_pools, 2000),
+    Table("rivals", f"positives_percent,measure,{RIVALS}", rivals, 150, kept=False),
+    Table("numbers", f"spread_of_variances,true,{ERRORS}", numbers, 500, kept=False),
 )
 
 if __name__ == "__main__":

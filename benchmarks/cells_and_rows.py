@@ -82,9 +82,8 @@ def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
                 yield from efficiencies(folder, name, strata, leaves)
 
 
-TABLES = (
-    tables.Table("cells-and-rows", ("pool", "measure", "strata", "leaves", "cells", *WAYS), rows),
-)
+HEADER = ",".join(("pool,measure,strata,leaves,cells", *WAYS))
+TABLES = (tables.Table("cells-and-rows", HEADER, rows),)
 
 if __name__ == "__main__":
     tables.main(__doc__, TABLES)

@@ -2,7 +2,6 @@
 
     python benchmarks/corpus.py run --pools=DIR --samplers calibrated ais    # continues
     python benchmarks/corpus.py report                                # writes docs/real-pools.md
-    python benchmarks/corpus.py report --keep=ais --baseline=FILE     # keeps results as CSV
 
 Every sampler labels every pool, each repeat with seeds of its own, with rounds that begin with 50
 rows and grow by 1.3. A folder holds NAME.parquet (columns id, score, probability, prediction) and
@@ -69,8 +68,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.set_defaults(pools=pools.CORPUS, output=pools.PROJECT / "docs" / "real-pools.md")
     parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
     parser.add_argument("--measures", nargs="*", default=MEASURES, metavar="NAME")
-    parser.add_argument("--baseline", type=Path, default=BASELINE, metavar="FILE")
-    parser.add_argument("--keep", metavar="SAMPLER", help="write its results to the baseline")
     options = parser.parse_args(argv)
     if options.action == "run":
         if found := pools.find(options.pools):
@@ -79,18 +76,13 @@ def main(argv: list[str] | None = None) -> int:
             todo = trials.blocks([*names], options.repeats, options.block)
             trials.run(options, study, todo, PLAN)
         return 0
-    if options.keep is not None:
-        kept = corpus_settings.settings(options.results, options.keep)
-        corpus_settings.write_baseline(kept, options.baseline)
-        print(f"{options.baseline}: written")
-        return 0
     import corpus_report  # it needs matplotlib
 
     text = corpus_report.document(
         corpus_settings.settings(options.results, "calibrated"),
-        corpus_settings.read_baseline(options.baseline),
+        corpus_settings.read_baseline(BASELINE),
         options.output.parent / "figures",
-        options.baseline.name,
+        BASELINE.name,
         trials.commits(options.results),
     )
     options.output.write_text(text, encoding="utf-8")

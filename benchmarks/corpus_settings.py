@@ -25,26 +25,17 @@ LOW_COVERAGE = 0.85
 
 ROUNDING = 1e-9
 
-FIELDS = (
-    *("pool", "measure", "budget", "truth", "score"),
-    *("coverage", "claims", "warned", "width", "errors"),
-)
-"""Columns of a baseline; the last has the error of each run, with spaces between."""
+NUMBERS = ("truth", "score", "coverage", "claims", "warned", "width")
+"""Columns of a baseline between pool, measure and budget and the errors of the runs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """What runs on one pool say of one measure at one budget.
 
-    Attributes:
-        truth: the true value.
-        score: mean interval score of the default interval, at the level .95.
-        coverage: of the default interval among claims, NaN without any.
-        claims: share of the runs whose default interval is not the whole range.
-        warned: share of the runs with a warning.
-        width: mean width of the default interval.
-        errors: shape (runs,): of each run; an estimate without a value errs by `NO_VALUE`.
-        beyond: share of the runs whose interval claims more than labels can.
+    Score, width and coverage are of the default interval at the level .95, the last among claims;
+    claims, warned and beyond are shares of the runs. An estimate without a value errs by
+    `NO_VALUE`.
     """
 
     truth: float
@@ -129,14 +120,8 @@ def settings(results: Path, sampler: str, names: Sequence[str] = ()) -> dict[Key
 class Together:
     """Settings summed up beside those of a baseline.
 
-    Attributes:
-        coverage: among claims.
-        claims: share of the runs.
-        warned: share of the runs.
-        width: mean of the settings whose intervals all end.
-        error: geometric mean of error over that of the baseline, NaN without one.
-        score: likewise of the interval score.
-        spread: half-width of the 95 % interval of the logarithm of `error`.
+    Error and score are geometric means of ratios to the baseline, NaN without one; spread is the
+    half-width of the 95 % interval of the logarithm of the error.
     """
 
     coverage: float
@@ -177,23 +162,12 @@ def _mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) ->
     return float(np.exp(np.mean(found))) if found else np.nan
 
 
-def write_baseline(found: Mapping[Key, Setting], path: Path) -> None:
-    """Keep the settings of a sampler as CSV, for later versions to be compared with."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FIELDS)
-        for key, one in sorted(found.items()):
-            numbers = [getattr(one, name) for name in FIELDS[3:-1]]
-            errors = " ".join(f"{error:.4g}" for error in one.errors)
-            writer.writerow([*key, *(f"{number:.5g}" for number in numbers), errors])
-
-
 def read_baseline(path: Path) -> dict[Key, Setting]:
     """Return the settings that were kept."""
     with path.open(encoding="utf-8", newline="") as file:
         return {
             (row["pool"], row["measure"], int(row["budget"])): Setting(
-                *(float(row[name]) for name in FIELDS[3:-1]), np.array(row["errors"].split(), float)
+                *(float(row[name]) for name in NUMBERS), np.array(row["errors"].split(), float)
             )
             for row in csv.DictReader(file)
         }

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import tables
 from scipy import special
+from tables import Table
 
 from evalsampling import Evaluation, samplers
 from evalsampling.measures import Accuracy, FBeta, Measure
@@ -30,14 +31,7 @@ SPAM = 33_296
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """A pool all of whose labels are known.
-
-    Attributes:
-        probability: shape (n,): of the positive class, by the model.
-        prediction: shape (n,).
-        label: shape (n,).
-        cost: shape (n,): of labels, 1 on average.
-    """
+    """A pool all of whose labels are known, by row; labels cost 1 on average."""
 
     probability: np.ndarray
     prediction: np.ndarray
@@ -209,24 +203,14 @@ def gain(pool: Rows, repeats: int) -> Iterator[str]:
         yield f"{found['passive'].error / found['optimal_importance'].error:.2f}"
 
 
-_ERRORS = tuple(f"{name.lower()}_{what}" for name in NAMES for what in ("error", "draws"))
-_GAINS = ("likelihood", "accuracy", "f1")
+_ERRORS = ",".join(f"{name.lower()}_error,{name.lower()}_draws" for name in NAMES)
+_GAINS = "likelihood,accuracy,f1"
 
 TABLES = (
-    tables.Table(
-        "costs/correlation",
-        ("rho", "money", *_ERRORS, "realised", "predicted"),
-        by_correlation,
-        repeats=200,
-    ),
-    tables.Table(
-        "costs/variance",
-        ("power", "variance", *_ERRORS, "spent_by_the_last"),
-        by_variance,
-        repeats=200,
-    ),
-    tables.Table("likelihood", ("times", *_GAINS), by_likelihood, repeats=200, kept=False),
-    tables.Table("drift", ("batch", *_GAINS), by_drift, repeats=200, kept=False),
+    Table("costs/correlation", f"rho,money,{_ERRORS},realised,predicted", by_correlation, 200),
+    Table("costs/variance", f"power,variance,{_ERRORS},spent_by_the_last", by_variance, 200),
+    Table("likelihood", f"times,{_GAINS}", by_likelihood, 200, kept=False),
+    Table("drift", f"batch,{_GAINS}", by_drift, 200, kept=False),
 )
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ and where it is `TRUSTED` or more few do.
 import argparse
 import dataclasses
 import itertools
-import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import tables
 import trials
-from coverage_runs import BESIDE, DEFAULT, INTERVALS, METHODS, PLAN, run
+from coverage_runs import DEFAULT, INTERVALS, METHODS, PLAN, run
 from scipy import stats
 from tables import Table
 
@@ -35,9 +34,6 @@ WARNED_TOO_OFTEN = 0.2
 
 _BY_CHANCE = stats.norm.sf(2)
 """Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
-
-SHARES = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)
-"""Ends of the classes of settings by the share of runs that claim."""
 
 COLOURS = dict(zip(INTERVALS, ("#d62728", "#1f77b4"), strict=True))
 
@@ -73,19 +69,9 @@ def main(argv: list[str] | None = None) -> int:
 class Setting:
     """How one measure did with one sampler on one pool at one number of labels.
 
-    Attributes:
-        pool: its name.
-        method: how rows were sampled.
-        measure: its name.
-        interval: which one: the rule is about the default.
-        budget: labels.
-        runs: repeats.
-        claims: runs whose interval is not the whole range.
-        covered: claims that hold the truth.
-        warned: claims with a warning in words.
-        width: mean of the claims' widths.
-        score: mean interval score of all runs.
-        error: root mean squared error of the defined estimates, NaN for a band.
+    Of its runs some claim, by an interval that is not the whole range. Of these claims some are
+    covered and some warned of. Width is the mean of the claims', score the mean of all runs; the
+    error is the root mean squared one of defined estimates, NaN for a band.
     """
 
     pool: str
@@ -214,41 +200,6 @@ def _all(options: argparse.Namespace) -> Iterator[tables.Row]:
         )
 
 
-def _few_claims(options: argparse.Namespace) -> Iterator[tables.Row]:
-    """Yield settings taken together by the share of their runs that claim."""
-    for low, high in itertools.pairwise((0.0, *SHARES)):
-        found = [s for s in _judged(options.settings) if low < s.claims / s.runs <= high]
-        if not found:
-            continue
-        least, name = min(
-            (_pooled([one for one in found if one.measure == measure]), measure)
-            for measure in {one.measure for one in found}
-        )
-        yield (
-            *(f"{low:g}", f"{high:g}", str(len(found)), str(sum(one.claims for one in found))),
-            *(f"{_pooled(found):.3f}", name, f"{least:.3f}"),
-        )
-
-
-def _beside(options: argparse.Namespace) -> Iterator[tables.Row]:
-    """Yield measures: scores of the default by those of the design-based interval."""
-    by_key: dict[tuple[object, ...], dict[str, Setting]] = {}
-    for one in options.settings:
-        key = one.measure, one.pool, one.method, one.budget
-        by_key.setdefault(key, {})[one.interval] = one
-    pairs: dict[str, list[tuple[Setting, Setting]]] = {}
-    for (measure, *_), found in sorted(by_key.items()):
-        if len(found) == len(INTERVALS) and all(one.score > 0 for one in found.values()):
-            pairs.setdefault(str(measure), []).append((found[DEFAULT], found[BESIDE]))
-    for measure, both in pairs.items():
-        cells = []
-        for budget in PLAN.budgets:
-            ratios = [one.score / other.score for one, other in both if one.budget == budget]
-            cells.append(f"{statistics.geometric_mean(ratios):.2f}" if ratios else "")
-        covers = (f"{_pooled(side):.3f}" for side in zip(*both, strict=True))
-        yield (measure, str(len(both)), *cells, *covers)
-
-
 def _samplers(options: argparse.Namespace) -> Iterator[tables.Row]:
     """Yield measures and samplers: claims, coverage and warned share of all runs."""
     by_key: dict[tuple[str, str, str], list[Setting]] = {}
@@ -265,33 +216,10 @@ def _samplers(options: argparse.Namespace) -> Iterator[tables.Row]:
 TABLES = (
     Table(
         "coverage/settings",
-        (
-            *("pool", "sampler", "measure", "interval", "labels"),
-            *("claims", "coverage", "warned", "width", "score", "rmse"),
-        ),
+        "pool,sampler,measure,interval,labels,claims,coverage,warned,width,score,rmse",
         _all,
     ),
-    Table(
-        "coverage/few-claims",
-        (
-            *("from", "to", "settings", "claims", "coverage"),
-            *("least_measure", "least_coverage"),
-        ),
-        _few_claims,
-    ),
-    Table(
-        "coverage/beside",
-        (
-            *("measure", "settings", *(f"score_at_{budget}" for budget in PLAN.budgets)),
-            *("coverage", "design_coverage"),
-        ),
-        _beside,
-    ),
-    Table(
-        "coverage/samplers",
-        ("measure", "interval", "sampler", "claims", "coverage", "warned"),
-        _samplers,
-    ),
+    Table("coverage/samplers", "measure,interval,sampler,claims,coverage,warned", _samplers),
 )
 
 

@@ -54,13 +54,7 @@ CHUNK = 50
 
 @dataclasses.dataclass(frozen=True)
 class Systems:
-    """Rows with the predictions of some systems.
-
-    Attributes:
-        prediction: shape (rows, systems), 0 or 1.
-        probability: shape (rows, systems), of class 1.
-        label: shape (rows,).
-    """
+    """Rows with predictions and probabilities of some systems, of shape (rows, systems)."""
 
     prediction: IntArray
     probability: FloatArray
@@ -100,13 +94,9 @@ def _systems(
     label: IntArray,
     trained: int,
 ) -> Systems:
-    """Return models of the rows behind those they are fitted to.
+    """Return models of the rows behind those they are fitted to, the first.
 
-    Args:
-        kernels: of the models.
-        seen: what each model sees of all rows, shape (rows, features).
-        label: shape (rows,).
-        trained: rows that models are fitted to, the first.
+    What each model sees of all rows has the shape (rows, features).
     """
     chances = []
     for kernel, x in zip(kernels, seen, strict=True):
@@ -139,11 +129,8 @@ def five(rng: np.random.Generator) -> Systems:
 def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
     """Return models of three noisy views in four sizes, and one of a kernel.
 
-    There are as many rows as in the thesis, a tenth of which the models are fitted to.
-
-    Args:
-        rng: of rows and views.
-        noise: of each view, per feature.
+    There are as many rows as in the thesis, a tenth of which the models are fitted to. Noise is
+    that of each view, per feature.
     """
     x, label = _rows(4560, 30, rng)
     seen = []
@@ -217,9 +204,7 @@ def errors(
 def lost(systems: Systems, sums: FloatArray) -> FloatArray:
     """Return the mean error by budget of choosing the least sum, each of several as likely.
 
-    Args:
-        systems: with their true losses.
-        sums: shape (repeats, budgets, systems).
+    Sums are of shape (repeats, budgets, systems).
     """
     worse = systems.loss.mean(axis=0)
     worse = worse - worse.min()
@@ -303,24 +288,15 @@ def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Er
     return found
 
 
-TABLES = (
-    tables.Table(
-        "model-selection",
-        (
-            *("task", "drawn by", *(f"for an error of {level:g}" for level in LEVELS)),
-            *(f"saved at {level:g} (%)" for level in LEVELS),
-            "thesis",
-        ),
-        rows,
-        repeats=500,
-    ),
+HEADER = ",".join(
+    (
+        "task,drawn by",
+        *(f"for an error of {level:g}" for level in LEVELS),
+        *(f"saved at {level:g} (%)" for level in LEVELS),
+        "thesis",
+    )
 )
-
-
-def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--sets", type=int, default=4, help="sets of models of a task")
-    parser.add_argument("--queries", type=int, default=400, metavar="N", help="of the rankings")
-
+TABLES = (tables.Table("model-selection", HEADER, rows, repeats=500),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, _add)
+    tables.main(__doc__, TABLES, sets=4, queries=400)

@@ -46,9 +46,9 @@ TESTS = ("wald", "student")
 
 
 @functools.cache
-def all_runs(abalone: Path | None, repeats: int, pairs: int) -> dict[tuple[str, str], "Runs"]:
+def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], "Runs"]:
     """Return the runs of all pairs of models, on real and alike systems, by the way of drawing."""
-    features, label = made_up() if abalone is None else read_abalone(abalone)
+    features, label = read_abalone(abalone) if abalone.exists() else made_up()
     runs: dict[tuple[str, str], list[Runs]] = {}
     for pair in range(pairs):
         columns = fit_pair(features, label, pair)
@@ -60,13 +60,10 @@ def all_runs(abalone: Path | None, repeats: int, pairs: int) -> dict[tuple[str, 
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """What the evaluations of one pool say after each number of draws in `LOOKS`.
+    """What the evaluations of one pool say after each number of draws, of shape (repeats, looks).
 
-    Attributes:
-        student: shape (repeats, looks): p-value of Student's test, as the package makes it.
-        wald: shape (repeats, looks): that of Wald's, as the thesis has it (eq. 3.24).
-        right: shape (repeats, looks): whether the better system looked better.
-        labels: shape (repeats, looks): rows labelled.
+    P-values of Student's test, as the package makes it, and of Wald's, as the thesis has it (eq.
+    3.24); whether the better system looked better; rows labelled.
     """
 
     student: FloatArray
@@ -245,27 +242,16 @@ def _percent(flags: npt.NDArray[np.bool_]) -> str:
     return f"{100 * flags.mean():.2f} %"
 
 
-AFTER = (
-    *("systems", "draws", "test", "drawn by", "wrong system", "mean p"),
-    *(f"rejected at {level:g}" for level in LEVELS),
-)
 STUDY = "number-comparisons"
-TABLES = (
-    tables.Table(
-        f"{STUDY}/stopping",
-        ("test", "drawn by", "draws", "labels", "significant", "wrong system"),
-        stopping,
-        repeats=500,
-    ),
-    tables.Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), repeats=500),
-    tables.Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), repeats=500),
+STOPPING = "test,drawn by,draws,labels,significant,wrong system"
+AFTER = "systems,draws,test,drawn by,wrong system,mean p," + ",".join(
+    f"rejected at {level:g}" for level in LEVELS
 )
-
-
-def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--abalone", type=Path, metavar="FILE", help="abalone.data of UCI")
-    parser.add_argument("--pairs", type=int, default=10, metavar="N", help="pairs of models")
-
+TABLES = (
+    tables.Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
+    tables.Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
+    tables.Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
+)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, _add)
+    tables.main(__doc__, TABLES, abalone=Path("abalone.data"), pairs=10)

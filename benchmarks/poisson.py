@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import tables
+from tables import Table
 
 from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
@@ -48,14 +49,7 @@ BINARY: list[Measure] = [FBeta(), Precision(), Recall(), Accuracy(), Specificity
 
 @dataclasses.dataclass(frozen=True)
 class KnownRows:
-    """A pool all of whose labels are known, row by row.
-
-    Attributes:
-        table: its cells.
-        cell: shape (n,): cell of each row.
-        outputs: of the rows.
-        label: shape (n,): class codes.
-    """
+    """A pool all of whose labels are known: its cells, and cell, outputs and class of each row."""
 
     table: CellTable
     cell: np.ndarray
@@ -280,33 +274,14 @@ def measures(options: argparse.Namespace) -> Iterator[tables.Row]:
                     yield name, kind.name, *told
 
 
-_BOTH = tuple(
-    f"{name}_{what}"
-    for name in ("passive", "optimal_importance", "poisson")
-    for what in ("rmse", "coverage")
+_BOTH = ",".join(
+    f"{name}_rmse,{name}_coverage" for name in ("passive", "optimal_importance", "poisson")
 )
 TABLES = (
-    tables.Table(
-        "poisson/shares", ("pool", "share", *_BOTH, "poisson_by_importance"), shares, repeats=100
-    ),
-    tables.Table(
-        "poisson/six-labels",
-        ("labels", "drawn_for_and_estimated", *_BOTH),
-        six_labels,
-        repeats=100,
-    ),
-    tables.Table(
-        "many-labels/tags",
-        ("labels", "sampler", "measure", "rmse", "coverage", "seconds"),
-        tags,
-        repeats=30,
-    ),
-    tables.Table(
-        "many-labels/measures",
-        ("pool", "design", "drawn_for", "measure", "labels", "rmse"),
-        measures,
-        repeats=40,
-    ),
+    Table("poisson/shares", f"pool,share,{_BOTH},poisson_by_importance", shares, 100),
+    Table("poisson/six-labels", f"labels,drawn_for_and_estimated,{_BOTH}", six_labels, 100),
+    Table("many-labels/tags", "labels,sampler,measure,rmse,coverage,seconds", tags, 30),
+    Table("many-labels/measures", "pool,design,drawn_for,measure,labels,rmse", measures, 40),
 )
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,9 +18,12 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.samplers import Sampler
+from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.history import History
+
+FloatArray = npt.NDArray[np.float64]
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "pools"
@@ -57,6 +62,17 @@ def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
         unfinished = directory / f"{path}.tmp"
         pq.write_table(pa.table(content), unfinished)
         os.replace(unfinished, directory / path)
+
+
+def drawn(known: KnownPool, sampler: ReplacementSampler) -> tuple[FloatArray, FloatArray]:
+    """Return the chance of a row of each kind by a sampler's first proposal, and its weight.
+
+    The weight is an even chance over that chance, 0 if that is 0; both are of shape (kinds,).
+    """
+    table, systems = known.table, known.outputs.prediction.shape[1]
+    proposal = sampler.proposal(table, History.start(systems, table.classes))
+    q = proposal.cell_probability[known.cell]
+    return q, np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -95,14 +95,10 @@ def chances(quality: np.ndarray, noise: float) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """Queries as they are drawn in one way, all grades being known.
+    """Queries as they are drawn in one way, all grades being known; arrays are of shape (kinds,).
 
-    Attributes:
-        share: shape (kinds,): of the queries, those that are of each kind.
-        ratio: shape (kinds,): the weight of a draw, even chance over chance; 0 if never drawn.
-        gain: shape (kinds,): the gain of a query, or the difference of two rankers'.
-        cost: of a draw on average.
-        self_normalised: whether weights are over their sum.
+    Ratio is the weight of a draw, even chance over chance, 0 if never drawn; gain that of a query,
+    or the difference of two rankers'; cost that of a draw on average.
     """
 
     share: np.ndarray
@@ -168,9 +164,9 @@ def proposals(folder: Path, task: str, gain: str) -> dict[str, Drawn]:
 
 def drawn(ground: pools.Ground) -> Drawn:
     """Return the queries as a spec's sampler draws them."""
-    known, sampler = ground.known, ground.sampler()
-    table, start = known.table, History.start(len(ground.spec.pool.systems), 1)
+    known, sampler, table = ground.known, ground.sampler(), ground.known.table
     measure = build_driver(ground.spec, ground.cut.ranges)
+    start = History.start(len(ground.spec.pool.systems), 1)
     q = sampler.proposal(table, start).cell_probability
     return Drawn(
         share=known.count / table.rows,
@@ -181,22 +177,8 @@ def drawn(ground: pools.Ground) -> Drawn:
     )
 
 
-TABLES = (
-    tables.Table(
-        "rankings",
-        (
-            *("task", "thesis", "gain", "drawn_by"),
-            *("queries_saved_percent", "grades_saved_percent"),
-        ),
-        rows,
-    ),
-)
-
-
-def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--queries", type=int, default=800, metavar="N")
-    parser.add_argument("--documents", type=float, default=119, metavar="N", help="of a query")
-
+HEADER = "task,thesis,gain,drawn_by,queries_saved_percent,grades_saved_percent"
+TABLES = (tables.Table("rankings", HEADER, rows),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, _add)
+    tables.main(__doc__, TABLES, queries=800, documents=119)

@@ -214,12 +214,9 @@ class Band:
 class Run:
     """The repeats of one method on one pool for one measure.
 
-    Attributes:
-        title: of the method.
-        truth: shape (components,).
-        errors: shape (repeats, budgets): squared, summed over the components.
-        divergence: shape (repeats, budgets): NaN where there is none.
-        curves: shape (repeats, components), of some repeats at the largest budget.
+    Truth has the shape (components,), errors and divergence (repeats, budgets), curves (repeats,
+    components): of some repeats at the largest budget. Errors are squared, and summed over the
+    components; where there is no divergence it is NaN.
     """
 
     title: str
@@ -388,16 +385,9 @@ def _short(value: float) -> str:
 
 
 TABLES = (
-    Table("study/errors", ("pool", "measure", "method", "labels", "mse", "low", "high"), _errors),
-    Table("study/orders", ("pool", "measure", "labels", "from_least_to_greatest_mse"), _orders),
-    Table(
-        "study/claims",
-        (
-            *("claim", "where", "pool", "measure", "factor"),
-            *("labels", "ratio", "low", "high", "holds"),
-        ),
-        _claims,
-    ),
+    Table("study/errors", "pool,measure,method,labels,mse,low,high", _errors),
+    Table("study/orders", "pool,measure,labels,from_least_to_greatest_mse", _orders),
+    Table("study/claims", "claim,where,pool,measure,factor,labels,ratio,low,high,holds", _claims),
 )
 
 if __name__ == "__main__":

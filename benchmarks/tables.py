@@ -26,14 +26,14 @@ class Table:
 
     Attributes:
         name: its file below the folder of studies, without the end.
-        header: names of the columns.
+        header: the first line of the file: names of the columns.
         rows: returns the rows, by the options of the command.
         repeats: unless others are asked for.
         kept: whether it has a file; else it is printed, for a page that has its figures.
     """
 
     name: str
-    header: Row
+    header: str
     rows: Callable[[argparse.Namespace], Iterable[Row]]
     repeats: int = 0
     kept: bool = True
@@ -41,8 +41,8 @@ class Table:
     def make(self, options: argparse.Namespace) -> None:
         """Print the table row by row, then write its file, whole or not at all."""
         asked = vars(options) | {"repeats": getattr(options, "repeats", None) or self.repeats}
-        printed, made = csv.writer(sys.stdout, lineterminator="\n"), [self.header]
-        printed.writerow(self.header)
+        printed, made = csv.writer(sys.stdout, lineterminator="\n"), [self.header.split(",")]
+        printed.writerow(made[0])
         for row in self.rows(argparse.Namespace(**asked)):
             made.append(row)
             printed.writerow(row)
@@ -65,23 +65,20 @@ def parser(about: str | None) -> argparse.ArgumentParser:
     return made
 
 
-def main(
-    about: str | None,
-    tables: Sequence[Table],
-    add: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
-) -> None:
+def main(about: str | None, tables: Sequence[Table], **own: int | Path) -> None:
     """Make all tables of a program, or those that are asked for.
 
     Args:
         about: its first line is the help of the command.
         tables: that there are.
-        add: adds options to those of all programs.
+        **own: options beside those of all programs, with their defaults.
     """
     options = parser(about)
     names = [table.name.rpartition("/")[2] for table in tables]
     options.add_argument("--only", nargs="*", choices=names, default=names, metavar="TABLE")
     options.add_argument("--repeats", type=int, metavar="N", help="in place of a table's own")
-    add(options)
+    for name, usual in own.items():
+        options.add_argument(f"--{name}", type=type(usual), default=usual, help=f"usual: {usual}")
     asked = options.parse_args()
     for name, table in zip(names, tables, strict=True):
         if name in asked.only:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 import active_risk
 import numpy as np
+import pools
 import scipy
 import tables
 
@@ -23,7 +24,6 @@ from evalsampling.inference.results import Target
 from evalsampling.measures import FEta, Measure, TableRisk
 from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.stats.history import History
 
 CONFIDENCE = 0.95
 SIZES = (25, 50, 100, 200, 400, 800)
@@ -67,23 +67,20 @@ def outcomes(
     Its coverage, of which a sample without a value has none, and its mean width; then the shares of
     the samples whose variance is estimated to be zero, and of those without a value.
     """
-    rows = known.table.rows
-    q = sampler.proposal(known.table, History.start(1, known.table.classes)).cell_probability
-    chance = q[known.cell] * known.count
-    loss = measure.loss(known.outputs, known.label)
-    weight = loss[:, 1] if loss.shape[1] == 2 else np.ones(len(loss))
-    ratio = np.divide(1 / rows, q[known.cell], out=np.zeros(len(loss)), where=chance > 0)
-    truth = float((known.count @ loss[:, 0]) / (known.count @ weight))
+    q, ratio = pools.drawn(known, sampler)
+    chance = q * known.count
+    hit, weight = active_risk.fraction(known, measure)
+    truth = float((known.count @ hit) / (known.count @ weight))
     rng = np.random.default_rng(draws)
     held, widths, collapsed, undefined = dict.fromkeys(METHODS, 0), {}, 0, 0
     for _ in range(repeats):
-        row = rng.choice(len(loss), draws, p=chance / chance.sum())
+        row = rng.choice(len(hit), draws, p=chance / chance.sum())
         total = ratio[row] @ weight[row]
         if total == 0:
             undefined += 1
             continue
-        value = float(ratio[row] @ loss[row, 0] / total)
-        terms = (ratio[row] * (loss[row, 0] - value * weight[row]) / total) ** 2
+        value = float(ratio[row] @ hit[row] / total)
+        terms = (ratio[row] * (hit[row] - value * weight[row]) / total) ** 2
         error = float(np.sqrt(terms.sum() * draws / (draws - 1)))
         collapsed += error == 0
         inside, least = min(max(value, NO_ERROR), 1 - NO_ERROR), max(error, NO_ERROR)
@@ -112,14 +109,11 @@ def widths_and_coverage(options: argparse.Namespace) -> Iterator[tables.Row]:
 TABLES = (
     tables.Table(
         "thesis-intervals/widths-and-coverage",
-        (
-            *("measure", "sampler", "interval", "draws"),
-            *("coverage", "width", "collapsed", "undefined"),
-        ),
+        "measure,sampler,interval,draws,coverage,width,collapsed,undefined",
         widths_and_coverage,
         repeats=4000,
     ),
-    tables.Table("thesis-intervals/binomial", ("risk", *map(str, SIZES)), binomial),
+    tables.Table("thesis-intervals/binomial", ",".join(["risk", *map(str, SIZES)]), binomial),
 )
 
 if __name__ == "__main__":
