@@ -14,9 +14,6 @@ FloatArray = npt.NDArray[np.float64]
 LEAST_RMSE = 0.005
 """Smaller errors count as this one: ratios of errors next to nothing say nothing."""
 
-LEAST_SCORE = 0.01
-"""The same of a pool's mean interval score."""
-
 NO_VALUE = 0.5
 """Error of an estimate without a value."""
 
@@ -114,52 +111,6 @@ def settings(results: Path, sampler: str, names: Sequence[str] = ()) -> dict[Key
                     of_setting = {name: values[chosen] for name, values in runs.items()}
                     found[pool, str(measure), budget] = Setting.of_runs(of_setting)
     return found
-
-
-@dataclasses.dataclass(frozen=True)
-class Together:
-    """Settings summed up beside those of a baseline.
-
-    Error and score are geometric means of ratios to the baseline, NaN without one; spread is the
-    half-width of the 95 % interval of the logarithm of the error.
-    """
-
-    coverage: float
-    claims: float
-    warned: float
-    width: float
-    error: float
-    score: float
-    spread: float
-
-    @classmethod
-    def of(cls, mine: Sequence[Setting], others: Sequence[Setting]) -> "Together":
-        """Sum up settings; others are those of the baseline, in the same order, or none."""
-        if not mine:
-            return cls(*[np.nan] * len(dataclasses.fields(cls)))
-        claims = [one.claims for one in mine]
-        held = [np.nan_to_num(one.coverage) for one in mine]
-        widths = [one.width for one in mine if np.isfinite(one.width)]
-        variance = sum(one.log_rmse_variance for one in (*mine, *others))
-        return cls(
-            float(np.average(held, weights=claims)) if any(claims) else np.nan,
-            float(np.mean(claims)),
-            float(np.mean([one.warned for one in mine])),
-            float(np.mean(widths)) if widths else np.nan,
-            _mean_ratio([a.rmse for a in mine], [b.rmse for b in others], LEAST_RMSE),
-            _mean_ratio([a.score for a in mine], [b.score for b in others], LEAST_SCORE),
-            float(1.96 * np.sqrt(variance) / len(mine)),
-        )
-
-
-def _mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) -> float:
-    """Return the geometric mean of ratios, NaN without any; numbers below the least count as it."""
-    found = [
-        np.log(max(a, least) / max(b, least))
-        for a, b in zip(mine, others, strict=False)
-        if np.isfinite(a) and np.isfinite(b)
-    ]
-    return float(np.exp(np.mean(found))) if found else np.nan
 
 
 def read_baseline(path: Path) -> dict[Key, Setting]:
