@@ -174,7 +174,9 @@ def write(rows: list[Result], schema: pa.Schema, path: Path) -> None:
 def read(results: Path, *names: str) -> pa.Table | None:
     """Return all results of a trial, None if there are none."""
     files = sorted(Block(names, 0, 0).path(results).parent.glob("*.parquet"))
-    return pa.concat_tables([pq.read_table(file) for file in files]) if files else None
+    if not files:
+        return None
+    return pa.concat_tables(map(pq.read_table, files), promote_options="default")
 
 
 def columns(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
