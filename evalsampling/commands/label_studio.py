@@ -3,14 +3,19 @@
 import dataclasses
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 
+import pyarrow as pa
+
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
+from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.labels.label_studio import CONFIG, FOLDER
 from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
 from evalsampling.storage import replace_file
+from evalsampling.storage.outputs import Output
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder, round_folder
 
@@ -31,6 +36,7 @@ class PullOptions(BatchOptions):
     """Where to put the votes, too."""
 
     to: str = option("file of votes to write, .json", metavar="FILE", required=True)
+    overwrite: bool = flag(OVERWRITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +73,19 @@ class PullResult(Result):
     bytes: int
 
 
+@dataclasses.dataclass(frozen=True)
+class _Votes(Output):
+    """Votes that were fetched before: all are on tasks of the workspace."""
+
+    tasks: Collection[str] = ()
+
+    def is_ours(self, file: pa.NativeFile) -> bool:
+        try:
+            return {entry["data"]["task"] for entry in json.loads(file.read())} <= {*self.tasks}
+        except (KeyError, TypeError, ValueError):
+            return False  # No votes of Label Studio.
+
+
 def push(options: BatchOptions) -> PushResult:
     """Put a batch on a server of Label Studio; twice is once."""
     snapshot = Snapshot.at(options.workspace)
@@ -91,7 +110,8 @@ def pull(options: PullOptions) -> PullResult:
     if path.suffix != ".json":
         raise UsageError(f"--to: {options.to}: the file of votes must end in .json")
     snapshot = Snapshot.at(options.workspace)
-    snapshot.pool.workspace.check_outside(options.to)
+    earlier = _Votes(options.to, tasks=snapshot.subject_of_task.keys())
+    check_outputs(snapshot.pool, [earlier], options.overwrite)
     number, title, _ = _batch(snapshot, options)
     content = LabelStudio(options.url, os.environ.get(TOKEN, "")).pull(title)
     replace_file(str(path), content)

@@ -32,6 +32,7 @@ class RoundChances:
         posterior: shape (leaves, classes): model behind the round, if there is one.
         begin: shape (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this,
             where rounds of a fixed size decided which they were; None if their chances did.
+        workspace: identity of the workspace it was designed in; None where nobody asks for it.
     """
 
     code: IntArray
@@ -40,6 +41,7 @@ class RoundChances:
     wanted: int | None = None
     posterior: FloatArray | None = None
     begin: FloatArray | None = None
+    workspace: str | None = None
 
     @classmethod
     def of_pool(
@@ -91,6 +93,7 @@ class RoundChances:
             "wanted": self.wanted,
             "posterior": None if self.posterior is None else self.posterior.tolist(),
             "begin": None if self.begin is None else self.begin.tolist(),
+            "workspace": self.workspace,
         }
 
     @classmethod
@@ -115,6 +118,7 @@ class RoundChances:
             wanted,
             None if posterior is None else _shares("posterior", posterior, (-1, -1)),
             None if begin is None else _shares("begin", begin, (len(code),)),
+            content["workspace"],
         )
 
 

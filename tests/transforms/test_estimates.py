@@ -274,6 +274,18 @@ def test_a_worker_that_fails_changes_nothing(
 
 
 @pytest.mark.slow
+def test_counts_of_another_workspace_are_refused(job: Any, tmp_path: Path) -> None:
+    one, other = (job(make_pool(900), measure="f1", sampler="poisson") for _ in range(2))
+    answers, _ = two_rounds(other, (30, 30))
+    two_rounds(one, (30, 30))
+    root = pipeline()
+    joined = created(root, "labels", answers, 1) | JoinLabels(other.workspace)
+    keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    with pytest.raises(Exception, match="counts of labelled rows are of another workspace"):
+        root.run()
+
+
+@pytest.mark.slow
 def test_no_label_yet(labelled: Any, tmp_path: Path) -> None:
     """Rows are drawn, no answer comes: the command says the same without a delivery."""
     one, _, _ = labelled
