@@ -98,7 +98,6 @@ ELSEWHERE = {
     "spec/parameters.py": "measures/test_build.py",
     "spec/payload.py": "spec/test_evaluation.py",
     "spec/pool.py": "spec/test_evaluation.py",
-    "parts/references.py": "spec/test_evaluation.py",
     "spec/sections.py": "spec/test_evaluation.py",
     "spec/strata.py": "spec/test_evaluation.py",
     "spec/systems.py": "spec/test_evaluation.py",

@@ -1,12 +1,13 @@
 """`prepare --in-process` makes the workspace that Beam makes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.jobs import call, files_below, make_pool, make_rich_pool
+from tests.jobs import Job, call, files_below, make_pool, make_rich_pool
 from tests.reference import by_beam, contents
 
 
@@ -88,3 +89,14 @@ def test_what_needs_beam_is_refused(job: Any, option: str) -> None:
     assert told.status == 2
     assert "--in-process takes no --check-ids, --top-up or options of Beam" in told.err
     assert not one.workspace.exists()
+
+
+def test_ids_are_checked_when_a_pool_is_prepared_or_not_at_all(job: Callable[..., Job]) -> None:
+    one = job()
+    told = one.prepare().json
+    before = files_below(one.workspace)
+    result = one.prepare("--check-ids")
+    assert (result.status, result.out) == (1, "")
+    assert f"{one.workspace}: prepared without --check-ids; choose another workspace" in result.err
+    assert files_below(one.workspace) == before
+    assert one.prepare().json == told

@@ -21,7 +21,7 @@ from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
 from tests.jobs import Job, call, make_pool
 from tests.stores import move
 
-COMMANDS = ["sample", "estimate", "next", "top-up", "check-ids"]
+COMMANDS = ["sample", "estimate", "next", "top-up"]
 
 
 @dataclasses.dataclass
@@ -123,7 +123,6 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
         arguments: dict[str, Sequence[Any]] = {
             "prepare": ("prepare", one.spec),
             "top-up": ("prepare", one.spec, "--top-up", "30"),
-            "check-ids": ("prepare", one.spec, "--check-ids"),
             "sample": ("sample", here),
             "next": ("sample", here, "--next"),
         }
@@ -186,7 +185,6 @@ def remote(
         arguments: dict[str, Sequence[Any]] = {
             "prepare": ("prepare", spec),
             "top-up": ("prepare", spec, "--top-up", "30"),
-            "check-ids": ("prepare", spec, "--check-ids"),
             "sample": ("sample", url),
             "next": ("sample", url, "--next"),
         }

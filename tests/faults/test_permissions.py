@@ -22,7 +22,7 @@ NOBODY = 65534
 
 WRITERS = [
     "sample", "next", "adjudicate", "withdraw", "labels", "measure", "close", "budget", "forget",
-    "check-ids", "top-up",
+    "top-up",
 ]  # fmt: skip
 READERS = ["status", "verify", "again", "check", "report", "export"]
 OUTSIDE = {"report.html": "report", "votes.csv": "export", "other.yaml": "init", "run": "prepare"}
@@ -99,7 +99,6 @@ def foreign(job: Callable[..., Job]) -> Any:
         "measure": ("estimate", run, "--measure", "recall"),
         "budget": ("sample", run, "--budget", 100),
         "forget": ("forget", run, one.batch(1)["id"][0]),
-        "check-ids": ("prepare", one.spec, "--check-ids"),
         "top-up": ("prepare", one.spec, "--top-up", 50),
         "status": ("status", run), "verify": ("status", run, "--verify"),
         "again": ("prepare", one.spec),
