@@ -59,19 +59,25 @@ def _spec(pool: Path, **keys: Any) -> Any:
 
 
 def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
-    """What a program of pyarrow and numpy for these columns and statistics alone would do."""
+    """What a program of pyarrow and numpy for these columns and statistics alone would do.
+
+    It loads pyarrow as it begins: limits and lines of `docs/bench.md` are of such a pass.
+    """
     import numpy as np
-    import pyarrow.parquet as pq
 
     cuts = np.array(edges)
     cells = 2 * (len(cuts) + 1)
 
     def row_groups() -> Iterator[tuple[Path, int]]:
+        import pyarrow.parquet as pq
+
         for path in sorted(pool.iterdir()):
             for group in range(pq.read_metadata(path).num_row_groups):
                 yield path, group
 
     def add_part(path: Path, group: int) -> Any:
+        import pyarrow.parquet as pq
+
         sums = np.zeros((3, cells), dtype=np.int64)
         with pq.ParquetFile(path) as file:
             rows = file.read_row_group(group, _READ, use_threads=False)
