@@ -12,7 +12,7 @@ import argparse
 import concurrent.futures
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +68,6 @@ def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     cuts = np.array(edges)
     cells = 2 * (len(cuts) + 1)
 
-    def row_groups() -> Iterator[tuple[Path, int]]:
-        import pyarrow.parquet as pq
-
-        for path in sorted(pool.iterdir()):
-            for group in range(pq.read_metadata(path).num_row_groups):
-                yield path, group
-
     def add_part(path: Path, group: int) -> Any:
         import pyarrow.parquet as pq
 
@@ -93,9 +86,13 @@ def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
         return sums
 
     def work() -> Sums:
+        import pyarrow.parquet as pq
+
+        files = sorted(pool.iterdir())
+        groups = ((path, n) for path in files for n in range(pq.read_metadata(path).num_row_groups))
         total = np.zeros((3, cells), dtype=object)
         with concurrent.futures.ThreadPoolExecutor(THREADS) as threads:
-            for sums in threads.map(add_part, *zip(*row_groups(), strict=True)):
+            for sums in threads.map(add_part, *zip(*groups, strict=True)):
                 total += sums
         return dict(zip(("count", "negative", "positive"), total.tolist(), strict=True))
 
