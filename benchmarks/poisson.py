@@ -27,13 +27,9 @@ from evalsampling.label_spaces.tags import Tags
 from evalsampling.measures import (
     Accuracy,
     FBeta,
-    MacroF1,
-    MacroPrecision,
-    MacroRecall,
+    MacroF,
     Measure,
-    MicroF1,
-    MicroPrecision,
-    MicroRecall,
+    MicroF,
     Precision,
     Recall,
     Specificity,
@@ -150,7 +146,7 @@ def like_comments(rows: int = 600) -> KnownRows:
     label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
     evaluation = Evaluation.from_arrays(
         p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": 32},
-        sampler="poisson", labels={"multilabel": LABELS}, measure="micro_f1",
+        sampler="poisson", labels={"multilabel": LABELS}, measure={"f1": {"average": "micro"}},
     )  # fmt: skip
     return KnownRows.of(evaluation, label)
 
@@ -185,8 +181,11 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list
         None, f.astype(int), probability=p, labels={"multilabel": names}
     )
     space = Tags(tuple(names))
-    kinds = (MicroF1, MacroF1, MicroPrecision, MicroRecall, MacroPrecision, MacroRecall)
-    measures = [kind(len(names), sets=True, tags=space) for kind in kinds]
+    measures = [
+        kind(len(names), sets=True, tags=space, alpha=alpha)
+        for alpha in (0.5, 1.0, 0.0)
+        for kind in (MicroF, MacroF)
+    ]
     return KnownRows.of(evaluation, space.encode(y)), measures
 
 
@@ -236,7 +235,7 @@ def shares(options: argparse.Namespace) -> Iterator[tables.Row]:
 
 def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
     """Yield micro and macro F1 of six labels with rare positives."""
-    pool, measures = like_comments(), [MicroF1(6, sets=True), MacroF1(6, sets=True)]
+    pool, measures = like_comments(), [MicroF(6, sets=True), MacroF(6, sets=True)]
     for labels in (60, 150, 300, 450):
         for place, driver in enumerate(measures):
             found = (

@@ -15,7 +15,7 @@ from evalsampling.commands.curve import Bounds
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
-from evalsampling.inference.assumptions import assumed, rested_on
+from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record

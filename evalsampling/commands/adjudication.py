@@ -5,8 +5,17 @@ import pyarrow as pa
 from evalsampling.commands.control_tasks import rows_of
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
-from evalsampling.labels.task_names import opaque_name, with_check
-from evalsampling.labels.tasks import ADJUDICATION, KIND, LINKED, TASK, blind, make_batch, mask_key
+from evalsampling.labels.tasks import (
+    ADJUDICATION,
+    KIND,
+    LINKED,
+    TASK,
+    blind,
+    make_batch,
+    mask_key,
+    opaque_name,
+    with_check,
+)
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.adjudications import Adjudication
 from evalsampling.workspace.manifest import ExecutionContext

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,12 +13,14 @@ from evalsampling.commands.options import WorkspaceOptions, flag, option, positi
 from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
-from evalsampling.labels.label_studio import CONFIG, FOLDER
-from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
+from evalsampling.labels.label_studio import CONFIG, FOLDER, TOKEN
 from evalsampling.storage import replace_file
 from evalsampling.storage.outputs import Output
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder, round_folder
+
+if TYPE_CHECKING:
+    from evalsampling.labels.label_studio_server import LabelStudio
 
 _FORMAT = "label-studio"
 
@@ -91,7 +94,7 @@ def push(options: BatchOptions) -> PushResult:
     snapshot = Snapshot.at(options.workspace)
     number, title, folder = _batch(snapshot, options)
     spec, store = snapshot.pool.spec, snapshot.pool.workspace.store
-    server = LabelStudio(options.url, os.environ.get(TOKEN, ""))
+    server = _server(options)
     files = [name for name in store.names(folder) if name.startswith("tasks-")]
     tasks = [task for name in files for task in json.loads(store.read(f"{folder}/{name}"))]
     if not files or not store.exists(f"{folder}/{CONFIG}"):
@@ -113,9 +116,15 @@ def pull(options: PullOptions) -> PullResult:
     earlier = _Votes(options.to, tasks=snapshot.subject_of_task.keys())
     check_outputs(snapshot.pool, [earlier], options.overwrite)
     number, title, _ = _batch(snapshot, options)
-    content = LabelStudio(options.url, os.environ.get(TOKEN, "")).pull(title)
+    content = _server(options).pull(title)
     replace_file(str(path), content)
     return PullResult(number, str(path), len(content))
+
+
+def _server(options: BatchOptions) -> "LabelStudio":
+    from evalsampling.labels.label_studio_server import LabelStudio  # Its help needs no `requests`.
+
+    return LabelStudio(options.url, os.environ.get(TOKEN, ""))
 
 
 def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:

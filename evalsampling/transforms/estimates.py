@@ -31,8 +31,7 @@ from evalsampling.evaluation.shares import (
 )
 from evalsampling.labels.tasks import ID, TASK
 from evalsampling.stats.cells import CellSums
-from evalsampling.stats.labelled_counts import LabelledCounts
-from evalsampling.stats.latest import Latest
+from evalsampling.stats.labelled_counts import LabelledCounts, Latest
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.transforms.shares import Gather

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.task_names import opaque_name
+from evalsampling.labels.tasks import opaque_name
 from evalsampling.labels.vendor import unescaped
 from evalsampling.pool.row_ids import ids_of
 from evalsampling.spec.id_columns import IdColumns

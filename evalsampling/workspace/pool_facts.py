@@ -16,8 +16,7 @@ from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, nex
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
-from evalsampling.labels.task_names import keyed_hash
-from evalsampling.labels.tasks import TASK
+from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -190,7 +189,7 @@ def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
     """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
     sampler, history = snapshot.analysis.sampler, snapshot.history
     rounds, cells = len(history.rounds), len(snapshot.pool.table)
-    if not rounds or sampler.draws_by_number or sampler.with_replacement or sampler.queries_ranks:
+    if not rounds or sampler.draws_by_number or not sampler.by_row:
         return [None] * (rounds + 1)
     numbers = snapshot.pool.numbers()
     drawn = [history.first(place).drawn_by_cell(cells) for place in range(1, rounds + 1)]

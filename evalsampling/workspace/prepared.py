@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.labels.task_names import opaque_name
+from evalsampling.labels.tasks import opaque_name
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evalsampling.inference.census import known_value, value_among
-from evalsampling.inference.domains import Domain
+from evalsampling.inference.domains import Domain, known_value, value_among
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, Recall

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.inference.delta_method import Evidence, estimate
-from evalsampling.inference.evidence import Gap
+from evalsampling import Evaluation
+from evalsampling.inference.choice import ASSUMES, NARROW_AND_SYMMETRIC, assumed, by_weights
+from evalsampling.inference.class_rates import ClassRates
+from evalsampling.inference.evidence import NARROW, Evidence, Gap
 from evalsampling.inference.interval_methods import OWN
 from evalsampling.inference.intervals import Interval
-from evalsampling.inference.policy import NARROW, NARROW_AND_SYMMETRIC
 from evalsampling.inference.results import (
     Estimate,
     Target,
@@ -28,6 +29,7 @@ from evalsampling.inference.results import (
 )
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.significance import Significance
+from tests.samplers.pools import make_pool
 
 ENOUGH = Evidence("positives")
 
@@ -59,7 +61,7 @@ def estimate_one(
         weight = np.ones(100 if influence is None else len(influence))
     if influence is None:
         influence = np.random.default_rng(0).normal(0, 0.5, len(weight))
-    (found,) = estimate(
+    (found,) = by_weights(
         [target],
         np.array([value]),
         influence[:, None],
@@ -126,7 +128,7 @@ def test_several_components_are_estimated_as_each_alone() -> None:
     targets = [Target("a"), Target("b", (-1.0, 1.0)), Target("c", threshold=0.5)]
     value = np.array([0.3, -0.2, np.nan])
     influence[:, 2] = np.nan
-    found = estimate(targets, value, influence, make_sample(weight), [ENOUGH] * 3, 0.95, METHODS)
+    found = by_weights(targets, value, influence, make_sample(weight), [ENOUGH] * 3, 0.95, METHODS)
     assert [f.target for f in found] == targets
     for i in range(2):
         alone = estimate_one(value[i], influence[:, i], weight=weight, target=targets[i])
@@ -157,7 +159,7 @@ def test_interval_of_the_latest_proposal_stands_beside_the_others() -> None:
     """Half of all weights under the latest proposal: about half the variance."""
     influence = np.random.default_rng(0).normal(0, 0.5, 100)
     sample = make_sample(np.ones(100)).with_latest(np.full(100, 0.5))
-    (found,) = estimate(
+    (found,) = by_weights(
         [Target("f1")], np.array([0.5]), influence[:, None], sample, [ENOUGH], 0.9, METHODS
     )
     assert [i.method for i in found.intervals][-2:] == ["wald", "wald-latest-proposal"]
@@ -503,7 +505,7 @@ def test_the_p_value_goes_with_the_interval() -> None:
         for bounds, null in (((-9.0, 9.0), 0.0), ((0.0, math.inf), 1.0)):
             value = null + shift
             target = Target("x", bounds, "a", against="b")
-            (found,) = estimate([target], np.array([value]), influence[:, None], sample,
+            (found,) = by_weights([target], np.array([value]), influence[:, None], sample,
                                 [ENOUGH], 0.95)  # fmt: skip
             default, tested = found.intervals[0], found.significance
             assert tested is not None
@@ -529,3 +531,29 @@ def test_a_tie_but_for_rounding_is_a_tie(rounding: float) -> None:
     assert found.value == 0.0
     assert found.significance == Significance(1.0, 1.0, 0.5)
     assert census(target, 1e-6, 0.95, "positives").significance == Significance(0.0, 0.0, 1.0)
+
+
+def test_every_kind_that_an_estimate_has_says_what_it_rests_on() -> None:
+    pool = make_pool(2000, 12, seed=3, positive=0.05, strength=3)
+    score, label = pool.probability[:, 1], pool.label
+    evaluation = Evaluation.from_frame(
+        {"score": score, "says": score > 0.5}, score="score", prediction="says", seed=1
+    )
+    ids = evaluation.sample(100)
+    evaluation.label(ids, label[ids])
+    (one,) = evaluation.estimate()
+    assert set(assumed(one.intervals)) == {interval.kind for interval in one.intervals}
+
+
+def test_kinds_come_in_one_order_and_others_are_left_out() -> None:
+    kinds = ["design-based", "simultaneous", "model-based"]
+    intervals = [Interval(0, 1, kind, "any") for kind in kinds]
+    assert list(assumed(intervals)) == ["model-based", "design-based"]
+    assert assumed([]) == {}
+    assert all(ASSUMES.values())
+
+
+def test_no_score_is_named_where_there_is_none() -> None:
+    of_strata = assumed([Interval(0, 1, "model-based", ClassRates.method)])["model-based"]
+    assert "predicted alike" in of_strata
+    assert "rises with the score" not in of_strata

@@ -1,20 +1,42 @@
-"""The base of averages over several classes, and the two F1s that are no F_alpha.
+"""F measures of several classes or labels: micro, macro and weighted averages, and one of each.
 
-y_c, f_c and tp_c are 1 if the row is of class c, is predicted c, and both.
+F_alpha = TP / (alpha (TP + FP) + (1 - alpha) (TP + FN)): alpha 0 is recall, 1 precision, 1/2 F1,
+and 1 / (1 + beta^2) is F_beta. y_c, f_c and tp_c are 1 if the row is of class c, or has label c, if
+that is predicted, and if both are.
+
+References:
+    [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
+    equations 2, 90, 91 and 98 to 102.
 """
 
 import dataclasses
 import functools
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.errors import InputError
 from evalsampling.label_spaces.tags import Tags
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
-from evalsampling.measures.mean_and_ratio import divide
+from evalsampling.measures.base import (
+    PREDICTION,
+    Component,
+    Measure,
+    Ratio,
+    Share,
+    divide,
+    rows_of_class,
+    set_own,
+    takes_columns,
+)
+from evalsampling.measures.binary import FBeta
+from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
+
+ALPHA: Mapping[str, float] = {"recall": 0.0, "f1": 0.5, "precision": 1.0}
+"""Weight of precision in the measures that are F_alphas, by name."""
 
 _RECALL = ("true positive", "false negative")
 _PRECISION = ("true positive", "false positive")
@@ -53,7 +75,9 @@ class Averaged(Measure):
     undefined_without = "labels and no predictions of a class"
     looks_at = PREDICTION
     label_kinds = frozenset({"classes", "sets", "tags"})
-    _word = ""
+    average: ClassVar[str] = ""
+    """How a spec asks for it: the ``average`` of a measure."""
+    _word: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         """Check the classes, which the name shows unless they are all."""
@@ -114,6 +138,12 @@ class Averaged(Measure):
             ]
         return tuple(shares)
 
+    @property
+    def family(self) -> str:
+        """The measure of one class that it averages, as a spec names it."""
+        alpha = getattr(self, "alpha", 0.5)
+        return next((name for name, weight in ALPHA.items() if weight == alpha), "f_beta")
+
     @functools.cached_property
     def _codes(self) -> IntArray:
         return np.arange(self.classes) if self.over is None else np.array(self.over)
@@ -166,6 +196,134 @@ class Averaged(Measure):
 
 
 @dataclasses.dataclass(frozen=True)
+class _AveragedF(Averaged):
+    """Base of F measures of several classes.
+
+    Attributes:
+        alpha: weight of precision, in [0, 1].
+    """
+
+    alpha: float = 0.5
+    _whose = "of a class"
+
+    def __post_init__(self) -> None:
+        """Check classes and alpha."""
+        check_share("alpha", self.alpha)
+        super().__post_init__()
+
+    @property
+    def _word(self) -> str:  # type: ignore[override]
+        """The name, as of all classes: ``macro_f1``."""
+        shown = f"(alpha={self.alpha:g})" if self.family == "f_beta" else ""
+        return f"{'class' if self.average == 'each' else self.average}_{self.family}{shown}"
+
+    @property
+    def undefined_without(self) -> str:  # type: ignore[override]
+        """The rows that the denominator counts, in words that follow "no"."""
+        words = {0.0: "labels", 1.0: "predictions"}
+        return f"{words.get(self.alpha, 'labels and no predictions')} {self._whose}"
+
+
+@dataclasses.dataclass(frozen=True)
+class MicroF(_AveragedF, Ratio):
+    """F_alpha of the pooled counts: l = [sum_c tp_c, sum_c alpha f_c + (1 - alpha) y_c].
+
+    ([Y] eq. 90 and 91.) Undefined if none of the averaged classes has what the denominator counts.
+    Over all classes it is the accuracy; over some it is not.
+    """
+
+    average = "micro"
+    _whose = "of the classes"
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return pooled recall and precision, and the rows of each averaged class."""
+        if self.tags is not None:
+            return self._pooled_shares(outputs, label)
+        if self.sets:
+            return super().shares(outputs, label)
+        f = outputs.prediction[:, self.system]
+        words = ("right prediction", "wrong prediction")
+        labelled, predicted = np.isin(label, self._codes), np.isin(f, self._codes)
+        return (
+            Share("pooled recall", "labels", labelled, f == label, *words),
+            Share("pooled precision", "predictions", predicted, f == label, *words),
+            *(rows_of_class(label, code, title=self._title(code)) for code in self._codes.tolist()),
+        )
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return the pooled counts, shape (n, 2)."""
+        hit, f, y = self._counts(outputs, label)
+        denominator = self.alpha * f + (1 - self.alpha) * y
+        return np.stack([hit.sum(axis=1), denominator.sum(axis=1)], axis=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class PerClassF(_AveragedF):
+    """F_alpha of each class or label: l = [tp_c (C), alpha f_c + (1 - alpha) y_c (C)].
+
+    A component is undefined if no row adds to its denominator.
+    """
+
+    scale_free = True
+    average = "each"
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """One component for each class."""
+        return tuple(
+            Component(f"{self.name}[{self._title(code)}]", self.bounds, self.system)
+            for code in self._codes.tolist()
+        )
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return recall and precision of each class, for its component."""
+        shares = super().shares(outputs, label)
+        per_class = len(shares) // len(self._codes)
+        return tuple(
+            dataclasses.replace(share, components=(place // per_class, place // per_class + 1))
+            for place, share in enumerate(shares)
+        )
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [tp_c (C), alpha f_c + (1 - alpha) y_c (C)], shape (n, 2 C)."""
+        hit, f, y = self._counts(outputs, label)
+        return np.concatenate([hit, self.alpha * f + (1 - self.alpha) * y], axis=1)
+
+    @takes_columns
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return F_alpha of each class, shape (C,), NaN where it is undefined."""
+        hit, denominator = np.split(risk, 2)
+        return divide(hit, denominator)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (C, 2 C): NaN where `value` is."""
+        hit, denominator = np.split(risk, 2)
+        by_hit = divide(np.ones_like(hit), denominator)
+        by_denominator = -divide(hit, denominator) * by_hit
+        result = np.concatenate([np.diag(by_hit), np.diag(by_denominator)], axis=1)
+        result[np.isnan(by_hit)] = np.nan
+        return result
+
+
+@dataclasses.dataclass(frozen=True)
+class MacroF(PerClassF):
+    """Mean of the F_alphas of C classes or labels, undefined if one of them is."""
+
+    average = "macro"
+    components = Averaged.components
+    shares = Averaged.shares
+
+    @takes_columns
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return the mean F_alpha, shape (1,)."""
+        return super().value(risk).mean(axis=0, keepdims=True)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg, shape (1, 2 C): NaN where `value` is."""
+        return super().jacobian(risk).mean(axis=0, keepdims=True)
+
+
+@dataclasses.dataclass(frozen=True)
 class WeightedF1(Averaged):
     """Mean of the F1s of C classes, each weighted by its labels.
 
@@ -176,6 +334,7 @@ class WeightedF1(Averaged):
     """
 
     scale_free = True
+    average = "weighted"
     _word = "weighted_f1"
     undefined_without = "labels of the classes"
 
@@ -246,3 +405,41 @@ class F1OfMacroAverages(Averaged):
             -by_precision * hit / f**2,
         ]
         return np.concatenate(slopes)[None] / len(hit)
+
+
+BY_AVERAGE: Mapping[str, type[Averaged]] = {
+    "micro": MicroF,
+    "macro": MacroF,
+    "weighted": WeightedF1,
+    "each": PerClassF,
+}
+"""Averages over classes or labels that a spec may ask for."""
+
+
+def averaged(
+    name: str, parameters: Mapping[str, Any]
+) -> tuple[type[Averaged], dict[str, Any], dict[str, Any]]:
+    """Return the class of an average that a spec asks for, its parameters, and the fixed ones.
+
+    Args:
+        name: of the measure of one class.
+        parameters: those of the spec, ``average`` among them.
+
+    Raises:
+        InputError: if there is no such average.
+    """
+    own = dict(parameters)
+    average = own.pop("average")
+    known = [each for each in BY_AVERAGE if each != "weighted" or name == "f1"]
+    if average not in known:
+        raise InputError(
+            f"measure.average: unknown average {average!r} of {name}; known: {', '.join(known)}"
+        )
+    if name in ALPHA:
+        return BY_AVERAGE[average], own, {"alpha": ALPHA[name]}
+    if "beta" in own:
+        try:
+            own["alpha"] = FBeta(beta=own.pop("beta"), alpha=own.get("alpha")).weight_of_precision
+        except ValueError as error:
+            raise InputError(f"measure: {name}: {error}") from error
+    return BY_AVERAGE[average], own, {}
