@@ -214,17 +214,3 @@ def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
     assert Snapshot.at(voted.workspace).states.count(State.DECIDED) == 10
     unnamed = voted.estimate("--labels", voted.deliver(voted.answers(1), "unnamed.csv"))
     assert unnamed.json["rejects"] == 60
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        ({"repeats": 2}, "labels.repeats: a stochastic oracle is asked again by the draws"),
-        ({"votes": 3, "rule": "mine:RULE"}, "labels.rule: mine:RULE: votes of a stochastic"),
-    ],
-)
-def test_what_a_stochastic_oracle_has_no_use_for(
-    job: Callable[..., Job], labels: dict[str, Any], words: str
-) -> None:
-    result = job(labels={"oracle": "stochastic", **labels}, sampler="importance").prepare()
-    assert (result.status, words in result.err) == (1, True), result.err
