@@ -107,13 +107,6 @@ def test_a_model_that_labels_contradict_is_noted(
     assert read_record(EstimateResult, result).notes == tuple(result["notes"])
 
 
-def test_estimate_before_any_label(drawn: Job) -> None:
-    (first, *_) = drawn.estimate().json["measures"]
-    assert first["value"] is None
-    assert first["reason"] == "no labels yet"
-    assert (first["low"], first["high"]) == (0, 1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5))])
 def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:

@@ -40,25 +40,6 @@ def test_probabilities_by_class_equal_those_of_the_positive_class() -> None:
     np.testing.assert_array_equal(one.table.prior, both.table.prior)
 
 
-def test_measure_without_support_is_not_estimated() -> None:
-    evaluation = Evaluation.from_arrays(**arrays(measure=["precision", "recall"], sampler="ais"))
-    ids = evaluation.sample(30)
-    evaluation.label(ids, np.array([make_pool().truth[id] for id in ids.tolist()]))
-    precision, recall = evaluation.estimate()
-    assert precision.value is not None
-    assert recall.value is None
-    assert "cannot be estimated from rows drawn for precision" in str(recall.reason)
-    assert (recall.intervals[0].low, recall.intervals[0].high) == (0, 1)
-
-
-def test_undefined_on_the_pool_is_an_error() -> None:
-    evaluation = Evaluation.from_arrays(
-        **arrays(prediction=np.zeros(2000, dtype=int), measure="precision")
-    )
-    with pytest.raises(InputError, match="precision is undefined on this pool"):
-        evaluation.sample(10)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
