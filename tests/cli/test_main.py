@@ -456,36 +456,6 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     assert "pr_curve of old" in text
 
 
-@pytest.mark.slow
-def test_simulate(job: Any) -> None:
-    one: Job = job(measure=["f1", "recall"])
-    truth = one.directory / "truth.parquet"
-    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
-    pq.write_table(pa.table(labels), truth)
-    options = ["--truth", truth, "--sampler", "passive", "ais", "--budgets", "60,30"]
-    result = call("simulate", one.spec, *options, "--repeats", 6, "--json").json
-    assert set(result["truth"]) == {"f1", "recall"}
-    assert [(r["sampler"], r["measure"], r["budget"]) for r in result["results"]] == [
-        (sampler, measure, budget)
-        for sampler in ("passive", "ais")
-        for measure in ("f1", "recall")
-        for budget in (30, 60)
-    ]
-    wanted = {"rmse", "bias", "coverage", "median_width", "interval_score", "undefined", "seconds"}
-    assert all(wanted <= set(r) for r in result["results"])
-    assert not one.workspace.exists(), "simulate touches no workspace"
-    text = call("simulate", one.spec, *options, "--repeats", 2).out
-    assert "passive" in text
-
-    as_csv = one.directory / "truth.csv"
-    rows = [f"{id},{label}" for id, label in one.pool.truth.items()]
-    as_csv.write_text("id,label\n" + "\n".join(rows) + "\n")
-    options[1] = as_csv
-    again = call("simulate", one.spec, *options, "--repeats", 6, "--json").json
-    for here, there in zip(result["results"], again["results"], strict=True):
-        assert here["rmse"] == there["rmse"]
-
-
 def test_simulate_with_a_wrong_truth(job: Any) -> None:
     one: Job = job()
     truth = one.directory / "truth.parquet"

@@ -164,12 +164,3 @@ def test_simulation_takes_truth_of_lists_and_of_columns(tmp_path: Path) -> None:
     _, f, _ = made_up(4)
     assert results[0]["truth"]["micro_f1"] == pytest.approx(f1_score(y, f, average="micro"))
     assert {one["sampler"] for one in results[0]["results"]} == {"poisson", "passive"}
-
-
-def test_measure_of_two_classes_is_refused(tmp_path: Path) -> None:
-    write_job(tmp_path, False, 100)
-    spec = yaml.safe_load((tmp_path / "spec.yaml").read_text()) | {"measure": "f1"}
-    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
-    failed = call("prepare", tmp_path / "spec.yaml")
-    assert failed.status == 1
-    assert "f1 is about rows of one class; with labels.multilabel" in failed.err

@@ -199,18 +199,6 @@ def test_rows_of_another_workspace_do_not_count(job: Any) -> None:
     assert "in another round than it says" in rejects[0].reason
 
 
-def test_rows_are_counted_in_their_slices(job: Any) -> None:
-    systems = {"s0": {"score": "s0.score", "prediction": "s0.prediction"}}
-    keys = {"id": "id", "slices": ["city"], "systems": systems}
-    one = job(make_rich_pool(seed=3), sampler="poisson", pool=keys)
-    assert one.prepare().status == one.sample().status == 0
-    answers = answers_to(one, rounds=1)
-    counts, _ = joined(one, answers)
-    assert delivered(one, answers)["labels"] == len(answers)
-    assert same_counts(counts, counts_in(one))
-
-
-@pytest.mark.slow
 def test_rows_with_slices_costs_and_several_systems(job: Any) -> None:
     """All that is stored of a row comes back in its counts."""
     pool = make_rich_pool(seed=3)

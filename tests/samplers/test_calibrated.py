@@ -41,11 +41,6 @@ POOL = make_pool(2000, 12, seed=3, positive=0.05, strength=3)
 SMALL = make_pool(60, 4, seed=3, positive=0.4)
 
 
-def test_stochastic_oracle_is_refused() -> None:
-    with pytest.raises(ValueError, match="deterministic oracle"):
-        CalibratedDesign(FBeta(), oracle="stochastic")
-
-
 def test_rows_are_drawn_evenly_and_that_is_told_where_nothing_orders_them() -> None:
     flat = dataclasses.replace(SMALL, probability=np.full_like(SMALL.probability, 0.5))
     sampler = CalibratedDesign(FBeta())
