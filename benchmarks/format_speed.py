@@ -73,9 +73,8 @@ def read(path: Path) -> Reading:
         catalog = Catalog.read(spec, folder)
         middle = time.process_time()
         rows = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
-        end = time.process_time()
     assert rows == catalog.rows
-    return Reading(rows, middle - started, end - middle)
+    return Reading(rows, middle - started, time.process_time() - middle)
 
 
 def _result(path: Path, runs: Sequence[Reading]) -> dict[str, float]:

@@ -363,10 +363,7 @@ class Preparation:
             )
 
     def check_same_pool(self) -> None:
-        """Check that the files of the pool are those that the workspace was prepared from.
-
-        Files that cannot be read any more are not needed.
-        """
+        """Check that files of the pool that can be read are those the workspace was prepared from."""
         pool = PreparedPool.read(self.workspace).marker["pool"]
         changed, absent = changes_of(unerased(self.workspace.store, pool))
         if changed:
@@ -435,10 +432,7 @@ class Rereading:
 
 
 def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
-    """Return the pool that a workspace was prepared from, by the files that are there now.
-
-    A directory or URL has those that were imported.
-    """
+    """Return the pool of a workspace by the files that are there now, imported to a directory."""
     pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
