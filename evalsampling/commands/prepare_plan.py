@@ -129,7 +129,7 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
 
 
 def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> PrepareResult:
-    """Prepare a pool in this process, unless that is done, and return what Beam would make of it."""
+    """Prepare a pool in this process, unless that is done; the workspace is as Beam makes it."""
     context = ExecutionContext("this process")
     preparation = Preparation.from_spec(spec, context)
     logs.tell(workspace=preparation.workspace.path, runner=context.runner)
