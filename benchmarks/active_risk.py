@@ -22,7 +22,7 @@ from scipy import special
 
 from evalsampling import EvaluationSpec
 from evalsampling.label_spaces.numbers import Numbers
-from evalsampling.measures import Accuracy, FEta, MeanSquaredError, Measure, TableRisk
+from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, TableRisk
 from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import (
     ActiveError,
@@ -50,9 +50,9 @@ RIVAL_SHARES = (0.5, 0.2, 0.05, 0.02)
 SIZES = (50, 100, 200, 400, 800)
 MEASURES: dict[str, Measure] = {
     "error rate": TableRisk(),
-    "recall (eta 0)": FEta(eta=0.0),
-    "F1 (eta 0.5)": FEta(eta=0.5),
-    "precision (eta 1)": FEta(eta=1.0),
+    "recall (eta 0)": FBeta(alpha=0.0),
+    "F1 (eta 0.5)": FBeta(alpha=0.5),
+    "precision (eta 1)": FBeta(alpha=1.0),
 }
 FACTORS = (0.25, 1.0, 4.0)
 """By which log-odds are too small or too large."""

@@ -78,7 +78,8 @@ METHODS = (
 """What is compared. A sampler more is a line here."""
 
 BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
-MULTICLASS = ("macro_f1", "recall", "precision", "accuracy", "micro_f1", "brier", "log_loss")
+MULTICLASS = ({"name": "f1", "average": "macro"}, "recall", "precision", "accuracy",
+              {"name": "f1", "average": "micro"}, "brier", "log_loss")  # fmt: skip
 OF_NUMBERS = ("mse", "rmse", "mae", "mean_error")
 TAKE_NUMBERS = ("passive", "stratified", "importance", "poisson", "active_risk")
 """Samplers of predicted numbers."""

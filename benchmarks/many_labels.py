@@ -23,13 +23,9 @@ from evalsampling.label_spaces.tags import Tags
 from evalsampling.measures import (
     Accuracy,
     FBeta,
-    MacroF1,
-    MacroPrecision,
-    MacroRecall,
+    MacroF,
     Measure,
-    MicroF1,
-    MicroPrecision,
-    MicroRecall,
+    MicroF,
     Precision,
     Recall,
     Specificity,
@@ -53,8 +49,11 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[poisson.KnownRo
         None, f.astype(int), probability=p, labels={"multilabel": names}
     )
     space = Tags(tuple(names))
-    kinds = (MicroF1, MacroF1, MicroPrecision, MicroRecall, MacroPrecision, MacroRecall)
-    measures = [kind(len(names), sets=True, tags=space) for kind in kinds]
+    measures = [
+        kind(len(names), sets=True, tags=space, alpha=alpha)
+        for alpha in (0.5, 1.0, 0.0)
+        for kind in (MicroF, MacroF)
+    ]
     return poisson.KnownRows.of(evaluation, space.encode(y)), measures
 
 

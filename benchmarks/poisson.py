@@ -18,9 +18,9 @@ from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,
     FBeta,
-    MacroF1,
+    MacroF,
     Measure,
-    MicroF1,
+    MicroF,
     Precision,
     Recall,
     Specificity,
@@ -145,7 +145,7 @@ def like_comments(rows: int = 600, leaves: int = 32) -> KnownRows:
     label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
     evaluation = Evaluation.from_arrays(
         p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": leaves},
-        sampler="poisson", labels={"multilabel": LABELS}, measure="micro_f1",
+        sampler="poisson", labels={"multilabel": LABELS}, measure={"f1": {"average": "micro"}},
     )  # fmt: skip
     return KnownRows.of(evaluation, label)
 
@@ -258,8 +258,8 @@ def own_beside_shared() -> None:
     }
     six = {"six labels, 20,000 rows": lambda leaves: like_comments(20_000, leaves)}
     rows = by_cell(two_classes, FBeta(), (24, 256))
-    rows += by_cell(six, MicroF1(6, sets=True), (24, 256))
-    rows += by_cell(six, MacroF1(6, sets=True), (24, 256))
+    rows += by_cell(six, MicroF(6, sets=True), (24, 256))
+    rows += by_cell(six, MacroF(6, sets=True), (24, 256))
     head = ["pool", "measure", "leaves", "rows expected, own b", "error, own b", "error, by cell"]
     table("Own probabilities beside those of cells", [*head, "ratio"], rows)
 
@@ -278,7 +278,7 @@ def across(pool: KnownRows, repeats: int) -> None:
 
 def multilabel(pool: KnownRows, repeats: int) -> None:
     """Micro and macro F1 of six labels with rare positives."""
-    measures: list[Measure] = [MicroF1(6, sets=True), MacroF1(6, sets=True)]
+    measures: list[Measure] = [MicroF(6, sets=True), MacroF(6, sets=True)]
     rows = []
     for labels in (60, 150, 300, 450):
         for driver in measures:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.measures import FBeta, MacroF1, Measure
+from evalsampling.measures import FBeta, MacroF, Measure
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.cells import CellGrid, CellTable
@@ -92,7 +92,7 @@ def measure_rounds(
         classes: of the pool.
     """
     table, rate = make_table(rows, classes)
-    measure: Measure = FBeta(beta=1.0) if classes == 2 else MacroF1(classes)
+    measure: Measure = FBeta(beta=1.0) if classes == 2 else MacroF(classes)
     sampler: Sampler = CalibratedDesign(measure)
     if sampler_name == "ais":
         sampler = AdaptiveImportance(measure, draws=draws)

@@ -25,7 +25,7 @@ import study_pages
 from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
 from evalsampling.inference.intervals import Interval, covers, student, wald
 from evalsampling.inference.results import Target
-from evalsampling.measures import FEta, Measure, TableRisk
+from evalsampling.measures import FBeta, Measure, TableRisk
 from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.history import History
@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
 SIZES = (25, 50, 100, 200, 400, 800)
 RISKS = (0.01, 0.025, 0.05, 0.1, 0.3, 0.5)
-MEASURES: dict[str, Measure] = {"error rate": TableRisk(), "F1 (eta 0.5)": FEta(eta=0.5)}
+MEASURES: dict[str, Measure] = {"error rate": TableRisk(), "F1 (eta 0.5)": FBeta(alpha=0.5)}
 METHODS: dict[str, Callable[[SampledNumber], Interval | None]] = {
     "wald": by_wald,
     "t": lambda one: student(one.value, one.error, one.confidence, one.bounds, one.draws - 1),

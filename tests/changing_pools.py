@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.commands.prepare import Preparation
-from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.pool_file import PoolFile
 from evalsampling.preparation import plan
 from evalsampling.preparation.stratification import Stratification
 from tests.jobs import Job, Result, files_below, make_pool
@@ -141,7 +142,7 @@ def changed(moment: str, change: Callable[[], None]) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         if moment == "found":
-            before(PoolFile, "inspect", calls=2)  # The first looks whether there are scores.
+            before(PoolFile, "inspect")
         elif moment == "looked into":
             before(Catalog, "from_files")
         elif moment == "between the passes":

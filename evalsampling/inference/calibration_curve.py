@@ -16,10 +16,8 @@ import scipy
 from evalsampling.inference.curve_coordinates import STEPS, Coordinates, fallen
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.chains import nested_r_hat
-from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.hamiltonian import Schedule, hamiltonian
+from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 from evalsampling.stats.log_odds import log_odds_of_rank
 
 _PER_STEP = 6
@@ -135,9 +133,7 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labels.
 
-        Args:
-            labelled: shape (cells,): number of rows with a label.
-            positive: shape (cells,): number of these that are positive.
+        Of each cell the rows with a label are given, and those that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
@@ -257,14 +253,7 @@ class CurvesAt:
         return self.coordinates.parameters(self.x)
 
     def reference_slope(self, factor: FloatArray) -> FloatArray:
-        """Return the gradient of the reference by the log-odds, times a factor of each draw.
-
-        Args:
-            factor: shape (draws,).
-
-        Returns:
-            Shape (draws, groups).
-        """
+        """Return the gradient of the reference by the log-odds, times a factor of each draw."""
         slope = factor[:, None] * self.curve.share
         slope *= self.overlap
         if self.curve.hidden.relative_to != "positives":
@@ -417,10 +406,6 @@ class CurveFit:
         root of the information, which is the same on all machines, while the signs of eigenvectors
         are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
         R-hat shows if they do not mix.
-
-        Args:
-            rng: source of randomness.
-            schedule: length and number of the chains.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
@@ -447,7 +432,7 @@ class CurveDraws:
     Attributes:
         drawn: the drawn curves.
         r_hat: how far chains from different starts disagree on the number of positives: nested
-            R-hat of its logarithm, 1 if they agree (`stats.chains`).
+            R-hat of its logarithm, 1 if they agree (`stats.hamiltonian`).
     """
 
     drawn: CurvesAt

@@ -10,6 +10,7 @@ from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import BY_NAME
 from evalsampling.parts.records import read_record
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call, make_rich_pool, strict_json
 from tests.measures.pools import NEEDING_MORE
@@ -113,7 +114,7 @@ def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     """Every measure with no label, with one, with a few: numbers or null with a reason."""
     names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve", *NEEDING_MORE)]
     weighted = {"name": "generalized_risk", "weights": [[0, 1], [1, 2]]}
-    listed = [*names, {"name": "pr_curve", "thresholds": 5}, weighted]
+    listed = [*names, {"name": "pr_curve", "thresholds": 5}, weighted, MACRO_F1, MICRO_F1, EACH_F1]
     keys = {"score": "s0.score", "prediction": "s0.prediction", "slices": ["new"]}
     one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5)
     assert one.prepare().status == 0

@@ -12,6 +12,7 @@ import yaml
 from sklearn.metrics import f1_score
 
 from evalsampling import Evaluation
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.jobs import call
 from tests.slow import slowly
 
@@ -49,7 +50,7 @@ def write_job(folder: Path, by_label: bool, budget: int) -> np.ndarray:
             "probability": {name: f"p_{name}" for name in NAMES},
         },
         "labels": {"multilabel": list(NAMES)},
-        "measure": ["macro_f1", "micro_f1", "class_f1", "class_recall", "accuracy"],
+        "measure": [MACRO_F1, MICRO_F1, EACH_F1, {"name": "recall", "average": "each"}, "accuracy"],
         "sampler": "poisson",
         "strata": {"leaves": 16},
         "round_size": budget,
@@ -134,7 +135,7 @@ def test_whole_pool_in_memory_is_exact() -> None:
         f.astype(int),
         probability=p,
         labels={"multilabel": list(NAMES)},
-        measure=["macro_f1", "class_f1"],
+        measure=[MACRO_F1, EACH_F1],
         sampler="poisson",
         strata={"leaves": 8},
     )

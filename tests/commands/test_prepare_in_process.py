@@ -1,16 +1,19 @@
-"""`prepare --in-process` makes the workspace that Beam makes."""
+"""`prepare --in-process`: pools that have changed since, and options that need Beam."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.jobs import call, files_below, make_pool
+from tests.jobs import Job, call, files_below, make_pool
 
 
 @pytest.mark.parametrize("how", [["--in-process"], ["--runner", "DirectRunner"]])
 def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how: Any) -> None:
     one = job(files=2)
-    one.prepare("--in-process")
+    told = one.prepare("--in-process").json
+    assert told["runner"] == "this process"
+    assert one.prepare(*how).json == told, "prepared again, it does nothing"
     before = files_below(one.workspace)
     folder = one.directory / "pool"
     content = (folder / "part-1.parquet").read_bytes()
@@ -42,3 +45,14 @@ def test_what_needs_beam_is_refused(job: Any, option: str) -> None:
     assert told.status == 2
     assert "--in-process takes no --check-ids, --top-up or options of Beam" in told.err
     assert not one.workspace.exists()
+
+
+def test_ids_are_checked_when_a_pool_is_prepared_or_not_at_all(job: Callable[..., Job]) -> None:
+    one = job()
+    told = one.prepare().json
+    before = files_below(one.workspace)
+    result = one.prepare("--check-ids")
+    assert (result.status, result.out) == (1, "")
+    assert f"{one.workspace}: prepared without --check-ids; choose another workspace" in result.err
+    assert files_below(one.workspace) == before
+    assert one.prepare().json == told

@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.evaluation.specs import check_buildable, load_spec
+from tests.averages import MACRO_F1
 from tests.compared_numbers import spec_of
 from tests.spec.specs import parse, systems
 
@@ -21,7 +22,7 @@ COMPARED = spec_of(2, pool={"path": "x"})
         ({"measure": ["f1", {"name": "f_beta", "beta": 1}]}, "measure: f1 is listed twice"),
         ({"measure": {"name": "f_beta", "beta": -1}},
          "beta must be between 0.001 and 1000, got -1"),
-        ({"measure": {"name": "f_beta", "alpha": 1}}, "unknown key measure.alpha of f_beta"),
+        ({"measure": {"name": "f_beta", "gamma": 1}}, "unknown key measure.gamma of f_beta"),
         ({"stop": {"significance": 0.05}}, "stop.significance: the first measure compares no"),
         ({"stop": {"significance": 0.05}, "pool": systems(), "sampler": "passive"},
          "stop.test: difference(f1) drawn by passive has no anytime-valid test"),
@@ -71,11 +72,11 @@ COMPARED = spec_of(2, pool={"path": "x"})
          "thresholds of pr_curve must be finite and strictly increasing"),
         ({"measure": {"name": "f1", "thresholds": 5}}, "unknown key measure.thresholds of f1"),
         ({"measure": {"name": "log_loss", "clip": 0.5}}, "clip must be above 0 and below 0.5"),
-        ({"measure": {"name": "macro_f1", "over": 1}},
+        ({"measure": {**MACRO_F1, "over": 1}},
          "measure.over: must be a list of classes, got 1"),
-        ({"measure": {"name": "macro_f1", "over": [2]}}, "measure.over: 2 is none of ['0', '1']"),
-        ({"measure": {"name": "macro_f1", "over": [1, 1]}},
-         "measure: macro_f1: over must hold distinct class codes"),
+        ({"measure": {**MACRO_F1, "over": [2]}}, "measure.over: 2 is none of ['0', '1']"),
+        ({"measure": {**MACRO_F1, "over": [1, 1]}},
+         "measure: f1: over must hold distinct class codes"),
         ({"measure": {"name": "f1", "beta": 2}}, "unknown key measure.beta of f1"),
         ({"measure": [{"joint": ["f1", "recall"]}, "recall"]},
          "measure: recall is listed twice"),

@@ -21,7 +21,7 @@ from evalsampling.measures import (
     Brier,
     FBeta,
     Joint,
-    MacroF1,
+    MacroF,
     MatthewsCorrelation,
     Measure,
     PRCurve,
@@ -183,7 +183,7 @@ KINDS: dict[str, tuple[Pool, Measure, list[Measure]]] = {
     "curve": (POOL, PRCurve((2.5, 5.5, 8.5)), [PRCurve((2.5, 5.5, 8.5)), FBeta()]),
     "brier": (POOL, Brier(), [Brier(), Accuracy()]),
     "systems": (TWO, Joint((FBeta(), FBeta(system=1))), [FBeta(), FBeta(system=1)]),
-    "four classes": (FOUR, MacroF1(4), [MacroF1(4), Accuracy(), FBeta(positive=2)]),
+    "four classes": (FOUR, MacroF(4), [MacroF(4), Accuracy(), FBeta(positive=2)]),
 }
 
 
