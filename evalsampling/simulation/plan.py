@@ -42,8 +42,7 @@ MOST_LABELS = 25_600
 WIDER = 1.75
 """Factor by which either end of a range is moved out.
 
-It is the least with which the range holds what came of nine in ten of 53 real pools, of F1 and of
-recall (benchmarks/README.md); with any group of them left out it is 1.65 to 1.75."""
+It was chosen on 53 real pools, so that the range held what came in nine of ten."""
 
 FEWEST_LABELS = 50
 """The default budgets begin between this and twice as much."""
