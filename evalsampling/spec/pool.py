@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from evalsampling.errors import InputError
 from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
@@ -216,7 +216,7 @@ def _pairs(section: Section, id: IdColumns) -> str | None:
     """Return the key ``pairs``, None if it is missing."""
     if section.get("pairs") is None:
         return None
-    section.choice("pairs", [UNORDERED], UNORDERED)
+    section.value("pairs", Literal["unordered"])
     if sides_of(id) is None:
         raise InputError(
             f"{section.name}.pairs: unordered needs an id of both records, whose columns are "

@@ -11,6 +11,7 @@ from evalsampling import EvaluationSpec, InputError
 from evalsampling.measures.build import build_measures
 from evalsampling.parts.references import load_object
 from evalsampling.spec import RoundSize, SystemSpec
+from evalsampling.spec.evaluation import StopSpec
 from tests.spec.specs import parse, systems, write_module
 
 
@@ -82,9 +83,9 @@ EVERYTHING: list[dict[str, Any]] = [
     {"pool": {"path": "x", "features": ["f", "g"]}, "strata": {"method": "kd", "leaves": 8}},
     {"pool": {"path": "x", "features": ["f"]}, "strata": {"method": "kd", "hierarchy": "own"}},
     {"strata": {"method": "agglomerative", "hierarchy": "own"}},
-    {"partition": {"column": "c"}, "strata": {"leaves": 9}},
-    {"partition": {"column": ["c", "d"]}, "strata": {"hierarchy": "even"}},
-    {"partition": {"column": ["c", "d"]}, "strata": {"hierarchy": "own"}},
+    {"strata": {"leaves": 9, "columns": ["c"]}},
+    {"strata": {"hierarchy": "even", "columns": ["c", "d"]}},
+    {"strata": {"hierarchy": "own", "columns": ["c", "d"]}},
     {"pool": systems(systems={"a": {"prediction": "p"}}, features=["f"]),
      "strata": {"method": "kd"}},
     {"labels": {"classes": [0, 1, 2]}, "strata": {"method": "kd"},
@@ -204,22 +205,20 @@ def test_growing_rounds() -> None:
          "strata.hierarchy: must be one of even, own, got 'odd'"),
         ({"strata": {"hierarchy": "own"}},
          "strata.hierarchy: strata.method csf makes no hierarchy of its own; kd, agglomerative, "
-         "divisive do, and so do the columns of a partition"),
+         "divisive do, and so do strata.columns"),
         ({"strata": {"hierarchy": "own", "method": "divisive", "edges": [1]}},
          "strata.hierarchy: strata.edges makes no hierarchy"),
-        ({"partition": {"column": "c"}, "strata": {"method": "csf"}},
-         "strata.method: with a partition, its columns are the strata"),
-        ({"partition": {"column": "c"}, "strata": {"edges": [1]}},
-         "strata.edges: with a partition, its columns are the strata"),
-        ({"partition": {}}, "partition.column: must be a column, or a list of columns"),
-        ({"partition": {"column": ""}}, "partition.column: must be a column, or a list of"),
-        ({"partition": {"column": []}}, "partition.column: must be a column, or a list of"),
-        ({"partition": {"column": 3}}, "partition.column: must be a list of columns, got 3"),
-        ({"partition": {"column": ["a", "a"]}}, "partition.column: a is listed twice"),
-        ({"partition": "c"}, "partition: must be a mapping, got 'c'"),
-        ({"partition": {"columns": "c"}}, "did you mean partition.column?"),
-        ({"partition": {"column": "c"}, "labels": {"range": [0, 1]}},
-         "strata.method: kd, or a partition: with labels.range strata are those of pool.variance"),
+        ({"strata": {"columns": ["c"], "method": "csf"}},
+         "strata.method: with strata.columns, these are the strata"),
+        ({"strata": {"columns": ["c"], "edges": [1]}},
+         "strata.edges: with strata.columns, these are the strata"),
+        ({"strata": {"columns": [""]}}, "strata.columns: must be a list of columns, coarse to"),
+        ({"strata": {"columns": []}}, "strata.columns: must be a list of columns, coarse to fine"),
+        ({"strata": {"columns": 3}}, "strata.columns: must be a list of columns, got 3"),
+        ({"strata": {"columns": ["a", "a"]}}, "strata.columns: a is listed twice"),
+        ({"strata": {"column": ["c"]}}, "did you mean strata.columns?"),
+        ({"strata": {"columns": ["c"]}, "labels": {"range": [0, 1]}},
+         "strata.method: kd, or strata.columns: with labels.range strata are those of pool.v"),
         ({"strata": {"edges": [1, 1]}}, "strata.edges: must be strictly increasing"),
         ({"strata": {"edges": []}}, "strata.edges: must be a list of numbers, got []"),
         ({"strata": {"edges": [0, "x"]}}, "strata.edges: must be a number, got 'x'"),
@@ -334,10 +333,10 @@ def test_yaml_is_loaded_safely(tmp_path: Path) -> None:
 
 def test_stop_at_significance() -> None:
     spec = parse(stop={"significance": 0.05})
-    assert (spec.stop_half_width, spec.stop_significance, spec.stop_test) == (None, 0.05, "anytime")
+    assert spec.stop == StopSpec(None, 0.05, "anytime")
     fixed = parse(stop={"half_width": 0.1, "significance": 0.01, "test": "fixed"})
     assert fixed.to_mapping()["stop"] == {"half_width": 0.1, "significance": 0.01, "test": "fixed"}
-    assert parse().to_mapping()["stop"] == {"half_width": None}, "as workspaces have it"
+    assert "stop" not in parse().to_mapping()
     for stop, words in [
         ({"significance": 1}, "stop.significance: must be between 0 and 1, got 1"),
         ({"test": "often"}, "stop.test: must be one of anytime, fixed, got 'often'"),

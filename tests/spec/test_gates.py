@@ -38,7 +38,7 @@ def test_gates_come_back() -> None:
         ({"at_least": {"recall": "high"}}, "gates.at_least.recall: must be a number, got 'high'"),
         ({"at_least": {"recall": True}}, "gates.at_least.recall: must be a number, got True"),
         ({"at_most": {"f1": float("nan")}}, "gates.at_most.f1: must be a number, got nan"),
-        ({"at_least": {3: 0.9}}, "gates.at_least: must be names of numbers, got 3"),
+        ({"at_least": {3: 0.9}}, "gates.at_least: must be a mapping whose keys are text, got 3"),
     ],
 )
 def test_what_is_no_gate(gates: Any, problem: str) -> None:

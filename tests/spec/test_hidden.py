@@ -33,7 +33,10 @@ def test_defaults() -> None:
         ({"spread": 0}, "hidden.spread: must be above 0 and at most 5, got 0"),
         ({"spread": 6}, "hidden.spread: must be above 0 and at most 5, got 6"),
         ({"spread": [1]}, "hidden.spread"),
-        ({"relative_to": "rows"}, "hidden.relative_to: must be positives or overlap, got 'rows'"),
+        (
+            {"relative_to": "rows"},
+            "hidden.relative_to: must be one of positives, overlap, got 'rows'",
+        ),
         ({"sd": 1}, "sd"),
     ],
 )
