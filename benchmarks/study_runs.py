@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 from blocks import keep_settings, run_missing, write_rows
@@ -201,7 +200,7 @@ class _Ground:
     def sampler(self, method: Method) -> Sampler:
         strata = self.spec.strata
         if method.flat:
-            strata = msgspec.structs.replace(strata, branching=max(self.known.table.leaves, 2))
+            strata = strata.flat(self.known.table.leaves)
         spec = dataclasses.replace(self.spec, strata=strata)
         return build_sampler(spec, self.stratification.ranges, method.sampler)
 

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Sequence
 from typing import ClassVar
 
-import msgspec
 import numpy as np
 
 from evalsampling.inference.calibration_curve import (
@@ -209,7 +208,7 @@ class LabelModel:
                 turned = self.turned and self.turned.with_share(share)
                 model = dataclasses.replace(self, curves=curves, modes=modes, turned=turned)
             else:
-                hidden = msgspec.structs.replace(self.hidden, share=share)
+                hidden = self.hidden.with_share(share)
                 model = LabelModel.fit(
                     self.table, self.history, self.seed, hidden, stochastic=self.stochastic
                 )

@@ -10,7 +10,6 @@ and I. Verdinelli, *Bayesian experimental design: a review*, Statistical Science
 import dataclasses
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from evalsampling.inference.class_curves import obstacle
@@ -116,7 +115,7 @@ class CalibratedDesign(Sampler):
         if obstacle(table):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
-        hidden = msgspec.structs.replace(self.hidden, share=self.hidden.share * DESIGN_SHARE)
+        hidden = self.hidden.with_share(self.hidden.share * DESIGN_SHARE)
         model = fit_labels(table, history, (model_seed,), hidden, _SCHEDULE)
         labels = len(history.labelled) + wanted
         comparison = _Comparison.of_designs(self.measure, self.weights, model, labels)

@@ -32,6 +32,10 @@ class HiddenPrior(msgspec.Struct, frozen=True):
     spread: Annotated[float, Meta(gt=0, le=5, description="above 0 and at most 5")] = 2.0
     relative_to: Literal["positives", "overlap"] = "overlap"
 
+    def with_share(self, share: float) -> "HiddenPrior":
+        """Return the prior with another median of the ratio."""
+        return msgspec.structs.replace(self, share=share)
+
 
 _STATED = {"share": 0.05, "spread": 1.5, "relative_to": "positives"}
 """Defaults of a section that is not empty and names no reference."""

@@ -1,9 +1,11 @@
 """The spec file: defaults, round trip, and one clear error for each kind of mistake."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -134,6 +136,12 @@ def test_what_a_score_is_said_to_be_is_of_that_score_alone() -> None:
         assert spec.pool.score_is == kind
 
 
+def test_numbers_of_other_types_are_numbers() -> None:
+    spec = parse(confidence=np.float64(0.5), stop={"half_width": Decimal("0.25")})
+    assert (spec.confidence, spec.stop.half_width) == (0.5, 0.25)
+    assert parse(strata={"edges": [np.float32(0.5), 1]}).strata.edges == (0.5, 1.0)
+
+
 def test_growing_rounds() -> None:
     size = parse(round_size={"first": 10, "growth": 1.5}).round_size
     assert [size.after(rounds) for rounds in range(5)] == [10, 15, 22, 33, 50]
@@ -170,7 +178,7 @@ def test_growing_rounds() -> None:
         ({"hidden": {"share": 10**400}}, "hidden.share: must be a number, got 1000"),
         ({"labels": {"positive": 2}}, "labels.positive: 2 is not one of the classes [0, 1]"),
         ({"labels": {"oracle": "random"}},
-         "labels.oracle: must be deterministic or stochastic, got 'random'"),
+         "labels.oracle: must be one of deterministic, stochastic, got 'random'"),
         ({"sampler": "calibrated",
           "labels": {"classes": list(range(12)), "positive": 1},
           "pool": {"path": "x", "probability": {n: f"p{n}" for n in range(12)}}},
@@ -268,6 +276,42 @@ def test_growing_rounds() -> None:
         ({"round_size": {"growth": 101}}, "round_size.growth: must be between 1 and 100, got 101"),
         ({"round_size": {"growth": "x"}}, "round_size.growth: must be a number, got 'x'"),
         ({"round_size": {"grow": 2}}, "did you mean round_size.growth?"),
+        ({"hidden": {"share": 0}}, "hidden.share: must be above 0 and at most 10, got 0"),
+        ({"hidden": {"share": -1}}, "hidden.share: must be above 0"),
+        ({"hidden": {"share": 11}}, "hidden.share: must be above 0 and at most 10, got 11"),
+        ({"hidden": {"share": "much"}}, "hidden.share"),
+        ({"hidden": {"share": True}}, "hidden.share"),
+        ({"hidden": {"share": float("nan")}}, "hidden.share"),
+        ({"hidden": {"share": float("inf")}}, "hidden.share"),
+        ({"hidden": {"spread": 0}}, "hidden.spread: must be above 0 and at most 5, got 0"),
+        ({"hidden": {"spread": 6}}, "hidden.spread: must be above 0 and at most 5, got 6"),
+        ({"hidden": {"spread": [1]}}, "hidden.spread"),
+        ({"hidden": {"relative_to": "rows"}},
+         "hidden.relative_to: must be one of positives, overlap, got 'rows'"),
+        ({"hidden": {"sd": 1}}, "sd"),
+        ({"gates": {"atleast": {}}}, "unknown key gates.atleast; did you mean gates.at_least"),
+        ({"gates": {"at_least": 0.9}}, "gates.at_least: must be a mapping like {recall: 0.9}"),
+        ({"gates": {"at_least": {"recall": "high"}}},
+         "gates.at_least.recall: must be a number, got 'high'"),
+        ({"gates": {"at_least": {"recall": True}}},
+         "gates.at_least.recall: must be a number, got True"),
+        ({"gates": {"at_most": {"f1": float("nan")}}},
+         "gates.at_most.f1: must be a number, got nan"),
+        ({"gates": {"at_least": {3: 0.9}}},
+         "gates.at_least: must be a mapping whose keys are text, got 3"),
+        ({"measure": {"name": "f1", "where": "DE"}}, "measure.where: must be columns with values"),
+        ({"measure": {"name": "f1", "where": {}}}, "measure.where: must be columns with values"),
+        ({"measure": {"name": "f1", "where": {"a": []}}},
+         "measure.where.a: the list of values is empty"),
+        ({"measure": {"name": "f1", "where": {"a": [1, "1"]}}},
+         "measure.where.a: 1 is listed twice"),
+        ({"measure": {"name": "f1", "where": {"a": 1.5}}},
+         "measure.where.a: slices are whole numbers"),
+        ({"measure": {"least": "f1", "over": "country"}},
+         "measure.over: list the values of country"),
+        ({"measure": {"least": {"joint": ["f1"]}, "over": {"a": [1, 2]}}},
+         "measure.least: must be one measure"),
+        ({"measure": {"least": "f1", "where": {"a": 1}}}, "unknown key measure.where"),
     ],
 )  # fmt: skip
 def test_mistakes(changes: dict[str, Any], message: str) -> None:
