@@ -16,13 +16,14 @@ from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import (
     missing_column,
     read_features,
     read_slices,
     required_columns,
 )
+from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.preparation.assignment import check_slices
@@ -128,7 +129,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     if spec.pool.scorer is not None:
         return []  # It may add them.
     try:
-        first = PoolFile.inspect(planned_files(spec.pool)[0])
+        first = PoolFile.head(planned_files(spec.pool)[0])
     except InputError:
         return []  # The catalog tells of that.
     contents = first.contents

@@ -7,10 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
-from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.pool_file import PoolSource
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
@@ -21,19 +20,18 @@ from evalsampling.preparation.summary import summary_columns
 from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
-from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
 from evalsampling.workspace.manifest import ExecutionContext
-from evalsampling.workspace.prepared import PreparedPool
 
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
     """Return the result of a preparation, as a value of an engine that makes both passes."""
     spec = preparation.spec
-    started = engine.call(Step("StampStart", _stamp), engine.value("Start", spec.pool))
+    source = PoolSource(spec, preparation.stored_directory)
+    started = engine.call(Step("StampStart", _stamp), engine.value("Start", source))
     files = engine.inspect(engine.call(Step("NamePool", _pool), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
@@ -72,11 +70,11 @@ def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[A
     return engine.call(plan.cut_strata(spec), summary), items
 
 
-def _stamp(pool: PoolSpec) -> tuple[PoolSpec, float]:
+def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:
     return pool, time.time()
 
 
-def _pool(started: tuple[PoolSpec, float]) -> PoolSpec:
+def _pool(started: tuple[PoolSource, float]) -> PoolSource:
     return started[0]
 
 
@@ -95,7 +93,7 @@ def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
 def _commit(
     catalog: Catalog,
     preparation: Preparation,
-    started: tuple[PoolSpec, float],
+    started: tuple[PoolSource, float],
     stratification: Stratification,
     orders: OrderCounts | None,
     sums: CellSums,
@@ -119,11 +117,7 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
         return preparation.result()
     preparation.check_same_spec()
     preparation.check_same_pool()
-    if preparation.check_ids and not ids_were_checked(PreparedPool.read(workspace)):
-        raise InputError(
-            f"{workspace.path}: prepared without --check-ids; "
-            "`evalsampling prepare --check-ids` checks it now"
-        )
+    preparation.check_same_ids()
     return preparation.result()
 
 

@@ -15,8 +15,6 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import float64_of, in_type
-from evalsampling.pool.pruning import may_hold
-from evalsampling.pool.ranges import Range
 from evalsampling.spec.sections import nearest
 from evalsampling.spec.where import (
     KEY,
@@ -37,6 +35,9 @@ _COMPARE: Mapping[str, Callable[..., pa.Array]] = {
     "=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater,
     ">=": pc.greater_equal,
 }  # fmt: skip
+
+CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+"""Comparisons, each with the one that holds where it does not, unless something is null or NaN."""
 
 _KINDS: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
     (pa.types.is_null, "anything"), (pa.types.is_integer, "number"),
@@ -76,71 +77,141 @@ class Filter:
                 hint = nearest(name, schema.names, "there are")
                 raise InputError(f"{KEY}: column {name!r} is missing{hint}")
             types[name] = schema.field(name).type
-        return cls(_Types(types, untyped).settled(condition), types)
-
-    def may_hold(self, ranges: Mapping[str, Range]) -> bool:
-        """Tell whether a row may satisfy the condition, by the ranges of some columns."""
-        return may_hold(self.condition, ranges)
+        return cls(_settled(condition, types, untyped), types)
 
     def kept(self, batch: PoolBatch) -> PoolBatch:
         """Return the rows of a batch that satisfy the condition, with their places."""
-        mask = pc.fill_null(self._mask(self.condition, batch), False)
+        mask = pc.fill_null(held(self.condition, functools.partial(_mask, batch)), False)
         if pc.all(mask).as_py():
             return batch
         places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
         numbers = batch.row_numbers(places)
         return dataclasses.replace(batch, rows=batch.rows.filter(mask), kept=numbers)
 
-    def _mask(self, condition: Condition, batch: PoolBatch) -> pa.Array:
-        """Return for each row whether it satisfies a condition: true, false or null."""
-        match condition:
-            case AllOf(parts):
-                return functools.reduce(pc.and_kleene, [self._mask(p, batch) for p in parts])
-            case AnyOf(parts):
-                return functools.reduce(pc.or_kleene, [self._mask(p, batch) for p in parts])
-            case Not(part):
-                return pc.invert(self._mask(part, batch))
-            case IsNull(column):
-                return pc.is_null(batch.any_column(column))
-            case OneOf():
-                return self._mask(condition.spelt_out, batch)
-            case Relation(column, operator, ColumnName(other)):
-                return _of_columns(batch, column, operator, other)
-            case Relation(column, operator, value) if not isinstance(value, ColumnName):
-                return _compared(batch, column, operator, value)
-        raise AssertionError(condition)
+
+Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]
+"""Returns what becomes of a comparison, or of its contrary."""
 
 
-def _compared(batch: PoolBatch, name: str, operator: str, value: Any) -> pa.Array:
-    """Return how a column compares with a literal."""
-    column = batch.any_column(name)
-    kind = column.type
+def held(
+    condition: Condition,
+    leaf: Leaf,
+    both: Callable[..., Any] = pc.and_kleene,
+    either: Callable[..., Any] = pc.or_kleene,
+    negated: bool = False,
+) -> Any:
+    """Return what becomes of a condition, ``NOT`` being pushed inwards to its comparisons."""
+    match condition:
+        case Not(part):
+            return held(part, leaf, both, either, not negated)
+        case AllOf(parts) | AnyOf(parts):
+            made = [held(part, leaf, both, either, negated) for part in parts]
+            join = both if isinstance(condition, AllOf) != negated else either
+            return functools.reduce(join, made)
+        case _:
+            return leaf(condition, negated)
+
+
+def _mask(batch: PoolBatch, part: Relation | OneOf | IsNull, negated: bool) -> pa.Array:
+    """Return for each row whether a comparison holds, or does not: true, false or null."""
+    if isinstance(part, IsNull):
+        mask = pc.is_null(batch.any_column(part.column))
+    elif isinstance(part, OneOf):
+        mask = held(part.spelt_out, functools.partial(_mask, batch))
+    elif isinstance(part.value, ColumnName):
+        mask = _of_columns(batch, part.column, part.operator, part.value.name)
+    else:
+        column = batch.any_column(part.column)
+        if is_text(column.type) and not isinstance(part.value, str):
+            column = _parsed(batch, part.column, column, part.value)
+        mask = _compared(column, column.type, part.operator, part.value)
+    return pc.invert(mask) if negated else mask
+
+
+Columns = Mapping[str, tuple[pc.Expression, pa.DataType]]
+"""Columns of a file as Arrow knows them, with their types, by the names that a condition has."""
+
+_PRUNED = (
+    pa.types.is_integer, pa.types.is_float64, pa.types.is_float32, is_text, pa.types.is_boolean,
+    pa.types.is_date32, pa.types.is_timestamp,
+)  # fmt: skip
+"""Types by whose statistics Arrow leaves out parts of a file."""
+
+
+def outline(condition: Condition, columns: Columns) -> pc.Expression:
+    """Return an expression that holds of every row that satisfies a condition, and of others.
+
+    Arrow may leave out the parts of a file in which it holds of no row.
+    """
+    return held(condition, functools.partial(_outlined, columns))
+
+
+def _outlined(columns: Columns, part: Relation | OneOf | IsNull, negated: bool) -> pc.Expression:
+    """Return an expression that holds wherever a comparison does, or its contrary."""
+    always = pc.scalar(True)
+    column, kind = columns.get(part.column, (None, pa.null()))
+    if column is None or not any(belongs(kind) for belongs in _PRUNED):
+        return always
+    if isinstance(part, IsNull):
+        return column.is_valid() if negated else column.is_null()
+    if isinstance(part, Relation) and isinstance(part.value, ColumnName):
+        return always
+    try:
+        if isinstance(
+            part, OneOf
+        ):  # No chain of comparisons: Arrow ends the process at a long one.
+            literals = [_literal(kind, part.column, "=", value) for value in part.values]
+            return always if negated else _among(column, kind, literals)
+        operator = CONTRARY[part.operator] if negated else part.operator
+        value = _literal(kind, part.column, operator, part.value)
+    except (InputError, pa.ArrowInvalid, OverflowError):
+        return always  # Another type is told of where those of all files are known.
+    # Arrow's statistics know nothing of NaN, of which no comparison is true, and each contrary.
+    of_nan = pa.types.is_floating(kind) and (negated or operator == "!=")
+    is_other = is_text(kind) and not isinstance(value, str)
+    is_beyond = isinstance(value, datetime.datetime) and not 1678 <= value.year <= 2261
+    return always if of_nan or is_other or is_beyond else _compared(column, kind, operator, value)
+
+
+def _among(column: pc.Expression, kind: pa.DataType, values: list[Any]) -> pc.Expression:
+    """Return an expression that holds of all that is one of some values.
+
+    It is no chain of comparisons: Arrow ends the process at a long one.
+    """
+    ends = ((">=", min(values)), ("<=", max(values)))
+    within = pc.and_kleene(*(_compared(column, kind, *end) for end in ends))
+    # To Arrow -0.0 is not among [0.0].
+    is_float = pa.types.is_floating(kind)
+    return within if is_float else pc.and_kleene(within, column.isin(pa.array(values, kind)))
+
+
+def _compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
+    """Return how a column of a type, an array or an expression, compares with a literal."""
     if pa.types.is_null(kind):
         return pa.nulls(len(column), pa.bool_())
-    if is_text(kind) and not isinstance(value, str):
-        column = _parsed(batch, name, column, value)
-        kind = column.type
     if pa.types.is_integer(kind):
-        return _whole_compared(column, operator, value)
+        return _whole_compared(column, kind, operator, value)
     if pa.types.is_decimal(kind):
         return _decimals_compared(column, operator, value)
     if pa.types.is_timestamp(kind):
-        return _times_compared(column, operator, value)
+        return _times_compared(column, kind, operator, value)
     if pa.types.is_floating(kind):
-        value, kind = in_type(kind, float(value)), pa.float64()
-    elif pa.types.is_date(kind):
-        kind = pa.date32()
-    return _COMPARE[operator](column.cast(kind), pa.scalar(value, kind))
+        value = in_type(kind, float(value))
+        if pa.types.is_float16(kind):  # Which Arrow does not compare.
+            column, kind = column.cast(pa.float64()), pa.float64()
+    elif pa.types.is_date64(kind):
+        column, kind = column.cast(pa.date32()), pa.date32()
+    return _COMPARE[operator](column, pa.scalar(value, kind))
 
 
-def _whole_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
+def _whole_compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
     """Return how whole numbers compare with a number, which may be beyond their type."""
     if isinstance(value, float) and not value.is_integer():
         # Exact: so small a number with a fraction is between two floats that are whole.
         floats = column.cast(pa.float64(), safe=False)
         return _COMPARE[operator](floats, pa.scalar(value, pa.float64()))
     try:
-        return _COMPARE[operator](column, pa.scalar(int(value), column.type))
+        return _COMPARE[operator](column, pa.scalar(int(value), kind))
     except (pa.ArrowInvalid, OverflowError):
         return _beyond(column, operator, value > 0)
 
@@ -155,20 +226,20 @@ def _decimals_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
         return _COMPARE[operator](float64_of(column), pa.scalar(float(value), pa.float64()))
 
 
-def _times_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
+def _times_compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
     """Return how points of time compare with one, which nanoseconds may not reach."""
     try:
-        return _COMPARE[operator](column, pa.scalar(value, pa.timestamp("us", column.type.tz)))
+        return _COMPARE[operator](column, pa.scalar(value, pa.timestamp("us", kind.tz)))
     except pa.ArrowInvalid:
-        if column.type.unit != "ns":
+        if kind.unit != "ns":
             raise
         return _beyond(column, operator, value.year > 1970)
 
 
-def _beyond(column: pa.Array, operator: str, above: bool) -> pa.Array:
+def _beyond(column: Any, operator: str, above: bool) -> Any:
     """Return how values compare with one that is above, or below, all that their type has."""
     holds = operator == "!=" or operator in (("<", "<=") if above else (">", ">="))
-    return pc.if_else(pc.is_valid(column), pa.scalar(holds), pa.scalar(None, pa.bool_()))
+    return pc.if_else(column.is_valid(), pa.scalar(holds), pa.scalar(None, pa.bool_()))
 
 
 def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Array:
@@ -204,65 +275,66 @@ def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.A
         return batch.parsed(name, column, pa.float64(), "a number")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Types:
-    """What literals become, so that they are of the types of their columns, unless untyped."""
+def _settled(condition: Condition, types: Mapping[str, pa.DataType], untyped: bool) -> Condition:
+    """Return a condition whose literals are of the types of their columns, unless untyped."""
 
-    of: Mapping[str, pa.DataType]
-    untyped: bool
+    def literal(name: str, operator: str, value: Any) -> Value:
+        return _literal(types[name], name, operator, value, untyped)
 
-    def settled(self, condition: Condition) -> Condition:
-        """Return a condition whose literals are of the types of their columns."""
-        match condition:
-            case AllOf(parts):
-                return AllOf(tuple(map(self.settled, parts)))
-            case AnyOf(parts):
-                return AnyOf(tuple(map(self.settled, parts)))
-            case Not(part):
-                return Not(self.settled(part))
-            case OneOf(column, values):
-                return OneOf(column, tuple(self._literal(column, "=", value) for value in values))
-            case Relation(column, operator, ColumnName(other)):
-                self._check_alike(column, operator, other)
-                return condition
-            case Relation(column, operator, value):
-                return Relation(column, operator, self._literal(column, operator, value))
-        return condition
+    match condition:
+        case AllOf(parts):
+            return AllOf(tuple(_settled(part, types, untyped) for part in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(_settled(part, types, untyped) for part in parts))
+        case Not(part):
+            return Not(_settled(part, types, untyped))
+        case OneOf(column, values):
+            return OneOf(column, tuple(literal(column, "=", value) for value in values))
+        case Relation(column, operator, ColumnName(other)):
+            _check_alike(types, column, operator, other, untyped)
+        case Relation(column, operator, value):
+            return Relation(column, operator, literal(column, operator, value))
+    return condition
 
-    def _literal(self, name: str, operator: str, value: Any) -> Value:
-        kind, wanted = self.of[name], _kind(self.of[name])
-        # Numbers may be written as text, as by BigQuery in JSON. Text may be a code: 007 is not 7.
-        as_number = type(value) is float or (type(value) is int and operator not in ("=", "!="))
-        if wanted == "anything" or (wanted == "text" and (self.untyped or as_number)):
-            return value
-        if wanted in ("date", "time") and isinstance(value, str):
-            value = moment(value)
-            value = value.date() if wanted == "date" else value
-        given = _KINDS_OF_VALUES.get(type(value), "time")
-        if wanted == "time" and given == "date":
-            value, given = datetime.datetime(value.year, value.month, value.day), "time"
-        if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
-            raise InputError(
-                f"{KEY}: {name} {operator} {_shown(value)}: the column has type {kind}"
-            )
-        if wanted == "time":
-            return _in_zone(name, kind, value)
-        return float(value) if pa.types.is_floating(kind) else value
 
-    def _check_alike(self, name: str, operator: str, other: str) -> None:
-        first, second = self.of[name], self.of[other]
-        kinds = {_kind(first), _kind(second)} - {"anything"}
-        zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
-        if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
-            raise InputError(
-                f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
-                "compared"
-            )
-        if self.untyped and kinds == {"text"} and operator not in ("=", "!="):
-            raise InputError(
-                f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "
-                "less than 9; compare with a literal, or use files with types, as Parquet"
-            )
+def _check_alike(
+    types: Mapping[str, pa.DataType], name: str, operator: str, other: str, untyped: bool
+) -> None:
+    first, second = types[name], types[other]
+    kinds = {_kind(first), _kind(second)} - {"anything"}
+    zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
+    if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
+        raise InputError(
+            f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
+            "compared"
+        )
+    if untyped and kinds == {"text"} and operator not in ("=", "!="):
+        raise InputError(
+            f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "
+            "less than 9; compare with a literal, or use files with types, as Parquet"
+        )
+
+
+def _literal(
+    kind: pa.DataType, name: str, operator: str, value: Any, untyped: bool = False
+) -> Value:
+    """Return a literal as values of the type of its column are."""
+    wanted = _kind(kind)
+    # Numbers may be written as text, as by BigQuery in JSON. Text may be a code: 007 is not 7.
+    as_number = type(value) is float or (type(value) is int and operator not in ("=", "!="))
+    if wanted == "anything" or (wanted == "text" and (untyped or as_number)):
+        return value
+    if wanted in ("date", "time") and isinstance(value, str):
+        value = moment(value)
+        value = value.date() if wanted == "date" else value
+    given = _KINDS_OF_VALUES.get(type(value), "time")
+    if wanted == "time" and given == "date":
+        value, given = datetime.datetime(value.year, value.month, value.day), "time"
+    if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
+        raise InputError(f"{KEY}: {name} {operator} {_shown(value)}: the column has type {kind}")
+    if wanted == "time":
+        return _in_zone(name, kind, value)
+    return float(value) if pa.types.is_floating(kind) else value
 
 
 def _in_zone(name: str, kind: pa.DataType, value: datetime.datetime) -> datetime.datetime:

@@ -10,12 +10,14 @@ import pyarrow.compute as pc
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.files import find_files
-from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.formats.parquet import Parquet
+from evalsampling.pool.formats.registry import format_of, read_batches
 from evalsampling.pool.label_columns import whole_numbers
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
+from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.tables.hive import partitioned
 from evalsampling.spec.sink import is_taken
 
@@ -183,10 +185,7 @@ class Guess:
 def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     """Return how many files a pool has, and its columns by the first rows of the first file."""
     files = partitioned(find_files(pattern), None)
-    first = PoolFile.inspect(files[0])
-    items = list(Catalog((first,), first.contents.schema).items)
-    some = [item for item in items if item.rows] or items
-    batch = next(read_batches(some[0], None), None) if some else None
+    batch = _first_batch(files[0])
     if batch is None:
         return len(files), []
     rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
@@ -196,6 +195,19 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
         for name in batch.rows.schema.names
     ]
     return len(files), columns
+
+
+def _first_batch(file: PlannedFile) -> PoolBatch | None:
+    """Return the first rows of a file, None if it has none."""
+    head, kind = PoolFile.head(file), format_of(file.stored.path)
+    schema = head.contents.schema
+    if isinstance(kind, Parquet):
+        items = list(Catalog((head,), schema).items)
+        return next(read_batches(items[0], None), None) if items else None
+    for rows in kind.read(file.stored, head.read(schema)):
+        made = rows if head.layout is None else head.layout.applied(rows, None)
+        return PoolBatch(made, file.stored.path)
+    return None
 
 
 def _in_paths(files: Sequence[PlannedFile]) -> PoolBatch:

@@ -4,8 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.pool.conditions import outline
 from evalsampling.pool.evolution import (
     FIELD_ID,
     SHORTER,
@@ -17,7 +19,7 @@ from evalsampling.pool.evolution import (
     plain,
 )
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.ranges import Range
+from evalsampling.spec.where import Condition
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +38,21 @@ class TableColumn:
 
 
 @dataclasses.dataclass(frozen=True)
+class Import:
+    """What is imported of a file that is not Parquet, and where to.
+
+    Attributes:
+        directory: or URL, of the Parquet file.
+        schema: columns and their types; those that the path of the file has are not imported.
+        warning: of the file, None if there is none.
+    """
+
+    directory: str
+    schema: pa.Schema
+    warning: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class PlannedFile:
     """A file to read, and what is known of it before it is opened.
 
@@ -45,15 +62,17 @@ class PlannedFile:
             it; None if there are none.
         columns: of the table, which the file may lack, call otherwise or have with a narrower type;
             None if the file has the columns as they are.
-        looked_at: columns whose least and greatest values in parts of the file are wanted.
+        where: the rows that are wanted; None for all.
         called: what messages call it; None for its path.
+        to_import: what is imported of it; None if it is Parquet.
     """
 
     stored: StoredFile
     constants: pa.RecordBatch | None = None
     columns: tuple[TableColumn, ...] | None = None
-    looked_at: tuple[str, ...] = ()
+    where: Condition | None = None
     called: str | None = None
+    to_import: Import | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,12 +149,13 @@ class Layout:
         return cls(row_of(constants), None, names, changes, fields, unread)
 
     @property
-    def _fixed(self) -> Mapping[str, pa.Array]:
+    def fixed(self) -> Mapping[str, pa.Array]:
+        """The columns that are not read, by name, with their one value."""
         return {} if self.constants is None else _columns(self.constants)
 
     def schema(self, stored: pa.Schema) -> pa.Schema:
         """Return the columns of the pool that a file with a schema has."""
-        fields = [(name, column.type) for name, column in self._fixed.items()]
+        fields = [(name, column.type) for name, column in self.fixed.items()]
         if self.names is None:
             return pa.schema([*((field.name, field.type) for field in stored), *fields])
         read = [(name, stored.field(own).type) for name, own in self.names.items()]
@@ -150,7 +170,7 @@ class Layout:
         if columns is None:
             return None if self.names is None else list(self.names.values())
         names = {name: field.own for name, field in self.fields.items()} | dict(self.names or {})
-        sought = [names.get(name, name) for name in columns if name not in self._fixed]
+        sought = [names.get(name, name) for name in columns if name not in self.fixed]
         return [own for own in sought if own is not None]
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
@@ -167,28 +187,39 @@ class Layout:
         for name in columns or ():
             if name not in made and name in self.fields:  # The file lacks it.
                 made[name] = pa.nulls(len(rows), self.fields[name].type)
-        for name, value in self._fixed.items():
+        for name, value in self.fixed.items():
             if columns is None or name in columns:
                 made[name] = pa.repeat(value[0], len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows
 
-    def ranges(self, stored: Mapping[str, Range]) -> dict[str, Range]:
-        """Return the ranges of the pool's columns in a part of a file, by those of the file's."""
-        names = {name: name for name in stored} if self.names is None else self.names
-        made = {name: change.wanted for name, change in self.changes.items()}
-        ranges = {
-            name: stored[own]
+    def expressions(self, stored: pa.Schema) -> dict[str, tuple[pc.Expression, pa.DataType]]:
+        """Return columns of the pool as Arrow finds them in a file, with their types, by name.
+
+        Those whose type changes are left out.
+        """
+        names = {name: name for name in stored.names} if self.names is None else self.names
+        read = {
+            name: (pc.field(own), stored.field(own).type)
             for name, own in names.items()
-            if own in stored and not (name in made and pa.types.is_temporal(made[name]))
+            if own in stored.names and name not in self.changes
         }
-        return ranges | ranges_of(self.constants) | ranges_of(self.expected)
+        return read | constant_expressions(self.constants)
 
 
-def ranges_of(constants: pa.RecordBatch | None) -> dict[str, Range]:
-    """Return the ranges of columns that have one value each."""
+def constant_expressions(
+    constants: pa.RecordBatch | None,
+) -> dict[str, tuple[pc.Expression, pa.DataType]]:
+    """Return columns that have one value each, as expressions with their types, by name."""
+    columns = {} if constants is None else _columns(constants)
+    return {name: (pc.scalar(column[0]), column.type) for name, column in columns.items()}
+
+
+def may_hold(where: Condition, constants: pa.RecordBatch | None) -> bool:
+    """Tell whether rows may satisfy a condition, by the columns that have one value in all."""
     if constants is None:
-        return {}
-    return {name: Range.of_value(column[0].as_py()) for name, column in _columns(constants).items()}
+        return True
+    wanted = outline(where, constant_expressions(constants))
+    return bool(len(pa.table({"row": [0]}).filter(wanted)))
 
 
 def _columns(row: pa.RecordBatch) -> dict[str, pa.Array]:

@@ -38,22 +38,14 @@ class Scorer:
 
     @functools.cached_property
     def function(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-        """The function itself.
-
-        Raises:
-            InputError: if there is no such module or function.
-        """
+        """The function itself."""
         function = load_object("pool.scorer", self.reference, self.directory)
         if not callable(function):
             raise InputError(f"pool.scorer: {self.reference} is not a function")
         return function
 
     def score(self, batch: PoolBatch) -> PoolBatch:
-        """Return a batch with the columns that the function adds.
-
-        Raises:
-            InputError: if the function fails or returns other than the rows it was given.
-        """
+        """Return a batch with the columns that the function adds, checked to have its rows."""
         first, last = batch.row_number(0), batch.row_number(len(batch) - 1)
         where = f"{batch.path}: rows {first} to {last}: scorer {self.reference}"
         try:
@@ -72,21 +64,9 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
 ) -> Iterator[PoolBatch]:
-    """Yield the scored rows of a work item, and keep them in a file.
+    """Yield the scored rows of a work item, and store them in a file below a directory or URL.
 
-    Args:
-        item: what to score.
-        scorer: with what.
-        spec: names the columns to keep.
-        directory: or URL, where the scored rows are written: a file for each split, which is
-            there when the last batch has been taken.
-
-    Yields:
-        The scored rows, of those columns.
-
-    Raises:
-        InputError: if a column is missing after scoring or changes its type, or as `Scorer.score`
-            says.
+    The file is there when the last batch has been taken.
     """
     written = operator.attrgetter("rows") if item.where is None else _with_places
     scored = _scored(item, scorer, spec)

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.ranges import Range
 
 PLACE = "evalsampling.row"
 """Column of scored rows, where some were left out: numbers of the rows in the pool's file."""
@@ -18,16 +17,16 @@ class Split:
     """A part of one file that can be read by itself.
 
     Attributes:
-        begin: where it begins: number of a row group, or a place in bytes.
-        end: where it ends, itself outside.
+        begin: number of its first row group.
+        end: number behind its last.
         rows: its rows.
-        ranges: of the columns of the file that were asked for and are known of, by name.
+        wanted: whether it may have a row that satisfies the condition of the pool.
     """
 
     begin: int
     end: int
     rows: int
-    ranges: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+    wanted: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +35,13 @@ class Contents:
 
     Attributes:
         schema: all its columns; dictionaries count as their values.
-        splits: in their order.
+        splits: in their order; none before the file is imported, if it is not Parquet.
         warning: what is wrong with the way it was written, if anything is.
         fields: fields of columns that are structs, or objects, see `nested`.
     """
 
     schema: pa.Schema
-    splits: tuple[Split, ...]
+    splits: tuple[Split, ...] = ()
     warning: str | None = None
     fields: pa.Schema = dataclasses.field(default_factory=lambda: pa.schema([]))
 
@@ -83,14 +82,15 @@ class WorkItem:
     """One split of a pool's file, with all that a worker needs to read it.
 
     Attributes:
-        path: of the file to read.
-        begin: where the split begins: number of a row group, or a place in bytes.
-        end: where it ends, itself outside.
+        path: of the Parquet file to read.
+        begin: number of the split's first row group.
+        end: number behind its last.
         rows: its rows.
         schema: columns and their types, of the whole pool.
-        untyped: whether the file has text alone, so that numbers are read from text.
+        untyped: whether the pool's file has text alone, so that numbers are read from text.
         file: number of the file in the pool.
-        origin: path of the pool's file the rows come from; `path` unless they were scored.
+        origin: path of the pool's file the rows come from; `path` unless they were imported or
+            scored.
         first_row: of the split within the pool's file, from 0.
         stored: the pool's file as it was when it was found, None if nobody looked.
         layout: what becomes of the columns of the file; None if they are those of the pool.

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterator
 
 from evalsampling.errors import InputError
-from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.formats.registry import format_of
+from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.source import planned_files
 from evalsampling.pool.tables.spark import is_stored
 from evalsampling.spec import EvaluationSpec
@@ -31,5 +31,5 @@ def _columns(spec: EvaluationSpec) -> Iterator[list[str]]:
     files = planned_files(spec.pool)
     every = format_of(files[0].stored.path).inferred
     for file in itertools.islice(files, None if every else 1):
-        found = PoolFile.inspect(file)
+        found = PoolFile.head(file)
         yield [*found.contents.schema.names, *found.unread]

@@ -42,13 +42,13 @@ from evalsampling.stats.cells import CellSums
 # --- what is read
 
 
-def fetch_rows(name: str, columns: Sequence[str] | None, payload: Sequence[str] = ()) -> Reading:
+def fetch_rows(name: str, columns: Sequence[str] | None) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", _read_rows, (columns, payload), PoolBatch))
+    return Reading(name, Step("ReadBatches", _read_rows, (columns,), PoolBatch))
 
 
-def _read_rows(item: WorkItem, *columns: Any) -> Iterator[PoolBatch]:
-    return read_batches(item, *columns)
+def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
+    return read_batches(item, columns)
 
 
 def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
@@ -64,7 +64,7 @@ def _read_cells(
     item: WorkItem, spec: EvaluationSpec, stratification: Stratification
 ) -> Iterator[CellBatch]:
     columns = required_columns(spec, payload=False)
-    batches = read_batches(item, columns, spec.pool.payload)
+    batches = read_batches(item, columns)
     return (assign_cells(batch, spec, stratification) for batch in batches)
 
 

@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.source import planned_files
+from evalsampling.pool.pool_file import PoolFile, PoolSource
 from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
@@ -126,8 +125,8 @@ class Shares:
     def expand(self, step: Step, value: Any) -> list[Any]:
         return list(step(value))
 
-    def inspect(self, pool: PoolSpec) -> list[PoolFile]:
-        planned = planned_files(pool) if self.store is None else self.store(pool)
+    def inspect(self, source: PoolSource) -> list[PoolFile]:
+        planned = source.files() if self.store is None else self.store(source.spec.pool)
         (files,) = self.run(Rows(planned, _as_one), _INSPECT_POOL)
         return files
 

@@ -179,8 +179,8 @@ class Engine(Protocol):
     def expand(self, step: Step, value: Any) -> Any:
         """Return the list, as a value, of all that a step yields."""
 
-    def inspect(self, pool: Any) -> Any:
-        """Return the list, as a value, of the files that a pattern names, looked into."""
+    def inspect(self, source: Any) -> Any:
+        """Return the list, as a value, of the files of a `PoolSource`, looked into."""
 
     def read(self, reading: Reading, items: Any) -> tuple[Any, Any]:
         """Return the rows of work items, and the items that read them again."""

@@ -1,7 +1,7 @@
 """The condition ``pool.where``: which rows of a pool there are, as SQL.
 
 It is made of `Relation`, `OneOf`, `IsNull`, `Not`, `AllOf` and `AnyOf`. Which rows satisfy it is in
-`pool.conditions`, and which files may have such rows in `pool.pruning`.
+`pool.conditions`, and so is which parts of a pool may have such rows.
 """
 
 import dataclasses

@@ -41,8 +41,8 @@ class BeamEngine:
             value.pvalue | step.name >> beam.FlatMap(step.function, *step.arguments)
         )
 
-    def inspect(self, pool: pvalue.AsSideInput) -> pvalue.AsList:
-        return pvalue.AsList(pool.pvalue | InspectPool())
+    def inspect(self, source: pvalue.AsSideInput) -> pvalue.AsList:
+        return pvalue.AsList(source.pvalue | InspectPool())
 
     def read(
         self, reading: Reading, items: pvalue.AsList

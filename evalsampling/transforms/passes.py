@@ -23,9 +23,9 @@ from evalsampling.transforms.stages import AddUp, MergeByKey, ReadItems, map_bat
 class FetchPool(ReadItems):
     """Reads work items: PCollection[WorkItem] to PCollection[PoolBatch]."""
 
-    def __init__(self, columns: Sequence[str] | None, payload: Sequence[str] = ()) -> None:
+    def __init__(self, columns: Sequence[str] | None) -> None:
         """Choose columns: see `pool.formats.registry.read_batches`."""
-        super().__init__(plan.fetch_rows("FetchPool", columns, payload))
+        super().__init__(plan.fetch_rows("FetchPool", columns))
 
 
 class ScorePool(ReadItems):

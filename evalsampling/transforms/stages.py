@@ -10,11 +10,9 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.transforms import window
 
-from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.source import planned_files
+from evalsampling.pool.pool_file import PoolFile, PoolSource
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
-from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
 from evalsampling.transforms.coders import packed
 from evalsampling.transforms.metering import Meter, MeteredMap
@@ -24,15 +22,19 @@ STORED = "items"
 
 
 class InspectPool(beam.PTransform):
-    """Inspects files: PCollection[PoolSpec] to PCollection[PoolFile]."""
+    """Inspects files: PCollection[PoolSource] to PCollection[PoolFile]."""
 
-    def expand(self, pools: beam.PCollection[PoolSpec]) -> beam.PCollection[PoolFile]:
+    def expand(self, pools: beam.PCollection[PoolSource]) -> beam.PCollection[PoolFile]:
         return (
             pools
-            | "FindFiles" >> beam.FlatMap(planned_files)
+            | "FindFiles" >> beam.FlatMap(_files)
             | "SpreadFiles" >> beam.Reshuffle()
             | "InspectFiles" >> beam.Map(_inspect)
         )
+
+
+def _files(pool: PoolSource) -> list[PlannedFile]:
+    return pool.files()
 
 
 def _inspect(file: PlannedFile) -> PoolFile:

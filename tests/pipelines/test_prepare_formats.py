@@ -54,7 +54,7 @@ def test_whole_evaluations(
 ) -> None:
     """Columns of every kind, with nulls, in one, two and seven files of several splits."""
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 5_000)
-    monkeypatch.setattr("evalsampling.pool.formats.text.SPLIT_BYTES", 20_000)
+    monkeypatch.setattr("evalsampling.pool.stored_rows.BATCH_ROWS", 200)
     shape, keys = CASES[case]
     pool = make_rich_pool(**shape)
     if suffix == "avro":  # whose names have no dots
@@ -86,29 +86,17 @@ def within_quotes(path: Path, every: int) -> list[bool]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("option", "files", "block", "blocks"),
-    [
-        ("--in-process", 1, 1000, 7),
-        ("--in-process", 3, 4096, 1),
-        ("--runner=FnApiRunner", 3, 4096, 1),
-        pytest.param("--in-process", 1, 64, 1, marks=pytest.mark.slow),
-        pytest.param("--runner=FnApiRunner", 1, 64, 1, marks=pytest.mark.slow),
-    ],
+    ("option", "files", "block"),
+    [("--in-process", 1, 64), ("--in-process", 1, 1000), ("--runner=FnApiRunner", 3, 4096)],
 )
-def test_line_breaks_within_quotes_where_splits_end(
-    job: Callable[..., Job],
-    monkeypatch: pytest.MonkeyPatch,
-    option: str,
-    files: int,
-    block: int,
-    blocks: int,
+def test_line_breaks_within_quotes_where_blocks_end(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, option: str, files: int, block: int
 ) -> None:
-    """Almost everywhere that a split of equal size would begin there is text of many lines."""
+    """Almost everywhere that a block ends there is text of many lines."""
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", block)
-    monkeypatch.setattr("evalsampling.pool.formats.text.SPLIT_BYTES", block * blocks)
     one = formatted(job, "csv", with_notes(make_pool(200), words=30), files, budget=60)
     paths = sorted((one.directory / "csv").iterdir())
-    cut = [place for path in paths for place in within_quotes(path, block * blocks)]
+    cut = [place for path in paths for place in within_quotes(path, block)]
     assert sum(cut) > max(10, 0.8 * len(cut))
     assert one.prepare(option).status == 0
     assert_same(one.workspace, reference(one), budget=60)

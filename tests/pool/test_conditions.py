@@ -7,12 +7,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.conditions import Filter
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.conditions import Filter, outline
+from evalsampling.pool.files import StoredFile
+from evalsampling.pool.formats.parquet import Parquet
+from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import read_where
 from tests.sql_conditions import VALUES, outcome, some_condition
 
@@ -179,3 +186,106 @@ def test_times_of_files_without_types_have_the_zone_that_they_are_compared_with(
     plain = text_batch(t=["2024-01-01T00:00:00"])
     with pytest.raises(InputError, match=r"'t', row 5: must be a time with its zone, got"):
         kept("t >= TIMESTAMP '2024-01-01 00:00:00+02:00'", plain, untyped=True)
+
+
+def test_no_row_is_lost_with_its_row_group(tmp_path: Path) -> None:
+    """Of random files of groups of three rows, by Arrow's reading of their statistics."""
+    rng, left_out = np.random.default_rng(1), 0
+    for _ in range(30):
+        batch = rows(rng, 60)
+        path = tmp_path / "pool.parquet"
+        pq.write_table(pa.Table.from_batches([batch]), path, row_group_size=3)
+        times = batch["time"].cast(pa.timestamp("us")).to_pylist()
+        plain = [row | {"time": time} for row, time in zip(batch.to_pylist(), times, strict=True)]
+        for _ in range(20):
+            condition = some_condition(rng)
+            known = {name: (pc.field(name), kind) for name, kind in TYPES.items()}
+            known.pop(str(rng.choice(list(known))))
+            wanted = outline(condition, known)
+            file = StoredFile(str(path), path.stat().st_size)
+            splits = Parquet().inspect(file, lambda *_, wanted=wanted: wanted).splits
+            for split in splits:
+                group = plain[3 * split.begin : 3 * split.end]
+                kept = any(outcome(condition, row) for row in group)
+                assert split.wanted or not kept, (condition, group)
+                left_out += not split.wanted
+    assert left_out > 1000
+
+
+def catalog_of(path: Path, where: str) -> Catalog:
+    content = {"pool": {"path": str(path), "where": where}, "budget": 10}
+    return Catalog.read(EvaluationSpec.from_mapping(content, path.parent))
+
+
+def columns(rows: int, **more: Any) -> pa.Table:
+    return pa.table({"id": range(rows), "score": [0.5] * rows, "prediction": [1] * rows, **more})
+
+
+def test_row_groups_are_not_read(tmp_path: Path) -> None:
+    """A hundred of them, five with rows that are wanted."""
+    path = tmp_path / "pool.parquet"
+    table = columns(10_000, day=[datetime.date(2024, 1, 1 + row // 400) for row in range(10_000)])
+    pq.write_table(table, path, row_group_size=100)
+    catalog = catalog_of(path, "id BETWEEN 1950 AND 2349 AND day < '2024-01-09'")
+    items = list(catalog.items)
+    assert [(item.begin, item.first_row) for item in items] == [
+        (19, 1900), (20, 2000), (21, 2100), (22, 2200), (23, 2300),
+    ]  # fmt: skip
+    assert len(pq.ParquetFile(path).metadata.to_dict()["row_groups"]) == 100
+    numbers = [
+        number
+        for item in items
+        for batch in read_batches(item, ["id"])
+        for number, id in zip(
+            batch.row_numbers(np.arange(len(batch))).tolist(), batch.rows["id"].to_pylist(),
+            strict=True,
+        )
+        if number == id
+    ]  # fmt: skip
+    assert numbers == list(range(1950, 2350))
+
+
+def test_a_long_list(tmp_path: Path) -> None:
+    path = tmp_path / "pool.parquet"
+    pq.write_table(columns(300), path, row_group_size=100)
+    listed = ", ".join(map(str, range(250, 9000)))
+    assert [item.begin for item in catalog_of(path, f"id IN ({listed})").items] == [2]
+    assert [item.begin for item in catalog_of(path, f"NOT id IN ({listed})").items] == [0, 1, 2]
+
+
+MISLEADING = {
+    "NaN beside one number": (pa.array([float("nan"), 1.0, 1.0]), "NOT x <= 5", [0]),
+    "a dictionary": (pa.array(["a", "b", "b"]).dictionary_encode(), "x = 'b'", [1, 2]),
+    "a time beyond": (pa.array([0, 1, 2], pa.timestamp("ns")), "x < '9999-12-31'", [0, 1, 2]),
+    "NaN beside numbers": (pa.array([float("nan"), 1.0, 2.0]), "NOT x <= 5", [0]),
+    "NaN alone": (pa.array([float("nan")] * 3), "x != 1", [0, 1, 2]),
+    "above the signed": (pa.array([1, 2**63 + 1, 5], pa.uint64()), "x > 9223372036854775807", [1]),
+    "above the signed, narrow": (pa.array([1, 2**32 - 1, 5], pa.uint32()), "x > 6", [1]),
+    "long text": (pa.array(["a", "z" * 500, "é"]), "x > 'zz'", [1, 2]),
+    "nanoseconds": (
+        pa.array([0, 1, 2], pa.timestamp("ns")), "x > TIMESTAMP '1970-01-01 00:00:00'", [1, 2]
+    ),
+    "seconds": (
+        pa.array([0, 1, 2], pa.timestamp("s")), "x >= TIMESTAMP '1970-01-01 00:00:02'", [2]
+    ),
+    "nulls": (pa.array([None, None, None], pa.int64()), "x IS NULL", [0, 1, 2]),
+    "zeros": (pa.array([-0.0, 0.0, 1.0]), "x = 0", [0, 1]),
+    "fixed": (pa.array([0.1, 0.25, 0.5], pa.float32()), "x > 0.1", [1, 2]),
+    "fixed, reached": (pa.array([0.1, 0.25, 0.5], pa.float32()), "x >= 0.1", [0, 1, 2]),
+    "narrow, alone": (pa.array([0.7] * 3, pa.float32()), "x >= 0.7", [0, 1, 2]),
+    "half, alone": (pa.array([0.1] * 3, pa.float16()), "x = 0.1", [0, 1, 2]),
+    "narrow, below": (pa.array([0.7] * 3, pa.float32()), "NOT x < 0.7", [0, 1, 2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISLEADING)
+@pytest.mark.parametrize("statistics", [True, False])
+def test_statistics_that_mislead(tmp_path: Path, name: str, statistics: bool) -> None:
+    values, where, expected = MISLEADING[name]
+    path = tmp_path / "pool.parquet"
+    pq.write_table(columns(3, x=values), path, row_group_size=3, write_statistics=statistics)
+    items = catalog_of(path, where).items
+    ids = [
+        id for item in items for b in read_batches(item, ["id"]) for id in b.rows["id"].to_pylist()
+    ]
+    assert ids == expected

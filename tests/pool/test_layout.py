@@ -6,7 +6,6 @@ import pytest
 from evalsampling import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.layout import Layout, PlannedFile, TableColumn
-from evalsampling.pool.ranges import Range
 
 FILE = StoredFile("f.parquet", 1)
 
@@ -43,17 +42,18 @@ def test_columns_of_a_table() -> None:
     assert made.applied(STORED.select(["b"]), ["p", "b"]).schema.names == ["b", "p"]
 
 
-def test_ranges_have_the_names_of_the_table() -> None:
+def test_expressions_have_the_names_of_the_table() -> None:
     fields = [
         pa.field("x", pa.date32(), metadata={"PARQUET:field_id": "1"}),
         pa.field("y", pa.int32(), metadata={"PARQUET:field_id": "2"}),
     ]
-    columns = [TableColumn("day", pa.timestamp("us"), 1), TableColumn("n", pa.int64(), 2)]
+    columns = [TableColumn("day", pa.timestamp("us"), 1), TableColumn("n", pa.int32(), 2)]
     made = layout([*columns, TableColumn("z", pa.int64(), 3)], pa.schema(fields))
     assert made.names == {"day": "x", "n": "y"}
-    # Ends of dates are no points of time.
-    assert made.ranges({"x": Range(1, 2), "y": Range(3, 4)}) == {
-        "n": Range(3, 4), "z": Range(null=True),
+    # Dates are no points of time.
+    expressions = made.expressions(pa.schema(fields))
+    assert {name: str(expression) for name, (expression, _) in expressions.items()} == {
+        "n": "y", "z": "null[int64]",
     }  # fmt: skip
 
 

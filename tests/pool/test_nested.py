@@ -176,7 +176,7 @@ def test_objects_beside_their_fields(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     names = {"score": "r.score", "prediction": "r.said.label", "payload": ["r", "r.tags", "r.said"]}
     (item,) = Catalog.read(spec_of(path, **names)).items
-    (batch,) = read_batches(item, ["id", "r.score", "r.said.label"], names["payload"])
+    (batch,) = read_batches(item, ["id", "r.score", "r.said.label", *names["payload"]])
     columns = {name: batch.any_column(name).to_pylist() for name in batch.rows.schema.names}
     assert columns["r.score"] == [1.0, 0.5, None, None]
     assert columns["r.said.label"] == [1, 0, None, None]
@@ -192,13 +192,12 @@ def test_a_wrong_value_names_its_field_and_row(tmp_path: Path) -> None:
     rows = [{"id": i, "result": {"score": 0.5, "said": {"label": 1}}} for i in range(30)]
     rows[20]["result"] = {"score": "high", "said": {"label": 1}}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    catalog = Catalog.read(spec_of(path))
     with pytest.raises(InputError, match=r"column 'result.score', row 20: must be double.*'high'"):
-        list(read_batches(next(catalog.items), ["result.score"]))
+        Catalog.read(spec_of(path))
     rows[20]["result"] = 7
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"column 'result.score', row 20: must be double, got 7"):
-        list(read_batches(next(Catalog.read(spec_of(path)).items), ["result.score"]))
+        Catalog.read(spec_of(path))
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "mapping"])

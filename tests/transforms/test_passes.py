@@ -25,9 +25,9 @@ def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -
     read = []
     fetch = formats.read_batches
 
-    def counting(item: Any, columns: Any, payload: Any) -> Any:
+    def counting(item: Any, columns: Any) -> Any:
         read.append(item.rows)
-        return fetch(item, columns, payload)
+        return fetch(item, columns)
 
     monkeypatch.setattr("evalsampling.preparation.plan.read_batches", counting)
     assert one.prepare().json["leaves"] == 6

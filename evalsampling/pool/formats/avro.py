@@ -1,8 +1,6 @@
-"""Avro files, read by runs of their blocks."""
+"""Avro files, read block by block."""
 
 import contextlib
-import dataclasses
-import functools
 import io
 import itertools
 import operator
@@ -18,20 +16,11 @@ from evalsampling.pool.arrow import first_unreadable
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.nested import path_of, schema_of, value_in
-from evalsampling.pool.splits import Contents, Split, WorkItem
+from evalsampling.pool.splits import Contents
 from evalsampling.storage.filesystems import open_file, unreadable
 
 BATCH_ROWS = 1 << 16
 """Most rows of a batch."""
-
-SPLIT_ROWS = 1 << 17
-"""Rows of a split, unless its bytes are too many."""
-
-SPLIT_BYTES = 1 << 25
-"""Bytes of a split, give or take a block."""
-
-BATCH_BYTES = 1 << 22
-"""Bytes of a batch as they are in the file."""
 
 _BUFFER_BYTES = 1 << 21
 
@@ -67,79 +56,59 @@ _NUMBERS = frozenset({pa.int64(), pa.float32(), pa.float64()})
 class Avro:
     """Avro records: all columns are decoded whichever are asked for."""
 
-    columnar = False
     untyped = False
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Read the header of a file and the counts of its blocks."""
-        with _open(file.path) as source:
-            return Contents(source.schema, tuple(_splits(source)), fields=source.fields)
+        """Return the columns in the header of a file, and fields of records in them."""
+        with open_file(file.path) as stream:
+            fields = _opened(file.path, stream)[1]
+        inner = (part for field in fields for part in _inside((field["name"],), field["type"]))
+        schema = pa.schema([(field["name"], _type(field["type"])) for field in fields])
+        return Contents(schema, fields=schema_of(inner))
 
-    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read columns of a split."""
-        schema = item.schema_of(columns)
-        # Long records come in small batches.
-        most = item.rows * BATCH_BYTES // (item.end - item.begin)
-        row, end = item.first_row, item.first_row + item.rows
-        with _open(item.path) as source:
-            source.stream.seek(item.begin)
-            while row < end:
-                records = source.take(min(max(1, most), BATCH_ROWS, end - row))
-                arrays = [_array(item.path, field, records, row) for field in schema]
-                yield pa.record_batch(arrays, schema)
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all records, in batches that are no longer than a block."""
+        row = 0
+        with open_file(file.path) as source:
+            stream = io.BufferedReader(source, _BUFFER_BYTES)
+            blocks, _ = _opened(file.path, stream)
+            _check_end(file.path, stream)
+            for records in _batches(file.path, blocks):
+                arrays = [_array(file.path, field, records, row) for field in schema]
+                yield pa.record_batch(arrays, schema.names)
                 row += len(records)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Source:
-    """An open file.
-
-    Attributes:
-        path: of the file.
-        stream: its bytes.
-        reader: decodes records from where the stream stands, at the beginning of a block.
-        begin: where the blocks begin, after the marker that ends each of them.
-    """
-
-    path: str
-    stream: io.BufferedReader
-    reader: Any
-    begin: int
-
-    @functools.cached_property
-    def schema(self) -> pa.Schema:
-        """Columns and their types; a file without records has none, which is an error."""
-        written = self.reader.writer_schema
-        if not isinstance(written, dict) or written["type"] != "record":
-            raise InputError(f"{self.path}: its values are no records")
-        return pa.schema([(field["name"], _type(field["type"])) for field in written["fields"]])
-
-    @functools.cached_property
-    def fields(self) -> pa.Schema:
-        """Fields of columns that are records."""
-        written = self.reader.writer_schema["fields"]
-        return schema_of(
-            inner for field in written for inner in _inside((field["name"],), field["type"])
-        )
-
-    def take(self, rows: int) -> list[dict[str, Any]]:
-        """Decode the next records; if there are fewer, or they are broken, that is an error."""
-        with _readable(self.path):
-            records = list(itertools.islice(self.reader, rows))
-            if len(records) < rows:
-                raise EOFError
-        return records
+def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
+    """Return the blocks of a stream, and the fields that their records have."""
+    with _readable(path):
+        blocks: Any = fastavro.block_reader(stream)
+    written = blocks.writer_schema
+    if not isinstance(written, dict) or written["type"] != "record":
+        raise InputError(f"{path}: its values are no records")
+    return blocks, written["fields"]
 
 
-@contextlib.contextmanager
-def _open(path: str) -> Iterator[_Source]:
-    """Open a file and read its header."""
-    with open_file(path) as file:
-        stream = io.BufferedReader(file, _BUFFER_BYTES)
-        with _readable(path):
-            reader = fastavro.reader(stream)
-        yield _Source(path, stream, reader, stream.tell())
+def _check_end(path: str, stream: io.BufferedReader) -> None:
+    """Check that a file ends with the marker that is at the end of its header and of each block."""
+    begin = stream.tell()
+    with _readable(path):
+        stream.seek(begin - _MARKER_BYTES)
+        marker = stream.read(_MARKER_BYTES)
+        stream.seek(-_MARKER_BYTES, io.SEEK_END)
+        if stream.read(_MARKER_BYTES) != marker:
+            raise EOFError
+        stream.seek(begin)
+
+
+def _batches(path: str, blocks: Iterator[Any]) -> Iterator[list[Any]]:
+    """Yield the records of blocks, as lists."""
+    with _readable(path):
+        for block in blocks:
+            records = iter(block)
+            while some := list(itertools.islice(records, BATCH_ROWS)):
+                yield some
 
 
 @contextlib.contextmanager
@@ -151,42 +120,6 @@ def _readable(path: str) -> Iterator[None]:
         raise InputError(f"{path}: is cut short") from error
     except Exception as error:
         raise unreadable(path, error) from error
-
-
-def _splits(source: _Source) -> Iterator[Split]:
-    """Return splits made of whole blocks, found by the blocks' counts of rows."""
-    stream, begin = source.stream, source.begin
-    with _readable(source.path):
-        stream.seek(begin - _MARKER_BYTES)
-        marker = stream.read(_MARKER_BYTES)
-        # The first record is decoded, so that an unknown codec is noticed.
-        next(source.reader, None)
-        stream.seek(begin)
-    end, rows = begin, 0
-    while True:
-        with _readable(source.path):
-            if not stream.peek(1):
-                break
-            count, size = _read_long(stream), _read_long(stream)
-            stream.seek(max(size, 0), io.SEEK_CUR)
-            mark = stream.read(_MARKER_BYTES)
-            if len(mark) < _MARKER_BYTES:
-                raise EOFError
-            if mark != marker or count < 0:
-                raise ValueError(f"no whole block at byte {end}")
-        end = stream.tell()
-        rows += count
-        if rows >= SPLIT_ROWS or end - begin >= SPLIT_BYTES:
-            yield Split(begin, end, rows)
-            begin, rows = end, 0
-    if rows:
-        yield Split(begin, end, rows)
-
-
-def _read_long(stream: io.BufferedReader) -> int:
-    number = fastavro.schemaless_reader(stream, "long", None)
-    assert isinstance(number, int)
-    return number
 
 
 def _type(written: Any) -> pa.DataType:

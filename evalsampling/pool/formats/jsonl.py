@@ -1,10 +1,9 @@
 """Files of JSON objects, one a line."""
 
-import bisect
+import contextlib
 import json
-import re
 import reprlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.text import (
-    BATCH_ROWS,
-    Block,
-    Lines,
-    first_block,
-    index,
-    read_blocks,
-)
+from evalsampling.pool.formats import text
+from evalsampling.pool.formats.text import Block, Lines, read_blocks
 from evalsampling.pool.json_text import as_text
 from evalsampling.pool.nested import path_field, path_of, value_in
-from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.pool.splits import Contents
 
 SEEN_BYTES = 1 << 20
 """The types of columns are known from so much of a file."""
@@ -47,32 +39,28 @@ _TYPES: Mapping[type, pa.DataType] = {
 class JsonLines:
     """An object a line: what it lacks is null, and nested values are text, as JSON."""
 
-    columnar = False
     untyped = False
     inferred = True
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Find the splits of a file, and from its first rows the types of its columns."""
-        seen = first_block(file.path, _split, SEEN_BYTES)
-        every = pa.schema([]) if seen is None else _inferred(seen)
+        """Return the columns of a file, with types by its first rows, and fields of objects."""
+        with contextlib.closing(read_blocks(file.path, _split, SEEN_BYTES)) as blocks:
+            seen = next(blocks, None)
+        every = [] if seen is None else _inferred(seen)
         columns, fields = (
             pa.schema([field for field in every if (len(path_of(field)) > 1) == inner])
             for inner in (False, True)
         )
-        return Contents(columns, index(file.path, _split), fields=fields)
+        return Contents(columns, fields=fields)
 
-    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read columns of a split with the types that are settled for them."""
-        schema = item.schema_of(columns)
-        heads = {path[:end] for path in map(path_of, schema) for end in range(1, len(path))}
-        # Columns of text that are read as a whole where fields of them are read too.
-        nested = {field.name for field in schema if path_of(field) in heads}
-        for block in read_blocks(item, _split):
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows with the types that are settled for them."""
+        for block in read_blocks(file.path, _split, text.BLOCK_BYTES):
             try:
-                table = _parse(block, schema, nested)
-            except pa.ArrowInvalid as error:
-                raise _first_error(block, schema) from error
-            yield from table.to_batches(max_chunksize=BATCH_ROWS)
+                columns = _parsed(block, schema)
+            except pa.ArrowException:
+                columns = _decoded(block, schema)
+            yield pa.record_batch(columns, schema.names)
 
 
 def _split(text: bytes) -> Lines:
@@ -86,8 +74,8 @@ def _split(text: bytes) -> Lines:
     return Lines(ends, filled)
 
 
-def _inferred(block: Block) -> pa.Schema:
-    """Return the types of columns, and of fields of objects in them, as far as the first rows tell.
+def _inferred(block: Block) -> list[pa.Field]:
+    """Return columns, and fields of objects in them, with types as far as the first rows tell.
 
     A column whose values do not go together has the type of the first of them: reading tells
     where it does not hold.
@@ -99,7 +87,7 @@ def _inferred(block: Block) -> pa.Schema:
             wider = common == pa.int64() and own == pa.float64()
             types[path] = own if wider or common == pa.null() else common
     named = {(".".join(path), len(path) > 1): path for path in types}
-    return pa.schema([path_field(path, types[path]) for path in named.values()])
+    return [path_field(path, types[path]) for path in named.values()]
 
 
 def _values_in(
@@ -112,55 +100,40 @@ def _values_in(
             yield from _values_in(value, (*path, name))
 
 
-def _explicit(fields: Sequence[pa.Field]) -> pa.Schema:
-    """Return the schema that Arrow reads fields by: objects that they are in beside the columns."""
-    columns = {(field.name,): field.type for field in fields}
-    inner = {path: field.type for field in fields if len(path := path_of(field)) > 1}
-    return pa.schema(_tree(columns | inner))
-
-
-def _tree(kinds: Mapping[tuple[str, ...], pa.DataType]) -> list[pa.Field]:
+def _explicit(kinds: Mapping[tuple[str, ...], pa.DataType]) -> list[pa.Field]:
     """Return the columns that values are in, by the names that lead to them."""
     fields = []
     for head in dict.fromkeys(path[0] for path in kinds):
         below = {path[1:]: kind for path, kind in kinds.items() if path[0] == head}
-        kind = below[()] if () in below else pa.struct(_tree(below))
+        kind = below[()] if () in below else pa.struct(_explicit(below))
         fields.append(pa.field(head, kind))
     return fields
 
 
-def _column_of(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
-    """Return a column that was read, or a field of one where it has no column of its own."""
-    head, *rest = path_of(field)
-    if not rest:
-        return table[field.name]
-    return pc.coalesce(table[field.name], pc.struct_field(table[head], rest))
-
-
-def _parse(block: Block, schema: pa.Schema, nested: set[str]) -> pa.Table:
-    """Return the columns of a block."""
+def _parsed(block: Block, schema: pa.Schema) -> list[Any]:
+    """Return the columns of a block by Arrow's parser, which takes no nested values for text."""
     _check_lines(block)
-    plain = [field for field in schema if field.name not in nested]
-    try:
-        table = pyarrow.json.read_json(
-            pa.py_buffer(block.text),
-            pyarrow.json.ReadOptions(use_threads=False, block_size=2 * len(block.text)),
-            pyarrow.json.ParseOptions(
-                explicit_schema=_explicit(plain), unexpected_field_behavior="ignore"
-            ),
-        )
-    except pa.ArrowInvalid:
-        whole = _nested_columns(block, plain)
-        if not whole:
-            raise
-        nested |= whole
-        return _parse(block, schema, nested)
+    paths = {path_of(field): field.type for field in schema}
+    named = {(field.name,): field.type for field in schema}
+    table = pyarrow.json.read_json(
+        pa.py_buffer(block.text),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=2 * len(block.text)),
+        pyarrow.json.ParseOptions(
+            explicit_schema=pa.schema(_explicit(named | paths)), unexpected_field_behavior="ignore"
+        ),
+    )
     if len(table) != len(block.ends):
         raise pa.ArrowInvalid("a line is more than an object")
-    columns = {field.name: _column_of(table, field) for field in plain}
-    texts = _texts(block, [field for field in schema if field.name in nested])
-    columns |= {name: pa.array(values, pa.string()) for name, values in texts.items()}
-    return pa.table({name: columns[name] for name in schema.names})
+    return [_column_of(table, field) for field in schema]
+
+
+def _column_of(table: pa.Table, field: pa.Field) -> Any:
+    """Return a column that was read, or a field of one where it has no column of its own."""
+    head, *rest = path_of(field)
+    column = table[field.name].combine_chunks()
+    if not rest:
+        return column
+    return pc.coalesce(column, pc.struct_field(table[head].combine_chunks(), rest))
 
 
 def _check_lines(block: Block) -> None:
@@ -175,82 +148,76 @@ def _check_lines(block: Block) -> None:
             raise pa.ArrowInvalid("a line is no object")
 
 
-def _nested_columns(block: Block, fields: Sequence[pa.Field]) -> set[str]:
-    """Return the columns of text that have nested values, in records before any malformed one."""
-    text = [field for field in fields if pa.types.is_string(field.type)]
-    columns: set[str] = set()
-    for number in range(len(block.ends) if text else 0):
-        try:
-            record = _object(block, number)
-        except InputError:
-            break
-        columns.update(f.name for f in text if isinstance(value_in(record, f), list | dict))
-    return columns
+def _decoded(block: Block, schema: pa.Schema) -> list[pa.Array]:
+    """Return the columns of a block record by record, nested values as text.
+
+    It tells of the first record that is wrong.
+    """
+    values: list[list[Any]] = [[] for _ in schema]
+    for number in range(len(block.ends)):
+        record = _object(block, number, _unique)
+        for field, column in zip(schema, values, strict=True):
+            try:
+                column.append(_fitted(_value(record, field), field.type))
+            except (TypeError, OverflowError, UnicodeEncodeError) as error:
+                got = reprlib.repr(value_in(record, field))
+                problem = f"must be {field.type}, got {got}"
+                raise block.error(number, problem, field.name) from error
+    return [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
 
 
-def _texts(block: Block, fields: Collection[pa.Field]) -> dict[str, list[str | None]]:
-    """Return columns of text that have nested values."""
-    texts: dict[str, list[str | None]] = {field.name: [] for field in fields}
-    for number in range(len(block.ends) if fields else 0):
-        record = _object(block, number)
-        for field in fields:
-            value = value_in(record, field)
-            if isinstance(value, int | float):
-                raise pa.ArrowInvalid("a number is no text")
-            texts[field.name].append(as_text(value))
-    return texts
+def _value(record: Any, field: pa.Field) -> Any:
+    """Return the value of a field in a record, None if there is none."""
+    if field.name in record:
+        return record[field.name]
+    for name in path_of(field):
+        if record is not None and not isinstance(record, dict):
+            raise TypeError("no object, where one is expected")
+        record = None if record is None else record.get(name)
+    return record
 
 
-def _first_error(block: Block, schema: pa.Schema) -> InputError:
-    """Return the error of the first record that cannot be read."""
-    rows = range(len(block.ends))
-    number = bisect.bisect_left(
-        rows, True, key=lambda row: _problem(block.part(0, row + 1), schema) is not None
-    )
-    try:
-        record = _object(block, number)
-    except InputError as error:
-        return error
-    alone = block.part(number, number + 1)
-    problem = _problem(alone, pa.schema([]))
-    if problem is not None:
-        return block.error(number, f"is no JSON object: {problem}")
-    for field in schema:
-        problem = _problem(alone, pa.schema([field]))
-        if problem is not None and "twice" not in problem:
-            problem = f"must be {field.type}, got {reprlib.repr(value_in(record, field))}"
-        if problem is not None:
-            return block.error(number, problem, field.name)
-    raise AssertionError(f"{block.path}: row {block.first_row + number}")
+def _fitted(value: Any, kind: pa.DataType) -> Any:
+    """Return a value as a column of a type has it; whole numbers are floats too."""
+    own = _TYPES[type(value)]
+    if value is None or own == pa.bool_() == kind or own == pa.int64() == kind:
+        return pa.scalar(value, kind).as_py()
+    if own == pa.string() == kind:
+        text = str(as_text(value))
+        text.encode()  # JSON can spell a half of a pair of surrogates.
+        return text
+    if own in (pa.int64(), pa.float64()) and kind == pa.float64():
+        return float(value)
+    raise TypeError(own)
 
 
-def _problem(block: Block, schema: pa.Schema) -> str | None:
-    """Return the parser's message about some records, None if it takes them."""
-    try:
-        _parse(block, schema, set())
-    except pa.ArrowInvalid as error:
-        return re.sub(r"^JSON parse error: | in row \d+$", "", str(error))
-    return None
-
-
-def _object(block: Block, number: int) -> dict[str, Any]:
-    """Return a record."""
+def _object(block: Block, number: int, of_pairs: Any = dict) -> dict[str, Any]:
+    """Return a record; a function makes objects of pairs of names and values."""
     record = block.record(number).strip(_BLANK)
     way_out = "; write an object a line, as jq -c '.[]' does" * record.startswith(b"[")
     try:
-        value = json.loads(record.decode())
+        value = json.loads(record.decode(), object_pairs_hook=of_pairs)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at character {error.pos}{way_out}"
         raise block.error(number, f"is no JSON object: {problem}") from error
     except RecursionError as error:
         raise block.error(number, "is nested too deeply") from error
-    except ValueError as error:  # a whole number of thousands of digits
+    except ValueError as error:  # a whole number of thousands of digits, say
         raise block.error(number, f"is no JSON object: {error}") from error
     if not isinstance(value, dict):
         shown = reprlib.repr(record.decode())
         raise block.error(number, f"is no JSON object: {shown}{way_out}")
     for name in value:
-        # JSON can spell a half of a pair of surrogates.
         if any("\ud800" <= character <= "\udfff" for character in name):
             raise block.error(number, f"has a name that is not Unicode: {name!r}")
     return value
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose names all differ."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return record

@@ -2,7 +2,7 @@
 
 import collections
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.text import BOM, compression_of
 from evalsampling.pool.json_text import as_text
-from evalsampling.pool.splits import Contents, Split, WorkItem
+from evalsampling.pool.splits import Contents
 from evalsampling.spec.sink import is_taken
 from evalsampling.storage.filesystems import open_file, read_file, readable
 
@@ -29,20 +29,18 @@ _OWN = ("id", "sample", "epoch", "test", "prompt", "model", "input", "target", "
 class Logs:
     """A log as JSON: a row for each sample that was judged, whatever else the log holds."""
 
-    columnar = False
     untyped = False
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Read a log."""
+        """Return the columns of a log, with a warning of samples that are left out."""
         table, left_out = _read(file.path)
         warning = f"{file.path}: {left_out:,} of its samples have no verdict and are left out"
-        split = Split(0, table.nbytes, len(table))
-        return Contents(table.schema, (split,), warning if left_out else None)
+        return Contents(table.schema, warning=warning if left_out else None)
 
-    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read columns of a log."""
-        table, schema = _read(item.path)[0], item.schema_of(columns)
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all samples that were judged."""
+        table = _read(file.path)[0]
         yield from table.select(schema.names).cast(schema).combine_chunks().to_batches()
 
 
@@ -52,17 +50,16 @@ class LinesOrLog:
     A text whose first line is an object of its own, and no log, is rows.
     """
 
-    columnar = False
     untyped = False
     inferred = True
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns and splits of a file."""
+        """Return the columns of a file."""
         return _format_of(file.path).inspect(file)
 
-    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read columns of a split."""
-        return _format_of(item.path).read(item, columns)
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows."""
+        return _format_of(file.path).read(file, schema)
 
 
 def _format_of(path: str) -> JsonLines | Logs:

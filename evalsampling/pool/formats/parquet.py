@@ -1,6 +1,7 @@
 """Parquet files, read by row groups."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,7 +9,6 @@ import pyarrow.parquet as pq
 
 from evalsampling.pool.arrow import plain_type
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.formats.parquet_ranges import ranges_of
 from evalsampling.pool.nested import column_of, nested_fields
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, readable
@@ -39,26 +39,29 @@ small then. Text that differs from row to row has more."""
 class Parquet:
     """Columns of row groups: what is not asked for is not read."""
 
-    columnar = True
     untyped = False
     inferred = False
 
     def inspect(
-        self, file: StoredFile, looked_at: Callable[[pa.Schema], Sequence[str]] | None = None
+        self, file: StoredFile, outline: Callable[[pa.Schema, Collection[str]], Any] | None = None
     ) -> Contents:
-        """Read the footer of a file."""
+        """Read the footer of a file.
+
+        An outline, of its columns and the names of those that Arrow has with these types, is an
+        expression that holds of every row that is wanted.
+        """
         with open_file(file.path) as source, readable(file.path):
             parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit=_OLD_TIMES)
             schema = parquet.schema_arrow
             # Names that are no text are found now.
             types = pa.schema([field.with_type(plain_type(field.type)) for field in schema])
             fields = nested_fields(types)
-            wanted = {*looked_at(types)} if looked_at else set()
-            # Statistics do not tell a field from a column of its name.
-            ranged = wanted & {*types.names} - {*fields.names}
+            pairs = zip(schema, types, strict=True)
+            exact = [own.name for own, plain in pairs if own.type == plain.type]
             groups = _groups(parquet.metadata)
+            wanted = None if outline is None else _wanted(source, outline(types, exact))
             splits = tuple(
-                Split(number, number + 1, group.num_rows, ranges_of(group, types, ranged))
+                Split(number, number + 1, group.num_rows, wanted is None or number in wanted)
                 for number, group in enumerate(groups)
                 if group.num_rows
             )
@@ -110,6 +113,15 @@ class Parquet:
                     yield batch
                 if read != groups[number].num_rows:
                     raise ValueError(f"{read:,} of {groups[number].num_rows:,} rows of a group")
+
+
+def _wanted(source: pa.NativeFile, outline: Any) -> set[int]:
+    """Return the row groups that may have a row of which an expression holds."""
+    from pyarrow import dataset  # Few pools have a condition.
+
+    fragment = dataset.ParquetFileFormat().make_fragment(source)
+    parts = fragment.split_by_row_group(outline, schema=fragment.physical_schema)
+    return {group.id for part in parts for group in part.row_groups}
 
 
 def _flat(batch: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:

@@ -2,14 +2,15 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.conditions import outline
 from evalsampling.pool.files import TEXT, StoredFile, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
@@ -21,33 +22,36 @@ from evalsampling.pool.layout import Layout, PlannedFile
 from evalsampling.pool.nested import nested_fields
 from evalsampling.pool.selection import read_beside, rows_of_pool
 from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.spec.where import Condition
 
 
 class Format(Protocol):
-    """What a module of a pool format provides.
+    """A format of files that are imported once into Parquet.
 
     Attributes:
-        columnar: whether columns that nobody asks for cost no reading.
         untyped: whether there is text alone.
         inferred: whether the types of columns are known from the first rows only.
     """
 
-    columnar: bool
     untyped: bool
     inferred: bool
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns and splits of a file.
+        """Return the columns of a file.
 
         Raises:
             InputError: if it cannot be read.
         """
 
-    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a work item in batches of bounded size.
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield all rows of a file in batches of bounded size.
+
+        Args:
+            file: to read.
+            schema: names and types of the columns that are wanted.
 
         Raises:
-            InputError: if the file cannot be read.
+            InputError: if the file cannot be read, naming the row.
         """
 
 
@@ -56,7 +60,7 @@ PARQUET = Parquet()
 
 _JSON_LINES, _LOGS = JsonLines(), Logs()
 
-_BY_SUFFIX: Mapping[str, Format] = {
+_BY_SUFFIX: Mapping[str, Format | Parquet] = {
     ".parquet": PARQUET,
     ".csv": Csv(","),
     ".tsv": Csv("\t"),
@@ -71,7 +75,7 @@ OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.re
 """Formats of installed packages, by the end of file names without its dot."""
 
 
-def format_of(path: str) -> Format:
+def format_of(path: str) -> Format | Parquet:
     """Return the format of a file by the end of its name; text may be compressed."""
     name = path.lower()
     for compression in COMPRESSIONS:
@@ -86,14 +90,11 @@ def format_of(path: str) -> Format:
 
 
 def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
-    """Return the columns of the pool that a file has, its splits, and what becomes of its columns.
-
-    Raises:
-        InputError: if it cannot be read, or a column is not as its table or its path says.
-    """
+    """Return the columns of the pool that a file has, of Parquet with splits, and its layout."""
     kind = format_of(file.stored.path)
-    if kind is PARQUET:
-        contents = PARQUET.inspect(file.stored, functools.partial(_looked_at, file))
+    if isinstance(kind, Parquet):
+        look = None if file.where is None else functools.partial(_outline, file, file.where)
+        contents = kind.inspect(file.stored, look)
     else:
         contents = kind.inspect(file.stored)
     layout = Layout.of(file, contents.schema)
@@ -104,46 +105,22 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     return dataclasses.replace(contents, schema=schema, fields=fields), layout
 
 
-def _looked_at(file: PlannedFile, schema: pa.Schema) -> Sequence[str]:
-    """Return the columns of a file with a schema whose ranges are wanted."""
-    if not file.looked_at:
-        return ()
-    layout = Layout.of(file, schema)
-    return file.looked_at if layout is None else layout.stored(file.looked_at) or ()
+def _outline(file: PlannedFile, where: Condition, schema: pa.Schema, exact: Collection[str]) -> Any:
+    """Return an expression that holds of every row of a file that satisfies a condition."""
+    layout = Layout.of(file, schema) or Layout()
+    known = pa.schema([field for field in schema if field.name in exact])
+    return outline(where, layout.expressions(known))
 
 
 def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
-    """Return about how many bytes columns of a split have; of a format of rows, the rows.
-
-    Equal values may be stored once, so that in memory they are more.
-
-    Raises:
-        InputError: if the file cannot be read.
-    """
-    if format_of(item.path) is PARQUET:
-        return PARQUET.stored_bytes(item, item.stored_columns(columns) or ())
-    return item.end - item.begin
+    """Return how many bytes columns of a split have; in memory equal values may be more."""
+    return PARQUET.stored_bytes(item, item.stored_columns(columns) or ())
 
 
-def read_batches(
-    item: WorkItem, columns: Sequence[str] | None, payload: Sequence[str] = ()
-) -> Iterator[PoolBatch]:
-    """Yield the rows of a work item as batches; if there are none of the pool, one without rows.
-
-    Args:
-        item: what to read.
-        columns: to read, None for all.
-        payload: columns that are wanted of few rows. They come along unless the format is
-            columnar, for then they are better read once the rows are known.
-
-    Raises:
-        InputError: if the file cannot be read, or has changed.
-    """
-    kind = format_of(item.path)
-    if columns is not None and not kind.columnar:
-        columns = list(dict.fromkeys([*columns, *payload]))
+def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
+    """Yield the rows of a work item, of some columns or all; if there are none, an empty batch."""
     wanted = columns if columns is None else list(dict.fromkeys([*columns, *read_beside(item)]))
-    first_row, batches = item.first_row, kind.read(item, item.stored_columns(wanted))
+    first_row, batches = item.first_row, PARQUET.read(item, item.stored_columns(wanted))
     last_row, some = item.first_row + item.rows, False
     while True:
         try:

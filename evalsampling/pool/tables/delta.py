@@ -1,6 +1,5 @@
 """Tables of Delta Lake, read by their log and our own reader of Parquet."""
 
-import datetime
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +9,12 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.layout import PlannedFile, TableColumn, ranges_of, row_of
+from evalsampling.pool.layout import PlannedFile, TableColumn, may_hold, row_of
 from evalsampling.pool.nested import with_fields
-from evalsampling.pool.ranges import Range, around, nulls_among
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
-from evalsampling.spec.where import Condition, columns_of
+from evalsampling.spec.where import Condition
 from evalsampling.storage.filesystems import one_line
 
 _READ = {"deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck"}
@@ -26,12 +24,6 @@ _MAPPING = "delta.columnMapping.mode"
 
 _ABSOLUTE = re.compile(r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)")
 """Begin of a path that is not relative to the table: of a file of another table, after a clone."""
-
-_WHOLE_TEXT = 32
-"""Characters from which on the log may have the begin of a text alone."""
-
-_CUT_OFF = datetime.timedelta(milliseconds=1)
-"""What a point of time in the log may lack: it has whole milliseconds."""
 
 
 class Delta:
@@ -59,15 +51,14 @@ class Delta:
         columns = tuple(
             TableColumn(field.name, field.type) for field in schema if field.name not in partitions
         )
-        selection = None if where is None else Filter.of(where, with_fields(schema))
-        looked_at = columns_of(where)
+        if where is not None:
+            Filter.of(where, with_fields(schema))
         actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
         deleted = _with_deleted_rows(log, [action["path"] for action in actions], table, what)
         wanted, constants = [], []
         for action in actions:
             values = _partition(action, partitions, schema)
-            ranges = _ranges(action, schema, looked_at) | ranges_of(values)
-            if selection is not None and not selection.may_hold(ranges):
+            if where is not None and not may_hold(where, values):
                 continue
             if action["path"] in deleted:
                 raise _deleted(f"rows of {action['path']}", table, what)
@@ -77,7 +68,7 @@ class Delta:
             wanted.append(location(path, table.name) if is_absolute else f"{table.name}/{path}")
             constants.append(values)
         return [
-            PlannedFile(stored, values, columns, looked_at)
+            PlannedFile(stored, values, columns, where)
             for stored, values in zip(stored_files(wanted, what), constants, strict=True)
         ]
 
@@ -154,24 +145,3 @@ def _partition(
             for name in partitions
         }
     )
-
-
-def _ranges(action: Mapping[str, Any], schema: pa.Schema, names: Sequence[str]) -> dict[str, Range]:
-    """Return the ranges of columns of a file, by the statistics of the log."""
-    ranges = {}
-    for name in names:
-        if name in schema.names:
-            high = action.get(f"max.{name}")
-            if isinstance(high, str) and len(high) >= _WHOLE_TEXT:
-                high = None
-            if isinstance(high, datetime.datetime):
-                high += _CUT_OFF
-            kind = schema.field(name).type
-            low, high = around(kind, action.get(f"min.{name}"), high)
-            ranges[name] = Range(
-                low=Range.of_value(low).low,
-                high=Range.of_value(high).high,
-                null=nulls_among(action.get(f"null_count.{name}"), action.get("num_records")),
-                nan=bool(pa.types.is_floating(kind)),
-            )
-    return ranges

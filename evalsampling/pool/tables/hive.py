@@ -8,9 +8,8 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.layout import PlannedFile, ranges_of, row_of
-from evalsampling.pool.pruning import may_hold
-from evalsampling.spec.where import Condition, columns_of
+from evalsampling.pool.layout import PlannedFile, may_hold, row_of
+from evalsampling.spec.where import Condition
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """What stands in a path for a null."""
@@ -26,10 +25,10 @@ def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[Pl
     values = [_values(file.path) for file in files]
     types = {name: _type(name, values) for name in dict.fromkeys(n for v in values for n in v)}
     planned = [
-        PlannedFile(file, _constants(texts, types), looked_at=columns_of(where))
+        PlannedFile(file, _constants(texts, types), where=where)
         for file, texts in zip(files, values, strict=True)
     ]
-    return [file for file in planned if where is None or may_hold(where, ranges_of(file.constants))]
+    return [file for file in planned if where is None or may_hold(where, file.constants)]
 
 
 def _values(path: str) -> dict[str, str | None]:

@@ -12,7 +12,7 @@ from evalsampling.pool.tables.iceberg_filter import row_filter
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
-from evalsampling.spec.where import Condition, columns_of
+from evalsampling.spec.where import Condition
 from evalsampling.storage.filesystems import one_line
 
 _CATALOG = "default"
@@ -80,7 +80,7 @@ class Iceberg:
         files = stored_files([location(task.file.file_path, what) for task in tasks], what)
         constants = [_identities(task.file, specs[task.file.spec_id], columns) for task in tasks]
         return [
-            PlannedFile(stored, values, columns, columns_of(where))
+            PlannedFile(stored, values, columns, where)
             for stored, values in zip(files, constants, strict=True)
         ]
 

@@ -5,32 +5,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.pool.conditions import Filter
+from evalsampling.pool.conditions import CONTRARY, Filter, held
 from evalsampling.pool.layout import TableColumn
 from evalsampling.pool.nested import with_fields
-from evalsampling.spec.where import (
-    AllOf,
-    AnyOf,
-    ColumnName,
-    Condition,
-    IsNull,
-    Not,
-    OneOf,
-    Relation,
-)
-
-_CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+from evalsampling.spec.where import ColumnName, Condition, IsNull, OneOf, Relation
 
 
 def row_filter(where: Condition | None, columns: Sequence[TableColumn], schema: Any) -> Any:
     """Return an expression of pyiceberg that holds wherever a condition does."""
-    from pyiceberg.expressions import AlwaysTrue
+    from pyiceberg.expressions import AlwaysTrue, And, Or
 
     if where is None:
         return AlwaysTrue()
     types = pa.schema([(column.name, column.type) for column in columns])
     selection = Filter.of(where, with_fields(types))
-    return _Translation(columns, schema).of(selection.condition, negated=False)
+    return held(selection.condition, _Translation(columns, schema).leaf, And, Or)
 
 
 class _Translation:
@@ -45,26 +34,17 @@ class _Translation:
         names = {field.field_id: field.name for field in schema.fields}
         self._names = {column.name: names.get(column.field_id) for column in columns}
 
-    def of(self, condition: Condition, negated: bool) -> Any:
-        """Return what becomes of a condition, or of its contrary."""
-        match condition:
-            case Not(part):
-                return self.of(part, not negated)
-            case AllOf(parts) | AnyOf(parts):
-                made: list[Any] = [self.of(part, negated) for part in parts]
-                both = isinstance(condition, AllOf) != negated
-                join = self._sql.And if both else self._sql.Or
-                return made[0] if len(made) == 1 else join(*made)
-            case IsNull(column):
-                name = self._names.get(column)
-                kind = self._sql.NotNull if negated else self._sql.IsNull
-                return self._always if name is None else kind(name)
-            case OneOf():
-                return self.of(condition.spelt_out, negated)
-            case Relation(_, _, ColumnName(_)):
-                return self._always
-            case Relation(column, operator, value):
-                return self._compared(column, operator, value, negated)
+    def leaf(self, part: Relation | OneOf | IsNull, negated: bool) -> Any:
+        """Return what becomes of a comparison, or of its contrary."""
+        if isinstance(part, OneOf):
+            return held(part.spelt_out, self.leaf, self._sql.And, self._sql.Or, negated)
+        if isinstance(part, IsNull):
+            name = self._names.get(part.column)
+            kind = self._sql.NotNull if negated else self._sql.IsNull
+            return self._always if name is None else kind(name)
+        if isinstance(part.value, ColumnName):
+            return self._always
+        return self._compared(part.column, part.operator, part.value, negated)
 
     def _compared(self, column: str, operator: str, value: Any, negated: bool) -> Any:
         name = self._names.get(column)  # None of a field of a struct column.
@@ -76,7 +56,7 @@ class _Translation:
             "<=": self._sql.LessThanOrEqual, ">": self._sql.GreaterThan,
             ">=": self._sql.GreaterThanOrEqual,
         }  # fmt: skip
-        return made[_CONTRARY[operator] if negated else operator](name, value)
+        return made[CONTRARY[operator] if negated else operator](name, value)
 
 
 def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:

@@ -1,37 +1,32 @@
 """A pool format: files whose names end in ``.arrow``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.splits import Contents, Split, WorkItem
+from evalsampling.pool.splits import Contents
 from evalsampling.storage.filesystems import open_file
 
 
 class ArrowFile:
     """Arrow IPC files, read by record batches."""
 
-    columnar = False
     untyped = False
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns and splits of a file."""
-        with open_file(file.path) as source, _reader(source, file.path) as reader:
-            batches = range(reader.num_record_batches)
-            rows = [reader.get_batch(number).num_rows for number in batches]
-            return Contents(
-                reader.schema, tuple(map(Split, batches, range(1, len(rows) + 1), rows))
-            )
+        """Return the columns of a file."""
+        with open_file(file.path) as source:
+            return Contents(_reader(source, file.path).schema)
 
-    def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a work item."""
-        with open_file(item.path) as source, _reader(source, item.path) as reader:
-            for number in range(item.begin, item.end):
-                batch = reader.get_batch(number)
-                yield batch if columns is None else batch.select(columns)
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows."""
+        with open_file(file.path) as source:
+            reader = _reader(source, file.path)
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number).select(schema.names)
 
 
 def _reader(source: pa.NativeFile, path: str) -> pa.RecordBatchFileReader:

@@ -7,8 +7,7 @@ from evalsampling.pool.formats import text as lines
 
 @pytest.fixture(params=[3, 50, 1 << 22])
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Let blocks and splits be so small."""
+    """Let blocks be so small."""
     size: int = request.param
     monkeypatch.setattr(lines, "BLOCK_BYTES", size)
-    monkeypatch.setattr(lines, "SPLIT_BYTES", 2 * size)
     return size

@@ -15,7 +15,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import avro
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.parquet import Parquet
-from tests.pool.formats.reading import read_rows, work_items
+from tests.pool.formats.reading import inspected, parquet_rows, read_rows
 
 TABLE = pa.table(
     {
@@ -51,37 +51,30 @@ def write(
 
 
 def inspect(path: Path) -> Any:
-    return Avro().inspect(StoredFile(str(path), path.stat().st_size))
+    return inspected(Avro(), path)
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz"])
-@pytest.mark.parametrize("rows", [1, 10, 1 << 17])
+@pytest.mark.parametrize("rows", [1, 10, 1 << 16])
 def test_same_as_parquet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, rows: int
 ) -> None:
-    monkeypatch.setattr(avro, "SPLIT_ROWS", rows)
+    monkeypatch.setattr(avro, "BATCH_ROWS", rows)
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist(), codec)
     pq.write_table(TABLE, tmp_path / "pool.parquet", row_group_size=7)
     assert inspect(path).schema == TABLE.schema
     for columns in (None, ["score", "id"], ["new"]):
-        expected = read_rows(Parquet(), tmp_path / "pool.parquet", columns)
+        expected = parquet_rows(Parquet(), tmp_path / "pool.parquet", columns)
         assert read_rows(Avro(), path, columns) == expected
-    items = list(work_items(Avro(), path))
-    assert len(items) == 1 if rows > 100 else len(items) > 5
-    assert items[-1].end == path.stat().st_size
 
 
 def test_batches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist())
-    (item,) = work_items(Avro(), path)
-    monkeypatch.setattr(avro, "BATCH_ROWS", 40)
-    assert [len(batch) for batch in Avro().read(item, None)] == [40, 40, 20]
-    monkeypatch.setattr(avro, "BATCH_BYTES", (item.end - item.begin) // 4)
-    assert max(len(batch) for batch in Avro().read(item, None)) <= 25
-    monkeypatch.setattr(avro, "BATCH_BYTES", 1)
-    assert {len(batch) for batch in Avro().read(item, None)} == {1}
-    monkeypatch.setattr(avro, "SPLIT_BYTES", 1)
-    assert len(list(work_items(Avro(), path))) > 5
+    file = StoredFile(str(path), path.stat().st_size)
+    schema = inspect(path).schema
+    assert len(list(Avro().read(file, schema))) > 5  # one for each block
+    monkeypatch.setattr(avro, "BATCH_ROWS", 2)
+    assert max(len(batch) for batch in Avro().read(file, schema)) == 2
 
 
 def test_types(tmp_path: Path) -> None:
@@ -155,45 +148,44 @@ def test_values_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-def test_files_that_are_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_cut_short(tmp_path: Path) -> None:
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist())
     whole = path.read_bytes()
-    monkeypatch.setattr(avro, "SPLIT_ROWS", 1)
-    splits = inspect(path).splits
+    rows = read_rows(Avro(), path)
+    with path.open("rb") as file:
+        blocks = list(fastavro.block_reader(file))
     # Where a block ends a file may end.
-    allowed = {split.begin for split in splits}
+    allowed = {block.offset for block in blocks}
     for length in range(len(whole)):
         path.write_bytes(whole[:length])
         if length in allowed:
-            kept = inspect(path).splits
-            assert kept == splits[: len(kept)]
+            kept = read_rows(Avro(), path)
+            assert kept == rows[: len(kept)]
             continue
         with pytest.raises(InputError) as error:
-            inspect(path)
+            read_rows(Avro(), path)
         assert str(error.value).startswith(f"{path}: ")
         assert "\n" not in str(error.value)
     path.write_bytes(whole[:-1])
     with pytest.raises(InputError, match=r"pool.avro: is cut short$"):
-        inspect(path)
+        read_rows(Avro(), path)
 
 
 def test_broken_files(tmp_path: Path) -> None:
     path = write(tmp_path / "pool.avro", FIELDS, TABLE.to_pylist())
     whole = path.read_bytes()
-    items = list(work_items(Avro(), path))
-    path.write_bytes(whole[:-3] + b"xyz")
-    with pytest.raises(InputError, match=r"pool.avro: cannot be read: no whole block at byte \d+$"):
-        inspect(path)
     middle = len(whole) // 2
-    path.write_bytes(whole[:middle] + b"\xff" * 9 + whole[middle + 9 :])
-    with pytest.raises(InputError, match=r"pool.avro: "):
-        read_rows(Avro(), path)
-    path.write_bytes(whole[:middle])
-    with pytest.raises(InputError, match=r"pool.avro: "):
-        list(Avro().read(items[-1], None))
+    for broken in (
+        whole[:-3] + b"xyz",
+        whole[:middle] + b"\xff" * 9 + whole[middle + 9 :],
+        whole[:middle],
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(InputError, match=r"pool.avro: "):
+            read_rows(Avro(), path)
     path.write_bytes(whole.replace(b"deflate", b"inflate"))
     with pytest.raises(InputError, match=r"pool.avro: cannot be read: .*inflate"):
-        inspect(path)
+        read_rows(Avro(), path)
     path.write_bytes(b"")
     with pytest.raises(InputError, match=r"pool.avro: cannot be read: .*is it an avro file"):
         inspect(path)
@@ -202,7 +194,7 @@ def test_broken_files(tmp_path: Path) -> None:
 def test_files_without_rows_or_records(tmp_path: Path) -> None:
     path = write(tmp_path / "pool.avro", FIELDS, [])
     assert inspect(path).schema == TABLE.schema
-    assert inspect(path).splits == ()
+    assert read_rows(Avro(), path) == []
     with path.open("wb") as file:
         fastavro.writer(file, "long", [1, 2])
     with pytest.raises(InputError, match=r"pool.avro: its values are no records"):

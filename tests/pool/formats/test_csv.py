@@ -1,10 +1,7 @@
 import csv
 import io
-import itertools
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,11 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalsampling.errors import InputError
-from evalsampling.pool.formats import csv as csv_module
 from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.parquet import Parquet
-from tests.pool.formats.reading import read_rows, work_items
+from tests.pool.formats.reading import inspected, parquet_rows, read_rows
 
 COMMA = Csv(",")
 TABLE = pa.table(
@@ -48,7 +44,7 @@ def test_same_as_parquet(
     path.write_bytes((text if last else text.removesuffix(end)).encode())
     pq.write_table(TABLE, tmp_path / "pool.parquet", row_group_size=7)
     for columns in (None, ["score", "id"], ["text"]):
-        expected = read_rows(Parquet(), tmp_path / "pool.parquet", columns)
+        expected = parquet_rows(Parquet(), tmp_path / "pool.parquet", columns)
         assert read_rows(Csv(delimiter), path, columns) == expected
         if columns:
             assert [*read_rows(Csv(delimiter), path, columns)[0]] == columns
@@ -56,7 +52,7 @@ def test_same_as_parquet(
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_header_shows_the_delimiter(tmp_path: Path, sizes: int, delimiter: str) -> None:
-    """Spreadsheets of many countries write semicolons; splits and quotes are those of any file."""
+    """Spreadsheets of many countries write semicolons; quotes are those of any file."""
     names = ["id", "text, shown", "score"]
     rows = [[f"{i}", ("a,b", 'say "x"; or', "two\nlines")[i % 3], f"{i / 8}"] for i in range(40)]
     sink = io.StringIO()
@@ -66,7 +62,6 @@ def test_header_shows_the_delimiter(tmp_path: Path, sizes: int, delimiter: str) 
     path.write_text("\ufeff" + sink.getvalue(), newline="")
     assert [[*row.values()] for row in read_rows(COMMA, path)] == rows
     assert [*read_rows(COMMA, path)[0]] == names
-    assert len(list(work_items(COMMA, path))) > (sizes < 100)
 
 
 @pytest.mark.slow
@@ -84,7 +79,6 @@ def test_cutting_makes_no_difference(
 
     def outcome(block: int) -> object:
         monkeypatch.setattr(lines, "BLOCK_BYTES", block)
-        monkeypatch.setattr(lines, "SPLIT_BYTES", block)
         try:
             return read_rows(COMMA, path)
         except InputError as error:
@@ -98,10 +92,10 @@ def test_cutting_makes_no_difference(
 def test_rows_are_those_of_the_parser(body: list[str]) -> None:
     """Cells of one column: no row is ragged, so that every text can be compared."""
     text = "\n".join(body).encode() + b"\n"
-    ends, filled, _ = COMMA._split(text)
+    ends, filled = COMMA._split(text)
     if not len(ends) or ends[-1] < len(text):
         text = text + b'"\n'
-        ends, filled, _ = COMMA._split(text)
+        ends, filled = COMMA._split(text)
     if not filled.any() or ends[-1] < len(text):
         return
     table = pa.csv.read_csv(
@@ -196,20 +190,10 @@ def test_a_header_alone(tmp_path: Path, sizes: int, text: str) -> None:
 def test_names(tmp_path: Path) -> None:
     path = tmp_path / "pool.csv"
     path.write_text(',1,"a\nb",x,x\n0,1,2,3,4\n')
-    (item,) = work_items(COMMA, path)
-    assert item.schema.names == ["", "1", "a\nb", "x", "x"]
+    assert inspected(COMMA, path).schema.names == ["", "1", "a\nb", "x", "x"]
     assert read_rows(COMMA, path, ["a\nb", "1"]) == [{"a\nb": "2", "1": "1"}]
     with pytest.raises(InputError, match=r"pool.csv: column 'z' is missing"):
-        read_rows(COMMA, path, ["z"])
-
-
-def test_batches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_module, "BATCH_ROWS", 10)
-    path = tmp_path / "pool.csv"
-    path.write_text("a\n" + "1\n" * 95)
-    (item,) = work_items(COMMA, path)
-    assert [len(batch) for batch in COMMA.read(item, None)] == [10] * 9 + [5]
-    assert [len(batch) for batch in COMMA.read(item, [])] == [10] * 9 + [5]
+        read_rows(COMMA, path, schema=pa.schema([("z", pa.string())]))
 
 
 def test_no_line_end_within_quotes_at_the_end(tmp_path: Path, sizes: int) -> None:
@@ -217,33 +201,3 @@ def test_no_line_end_within_quotes_at_the_end(tmp_path: Path, sizes: int) -> Non
     path.write_text('a,b\n1,2\n3,"4\n')
     with pytest.raises(InputError, match=r"pool.csv: row 1 does not end; is a quote left open\?"):
         read_rows(COMMA, path)
-
-
-@pytest.mark.parametrize("most", [6, pytest.param(7, marks=pytest.mark.slow)])
-def test_quotes_in_turn_are_found_as_any_quotes_are(
-    monkeypatch: pytest.MonkeyPatch, most: int
-) -> None:
-    """Of every text of so many characters: what is within quotes, which record has text behind."""
-    texts = [
-        "".join(text)
-        for size in range(1, most + 1)
-        for text in itertools.product('",\na', repeat=size)
-    ]
-    fast = [found(text + "\n") for text in texts]
-    in_turn = [COMMA._alternate(*quotes_of(text + "\n")) for text in texts]
-    assert 0.1 < np.mean(in_turn) < 0.9
-    monkeypatch.setattr(Csv, "_alternate", lambda *_: False)
-    assert fast == [found(text + "\n") for text in texts]
-
-
-def quotes_of(text: str) -> tuple[np.ndarray, np.ndarray]:
-    characters = np.frombuffer(text.encode(), np.uint8)
-    return characters, np.flatnonzero(characters == ord('"'))
-
-
-def found(text: str) -> Any:
-    ends, filled, is_tidy = COMMA._split(text.encode())
-    if is_tidy or not filled.any():
-        return ends.tolist(), None
-    block = lines.Block("f", text.encode()[: ends[-1]], ends[filled], 0, int(ends[-1]), 0)
-    return ends.tolist(), COMMA._stray(block)

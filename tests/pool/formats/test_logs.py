@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.logs import Logs
 from evalsampling.pool.guesses import Guess, look_at
-from evalsampling.pool.tables.hive import partitioned
 from tests.jobs import call
+from tests.pool.formats.reading import inspected, read_rows
 
 
 def sample(id: Any, scores: Any, epoch: int = 1, **more: Any) -> dict[str, Any]:
@@ -55,16 +53,14 @@ def promptfoo(results: list[Any]) -> dict[str, Any]:
     return {"evalId": "eval-x", "results": summary, "config": {}, "shareableUrl": None}
 
 
-def catalog_of(path: Path) -> Catalog:
-    (planned,) = partitioned(find_files(str(path)), None)
-    file = PoolFile.inspect(planned)
-    return Catalog((file,), file.contents.schema)
+def warning_of(path: Path) -> str | None:
+    warning: str | None = inspected(Logs(), path).warning
+    return warning
 
 
 def rows_of(path: Path, content: Any) -> list[dict[str, Any]]:
     path.write_text(json.dumps(content))
-    items = catalog_of(path).items
-    return [row for item in items for batch in Logs().read(item, None) for row in batch.to_pylist()]
+    return read_rows(Logs(), path)
 
 
 def test_verdicts_of_inspect(tmp_path: Path) -> None:
@@ -79,7 +75,8 @@ def test_verdicts_of_inspect(tmp_path: Path) -> None:
         "target": '["four", "4"]', "response": "4", "topic": "sums", "metadata_task": "t",
         "verdict": "C",
     }  # fmt: skip
-    (warning,) = catalog_of(tmp_path / "log.json").warnings
+    warning = warning_of(tmp_path / "log.json")
+    assert warning is not None
     assert "log.json: 2 of its samples have no verdict and are left out" in warning
     guess = Guess.of(look_at(str(tmp_path / "log.json"))[1])
     assert guess.prediction is not None

@@ -1,7 +1,6 @@
-"""Text cut at the ends of records, whatever the size of the parts."""
+"""Text cut at the ends of records, whatever the size of the blocks."""
 
 import gzip
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,12 @@ from evalsampling.errors import InputError
 from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
-from tests.pool.formats.reading import COMPRESS, read_rows, work_items
+from tests.pool.formats.reading import COMPRESS, read_rows
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("members", [1, 3])
-def test_a_compressed_file_is_one_split(
+def test_a_compressed_file_of_several_members(
     tmp_path: Path, sizes: int, suffix: str, members: int
 ) -> None:
     path = tmp_path / f"pool.csv{suffix}"
@@ -25,7 +24,6 @@ def test_a_compressed_file_is_one_split(
     path.write_bytes(b"".join(COMPRESS[suffix](part.tobytes()) for part in parts))
     rows = [{"id": str(i), "x": "é"} for i in range(90)]
     assert read_rows(Csv(","), path) == rows
-    assert len(list(work_items(Csv(","), path))) == 1
 
 
 def test_a_compressed_file_that_is_cut_short(tmp_path: Path) -> None:
@@ -53,26 +51,3 @@ def test_a_record_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path.write_text('{"id": 1}\n{"id": "' + "1" * 200 + '"}\n')
     with pytest.raises(InputError, match=r"row 1 does not end within 100 bytes"):
         read_rows(JsonLines(), path)
-
-
-@pytest.mark.parametrize("text", ["1,a\n2,b\n", "1,a\n\n\n\n\n2,b\n3,c\n"])
-def test_a_file_that_changes_meanwhile(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "pool.csv"
-    path.write_text("id,x\n1,a\n2,b\n3,c\n")
-    (item,) = work_items(Csv(","), path)
-    path.write_text("id,x\n" + text)
-    with pytest.raises(InputError, match=r"pool.csv: has 2 rows from row 0 where it had 3; was it"):
-        list(Csv(",").read(item, None))
-
-
-def test_splits_are_of_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(lines, "SPLIT_BYTES", 4000)
-    path = tmp_path / "pool.csv"
-    path.write_text("id\n" + "".join(f"{i:09}\n" for i in range(10_000)))
-    items = list(work_items(Csv(","), path))
-    assert items[0].begin == 3
-    assert items[-1].end == 100_003
-    assert all(one.end == other.begin for one, other in itertools.pairwise(items))
-    assert all(10 * item.rows == item.end - item.begin for item in items)
-    assert all(4000 <= item.end - item.begin <= 5000 for item in items[:-1])
