@@ -361,10 +361,7 @@ class Preparation:
             )
 
     def check_same_pool(self) -> None:
-        """Check that the files of the pool are those that the workspace was prepared from.
-
-        Files that cannot be read any more are not needed.
-        """
+        """Check that the files of the pool that can be read are as they were when it was prepared."""
         pool = PreparedPool.read(self.workspace).marker["pool"]
         changed, absent = changes_of(unerased(self.workspace.store, pool))
         if changed:

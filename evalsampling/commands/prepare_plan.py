@@ -30,8 +30,8 @@ from evalsampling.workspace.manifest import ExecutionContext
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
     """Return the result of a preparation, as a value of an engine that makes both passes."""
     spec = preparation.spec
-    source = PoolSource(spec, preparation.stored_directory)
-    started = engine.call(Step("StampStart", _stamp), engine.value("Start", source))
+    source = engine.value("Start", PoolSource(spec, preparation.stored_directory))
+    started = engine.call(Step("StampStart", _stamp), source)
     files = engine.inspect(engine.call(Step("NamePool", _pool), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
@@ -122,10 +122,7 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
 
 
 def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> PrepareResult:
-    """Prepare a pool in this process, unless that is done, and return what was prepared.
-
-    The workspace is the one that Beam makes. On one machine this is the faster way.
-    """
+    """Prepare a pool in this process, unless that is done; the workspace is as Beam makes it."""
     context = ExecutionContext("this process")
     preparation = Preparation.from_spec(spec, context)
     logs.tell(workspace=preparation.workspace.path, runner=context.runner)

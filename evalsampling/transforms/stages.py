@@ -27,14 +27,10 @@ class InspectPool(beam.PTransform):
     def expand(self, pools: beam.PCollection[PoolSource]) -> beam.PCollection[PoolFile]:
         return (
             pools
-            | "FindFiles" >> beam.FlatMap(_files)
+            | "FindFiles" >> beam.FlatMap(PoolSource.files)
             | "SpreadFiles" >> beam.Reshuffle()
             | "InspectFiles" >> beam.Map(_inspect)
         )
-
-
-def _files(pool: PoolSource) -> list[PlannedFile]:
-    return pool.files()
 
 
 def _inspect(file: PlannedFile) -> PoolFile:
