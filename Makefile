@@ -88,7 +88,7 @@ coverage: $(VENV)/.studies ## how often intervals hold the truth, on pools made 
 	$(BIN)/python benchmarks/coverage.py report --check
 
 study: $(VENV)/.studies ## compare the sampling methods on the pools beside the project
-	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/study.py run
 	$(BIN)/python benchmarks/study.py report
 
 clean: ## remove what was built

@@ -59,6 +59,7 @@ setup(
         "pyarrow>=18",
         "python-json-logger>=4",
         "pyyaml>=6",
+        "requests>=2.32",
         "scipy>=1.13",
         "sqlglot>=25",
         "threadpoolctl>=3",

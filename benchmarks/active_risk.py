@@ -1,29 +1,27 @@
-"""Active risk estimation against rows drawn alike: skew, bias and variance, wrong scores, numbers.
+"""Active risk estimation against rows drawn alike: skew, bias and variance, rivals, numbers.
 
-    python benchmarks/active_risk.py            # prints the tables of docs/studies/active-risk.md
+    python benchmarks/active_risk.py            # the tables of docs/studies/active-risk.md
+    python benchmarks/active_risk.py --only rivals    # that of docs/stratified-rivals.md
 
 The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Models*, 2012, section
 4.4). Its pools were not at hand, though most are public: data of the same description are made up.
-Without the pools of other benchmarks it says so and does the made-up part alone.
 """
 
 import argparse
 import dataclasses
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pools
-import pyarrow as pa
-import pyarrow.parquet as pq
+import tables
 from scipy import special
+from tables import Table
 
-from evalsampling import EvaluationSpec
 from evalsampling.label_spaces.numbers import Numbers
-from evalsampling.measures import Accuracy, FEta, MeanSquaredError, Measure, TableRisk
-from evalsampling.preparation.local import stratify_pool
+from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, TableRisk
 from evalsampling.samplers import (
     ActiveError,
     ActiveRisk,
@@ -50,51 +48,33 @@ RIVAL_SHARES = (0.5, 0.2, 0.05, 0.02)
 SIZES = (50, 100, 200, 400, 800)
 MEASURES: dict[str, Measure] = {
     "error rate": TableRisk(),
-    "recall (eta 0)": FEta(eta=0.0),
-    "F1 (eta 0.5)": FEta(eta=0.5),
-    "precision (eta 1)": FEta(eta=1.0),
+    "recall (eta 0)": FBeta(alpha=0.0),
+    "F1 (eta 0.5)": FBeta(alpha=0.5),
+    "precision (eta 1)": FBeta(alpha=1.0),
 }
-FACTORS = (0.25, 1.0, 4.0)
-"""By which log-odds are too small or too large."""
+TWO = ("error rate", "F1 (eta 0.5)")
 
 
-def main() -> None:
-    """Print the tables, or one of them."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    pools.add_option(parser)
-    parser.add_argument("--repeats", type=int, default=2000, metavar="N")
-    parser.add_argument("--only", choices=TABLES, help="one table alone")
-    arguments = parser.parse_args()
-    for name, (table, share) in TABLES.items():
-        if arguments.only in (None, name):
-            with tempfile.TemporaryDirectory() as folder:
-                table(Path(folder), max(round(arguments.repeats * share), 1))
-    if arguments.only is None:
-        real_pools(arguments.pools, arguments.repeats)
-
-
-def made_up(folder: Path, share: float, factor: float = 1.0, rows: int = ROWS) -> KnownPool:
-    """Write and read a pool of two normal classes; log-odds are right but for a factor."""
+def made_up(share: float) -> KnownPool:
+    """Return a pool of two normal classes, whose scores are the right log-odds."""
     rng = np.random.default_rng(4)
-    label = (rng.random(rows) < share).astype(np.int64)
-    logit = APART * (rng.normal(size=rows) + APART * (label - 0.5)) + special.logit(share)
+    label = (rng.random(ROWS) < share).astype(np.int64)
+    logit = APART * (rng.normal(size=ROWS) + APART * (label - 0.5)) + special.logit(share)
     columns = {
-        "id": np.arange(rows),
         "score": logit,
         "prediction": (logit > 0).astype(np.int64),
-        "probability": special.expit(factor * logit),
+        "probability": special.expit(logit),
+        "label": label,
     }
-    pq.write_table(pa.table(columns), folder / "pool.parquet")
-    pq.write_table(pa.table({"id": columns["id"], "label": label}), folder / "truth.parquet")
-    return known_pool(folder / "pool.parquet", folder / "truth.parquet")
+    with tempfile.TemporaryDirectory() as folder:
+        pools.write(Path(folder), "pool", columns)
+        return pools.Ground.read(Path(folder), "pool").known
 
 
-def known_pool(pool: Path, truth: Path) -> KnownPool:
-    """Return a pool whose labels are known, in 256 leaves of its scores."""
-    spec = EvaluationSpec.from_mapping(
-        {"pool": {"path": str(pool), "probability": "probability"}}, pool.parent
-    )
-    return KnownPool.read(spec, stratify_pool(spec), truth)
+def fraction(known: KnownPool, measure: Measure) -> tuple[FloatArray, FloatArray]:
+    """Return what each row adds to the numerator and to the denominator of a measure."""
+    loss = measure.loss(known.outputs, known.label)
+    return loss[:, 0], loss[:, 1] if loss.shape[1] == 2 else np.ones(len(loss))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,12 +102,8 @@ class Estimates:
 
         Of the measure that they are drawn for, unless another one is given.
         """
-        measure, rows = measure or sampler.measure, known.table.rows
-        start = History.start(1, known.table.classes)
-        q = sampler.proposal(known.table, start).cell_probability[known.cell]
-        loss = measure.loss(known.outputs, known.label)
-        numerator, weight = loss[:, 0], loss[:, -1] if loss.shape[1] == 2 else np.ones(len(q))
-        ratio = np.divide(1 / rows, q, out=np.zeros(len(q)), where=q > 0)
+        numerator, weight = fraction(known, measure or sampler.measure)
+        q, ratio = pools.drawn(known, sampler)
         chance = q * known.count
         rng = np.random.default_rng(draws)
         total = np.zeros((repeats, 2))
@@ -151,93 +127,63 @@ class Estimates:
         return float(np.nanmean(self.value) - self.truth) ** 2, float(np.nanvar(self.value))
 
 
+def both(known: KnownPool, measure: Measure, draws: int, repeats: int) -> tuple[Estimates, ...]:
+    """Return the estimates of passive and of active draws."""
+    samplers = (Passive(measure), ActiveRisk(measure))
+    return tuple(Estimates.simulated(known, one, draws, repeats) for one in samplers)
+
+
 def labels_for_the_same_error(known: KnownPool, measure: Measure) -> float:
     """Return n_active / n_passive, with the true labels (lemma 3.4); NaN without an error."""
-    start = History.start(1, known.table.classes)
-    loss = measure.loss(known.outputs, known.label)
-    hit, weight = loss[:, 0], loss[:, -1] if loss.shape[1] == 2 else np.ones(len(loss))
+    hit, weight = fraction(known, measure)
     value = (known.count @ hit) / (known.count @ weight)
     square = known.count * (hit - value * weight) ** 2
     variances = []
     for sampler in (ActiveRisk(measure), Passive(measure)):
-        q = sampler.proposal(known.table, start).cell_probability[known.cell]
+        q, _ = pools.drawn(known, sampler)
         variances.append(np.sum(np.divide(square, q, out=np.zeros(len(q)), where=q > 0)))
     return float(variances[0] / variances[1]) if variances[1] else float("nan")
 
 
-def skew(folder: Path, repeats: int) -> None:
-    """Print errors at 200 draws for pools of different shares of positives."""
-    print("| positives | measure | true | passive | active | labels for the same error |")
-    print("| ---: | --- | ---: | ---: | ---: | ---: |")
+def skew(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield errors at 200 draws for pools of different shares of positives."""
     for share in SHARES:
-        known = made_up(folder, share)
+        known = made_up(share)
         for name, measure in MEASURES.items():
-            passive, active = (
-                Estimates.simulated(known, sampler, 200, repeats)
-                for sampler in (Passive(measure), ActiveRisk(measure))
-            )
-            needed = labels_for_the_same_error(known, measure)
-            print(
-                f"| {share:.0%} | {name} | {active.truth:.4f} | {passive.error:.4f} "
-                f"| {active.error:.4f} | {needed:.2f} |"
-            )
+            passive, active = both(known, measure, 200, options.repeats)
+            errors = (f"{one:.4f}" for one in (active.truth, passive.error, active.error))
+            needed = f"{labels_for_the_same_error(known, measure):.2f}"
+            yield f"{100 * share:.0f}", name, *errors, needed
 
 
-def parts_of_the_error(folder: Path, repeats: int) -> None:
-    """Print squared bias and variance of the error rate by the number of draws."""
-    print("\n| draws | measure | passive: bias^2, variance | active: bias^2, variance |")
-    print("| ---: | --- | ---: | ---: |")
-    known = made_up(folder, SPAM)
-    for name in ("error rate", "F1 (eta 0.5)"):
-        measure = MEASURES[name]
+def parts_of_the_error(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield squared bias and variance by the number of draws."""
+    known = made_up(SPAM)
+    for name in TWO:
         for draws in SIZES:
-            told = [
-                "{:.1e}, {:.1e}".format(*Estimates.simulated(known, one, draws, repeats).parts)
-                for one in (Passive(measure), ActiveRisk(measure))
-            ]
-            print(f"| {draws} | {name} | {told[0]} | {told[1]} |")
+            found = both(known, MEASURES[name], draws, options.repeats)
+            yield str(draws), name, *(f"{part:.1e}" for one in found for part in one.parts)
 
 
-def wrong_scores(folder: Path, repeats: int) -> None:
-    """Print errors after four rounds of 50 rows where log-odds are wrong by a factor."""
-    print("\n| log-odds times | measure | passive | scores | logistic | isotonic |")
-    print("| ---: | --- | ---: | ---: | ---: | ---: |")
-    for factor in FACTORS:
-        known = made_up(folder, 0.1, factor, 8000)
-        for name in ("error rate", "F1 (eta 0.5)"):
-            measure = MEASURES[name]
-            samplers = [
-                Passive(measure),
-                *(ActiveRisk(measure, calibration=one) for one in (None, "logistic", "isotonic")),
-            ]
-            errors = [
-                f"{errors_of_rounds(known, one, [measure], 4, repeats)[0]:.4f}" for one in samplers
-            ]
-            print(f"| {factor:g} | {name} | {' | '.join(errors)} |")
-
-
-def rivals(folder: Path, repeats: int) -> None:
-    """Print errors of 200 labels for the stratified rivals, by the share of positives."""
-    names = ("passive", "strat", "strat_model", "active_err", "active_risk")
-    print(f"\n| positives | measure | {' | '.join(names)} |")
-    print(f"| ---: | --- |{' ---: |' * len(names)}")
-    measures = [MEASURES[name] for name in ("error rate", "F1 (eta 0.5)")]
+def rivals(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield errors of 200 labels for the stratified rivals, by the share of positives."""
+    measures = [MEASURES[name] for name in TWO]
     for share in RIVAL_SHARES:
-        known = made_up(folder, share)
+        known = made_up(share)
         stratified = [
-            errors_of_rounds(known, one, measures, rounds, repeats)
+            errors_of_rounds(known, one, measures, rounds, options.repeats)
             for one, rounds in (
                 (OnlineStratified(Accuracy()), 10),
                 (ModelStratified(Accuracy()), 1),
             )
         ]
-        for place, (name, measure) in enumerate(zip(("error rate", "F1"), measures, strict=True)):
+        for place, (name, measure) in enumerate(zip(TWO, measures, strict=True)):
             passive, error, active = (
                 Estimates.simulated(known, one, 200, 2000, measure).error
                 for one in (Passive(measure), ActiveError(measure), ActiveRisk(measure))
             )
             told = [passive, *(found[place] for found in stratified), error, active]
-            print(f"| {share:.0%} | {name} | {' | '.join(f'{one:.4f}' for one in told)} |")
+            yield f"{100 * share:.0f}", name, *(f"{one:.4f}" for one in told)
 
 
 def errors_of_rounds(
@@ -259,62 +205,45 @@ def errors_of_rounds(
     return np.nanmean(errors, axis=0).tolist()
 
 
-def numbers(folder: Path, repeats: int) -> None:
-    """Print errors of the mean squared error at 200 draws, by how much variances differ."""
-    print(
-        "\n| variances: deviation by mean | true | passive | active | labels for the same error |"
-    )
-    print("| ---: | ---: | ---: | ---: | ---: |")
-    rng = np.random.default_rng(6)
-    rows, labels = 8000, Numbers(-1000, 1000)
+def numbers(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield errors of the mean squared error at 200 draws, by how much variances differ."""
+    rng, rows, most = np.random.default_rng(6), 8000, 1000
+    measure = MeanSquaredError(Numbers(-most, most))
     for shape in (16.0, 4.0, 1.0, 0.25):
         variance = rng.gamma(shape, 5 / shape, rows)
         label = np.sqrt(variance) * rng.normal(size=rows)
-        columns = {"id": np.arange(rows), "prediction": np.zeros(rows), "variance": variance}
-        pq.write_table(pa.table(columns), folder / "numbers.parquet")
-        truth = folder / "labels.parquet"
-        pq.write_table(pa.table({"id": columns["id"], "label": label}), truth)
-        content = {"pool": {"path": "numbers.parquet"}, "labels": {"range": [-1000, 1000]}}
-        spec = EvaluationSpec.from_mapping(content, folder)
-        known = KnownPool.read(spec, stratify_pool(spec), truth)
-        measure = MeanSquaredError(labels)
-        passive, active = (
-            Estimates.simulated(known, sampler, 200, repeats)
-            for sampler in (Passive(measure), ActiveRisk(measure))
-        )
-        needed = labels_for_the_same_error(known, measure)
-        print(
-            f"| {1 / np.sqrt(shape):g} | {active.truth:.3f} | {passive.error:.3f} "
-            f"| {active.error:.3f} | {needed:.2f} |"
-        )
+        columns = {"prediction": np.zeros(rows), "variance": variance, "label": label}
+        with tempfile.TemporaryDirectory() as folder:
+            pools.write(Path(folder), "numbers", columns)
+            content = {"pool": {}, "labels": {"range": [-most, most]}}
+            known = pools.Ground.read(Path(folder), "numbers", **content).known
+        passive, active = both(known, measure, 200, options.repeats)
+        errors = (f"{one:.3f}" for one in (active.truth, passive.error, active.error))
+        yield f"{1 / np.sqrt(shape):g}", *errors, f"{labels_for_the_same_error(known, measure):.2f}"
 
 
-def real_pools(directory: Path, repeats: int) -> None:
-    """Print errors on the pools of other benchmarks, and what the scores expect."""
-    print("\n| pool | measure | true | draws | passive | active | labels for the same error |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
-    for pool in pools.find(directory):
-        known = known_pool(directory / f"{pool}.parquet", directory / f"{pool}-truth.parquet")
+def real_pools(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield errors on real pools."""
+    for pool in pools.find(options.pools):
+        known = pools.Ground.read(options.pools, pool).known
         for name, measure in MEASURES.items():
-            needed = labels_for_the_same_error(known, measure)
+            needed = f"{labels_for_the_same_error(known, measure):.3g}"
             for draws in (200, 800):
-                passive, active = (
-                    Estimates.simulated(known, sampler, draws, repeats)
-                    for sampler in (Passive(measure), ActiveRisk(measure))
-                )
-                shown = f"{active.truth:.3g} | {draws} | {passive.error:.2g} | {active.error:.2g}"
-                print(f"| {pool} | {name} | {shown} | {needed:.3g} |")
+                passive, active = both(known, measure, draws, options.repeats)
+                errors = f"{passive.error:.2g}", f"{active.error:.2g}"
+                yield pool, name, f"{active.truth:.3g}", str(draws), *errors, needed
 
 
-TABLES: Mapping[str, tuple[Callable[[Path, int], None], float]] = {
-    "skew": (skew, 1),
-    "parts": (parts_of_the_error, 1),
-    "scores": (wrong_scores, 1 / 20),
-    "rivals": (rivals, 1 / 10),
-    "numbers": (numbers, 1 / 4),
-}
-"""The tables of made-up data, each with its share of the repeats."""
-
+ERRORS = "passive,active,labels_for_the_same_error"
+PARTS = "passive_bias2,passive_variance,active_bias2,active_variance"
+RIVALS = "passive,strat,strat_model,active_err,active_risk"
+TABLES = (
+    Table("active-risk/skew", f"positives_percent,measure,true,{ERRORS}", skew, 2000),
+    Table("active-risk/bias-and-variance", f"draws,measure,{PARTS}", parts_of_the_error, 2000),
+    Table("active-risk/real-pools", f"pool,measure,true,draws,{ERRORS}", real_pools, 2000),
+    Table("rivals", f"positives_percent,measure,{RIVALS}", rivals, 150, kept=False),
+    Table("numbers", f"spread_of_variances,true,{ERRORS}", numbers, 500, kept=False),
+)
 
 if __name__ == "__main__":
-    main()
+    tables.main(__doc__, TABLES)

@@ -1,30 +1,26 @@
 """AdaStrat and LogStrat on a simulated list of 35,615 items and enlargements, beside the paper.
 
-    python benchmarks/adastrat.py                   # some minutes on one core
-    python benchmarks/adastrat.py --end 0.5 --scales 1,100 --seeds 1
-    python benchmarks/adastrat.py --picture docs/studies/figures/adastrat.svg   # a minute
+    python benchmarks/adastrat.py     # table and picture of docs/studies; minutes on one core
 
 The list is built as in section 5 of [SX] (Sabharwal and Xue, UAI 2018): labels of a falling
-precision, from .95 at the head to --end; the enlarged ones draw s labels for each item from the
+precision, from .95 at the head to .3 or .5; the enlarged ones draw s labels for each item from the
 running average over 100 items. The paper's own list (allenai.org) was not at hand. e = .03,
 delta = .05, beta = 1.05, r~ = 3,550, m = 100; p_min is that of the end, as the paper takes domain
 knowledge (its numbers of labels are those of p_min = .5:
-tests/stats/test_precision_queries.py). Plain random
-sampling is the least of r + s N / r over r: all up to rank r, then at the density s / r. The tables
-are in docs/studies/adastrat.md.
+tests/stats/test_precision_queries.py). Plain random sampling is the least of r + s N / r over r:
+all up to rank r, then at the density s / r.
 """
 
 import argparse
 import dataclasses
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-from figure_files import STYLE, save
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+import tables
 
 from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
@@ -37,6 +33,7 @@ from evalsampling.stats.precision_queries import QueryBound
 IntArray = npt.NDArray[np.int64]
 
 ITEMS = 35_615
+ENDS, SCALES = (0.3, 0.5), (1, 10, 100, 1000)
 BINS = 1500
 WINDOW = 100
 FIRST = 3550
@@ -44,23 +41,18 @@ SHOWN = 4
 """Of so many bins one is drawn in the picture."""
 
 PAPER = {
-    ("adastrat", 1): ("18", "-"), ("adastrat", 100): ("18", "24 K"),
+    ("adastrat", 1): ("18", ""), ("adastrat", 100): ("18", "24 K"),
     ("adastrat", 1000): ("18 or 21", "28 K"),
     ("logstrat", 1): ("78", "18 K"), ("logstrat", 100): ("234", "54 K"),
     ("logstrat", 1000): ("312", "73 K"),
-    ("plain random", 100): ("-", "284 K"), ("plain random", 1000): ("-", "close to 1 M"),
+    ("plain random", 100): ("", "284 K"), ("plain random", 1000): ("", "close to 1 M"),
 }  # fmt: skip
 """Queries and labels that the paper tells, of its own list."""
 
 
 @dataclasses.dataclass(frozen=True)
 class List:
-    """A ranked list in bins, the best first.
-
-    Attributes:
-        rows: of each bin.
-        hits: positives of each.
-    """
+    """A ranked list in bins, the best first: rows and positives of each."""
 
     rows: IntArray
     hits: IntArray
@@ -126,8 +118,8 @@ def _ended(sampler: RankedSampler, one: List, seed: int) -> tuple[KnownPool, His
     return known, history
 
 
-def _run(sampler: RankedSampler, one: List, seed: int) -> str:
-    """Run an evaluation to its end and return its row of the table, from the queries on."""
+def _row(sampler: RankedSampler, one: List, seed: int) -> Iterator[str]:
+    """Run an evaluation to its end and yield its cells of the table, from the queries on."""
     known, history = _ended(sampler, one, seed)
     curve = sampler.curve(known.table, history)
     assert curve is not None
@@ -135,28 +127,42 @@ def _run(sampler: RankedSampler, one: List, seed: int) -> str:
     off = np.exp(np.max(np.abs(np.log(curve.precision.value / truth))))
     low, high = curve.precision.low - 1e-12, curve.precision.high + 1e-12
     inside = bool(np.all((low <= truth) & (truth <= high)))
-    told = curve.guarantee
-    return (
-        f"| {told.queries} | {len(history.rounds)} | {len(history):,} | {told.factor:.4f} "
-        f"| {off:.4f} | {'yes' if inside else 'no'} |"
-    )
+    yield from (str(curve.guarantee.queries), str(len(history.rounds)), str(len(history)))
+    yield from (f"{curve.guarantee.factor:.4f}", f"{off:.4f}", "yes" if inside else "no")
 
 
-def _draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
+def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield both samplers and plain random sampling on all lists."""
+    for end in ENDS:
+        for scale in SCALES:
+            one, items, p_min = List.enlarged(scale, end, 0), ITEMS * scale, end - 0.01
+            at = f"{end:g}".lstrip("0"), str(items)
+            for kind in (AdaStrat, LogStrat):
+                sampler = kind(PRCurve((0.0,)), p_min=p_min, first=FIRST, m=100)
+                paper = PAPER.get((kind.name, scale), ("", ""))
+                yield *at, kind.name, *_row(sampler, one, 0), *paper
+            s = QueryBound(1.05, 0.0, 0.05).draws(p_min, 1)
+            plain = min(items, round(2 * math.sqrt(s * items) - s))
+            paper = PAPER.get(("plain random", scale), ("", ""))
+            yield *at, "plain random", "", "", str(plain), "", "", "", *paper
+    draw(options.output / "figures" / "adastrat.svg")
+
+
+def draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
     """Draw curve, bounds and queries of both samplers on one list, like figure 4 of [SX]."""
+    import figure_files  # it needs matplotlib
+
     one = List.enlarged(scale, end, 0)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 5.4), layout="constrained")
-        panels = figure.subplots(2, 1, sharex=True, sharey=True)
-        for kind, axes in zip((AdaStrat, LogStrat), panels, strict=True):
-            sampler = kind(PRCurve((0.0,)), p_min=end - 0.01, first=FIRST, m=100)
-            _panel(axes, sampler, one)
-        panels[0].legend(frameon=False, loc="lower left")
-        panels[1].set_xlabel(f"rank, of {one.rows.sum():,} items")
-        save(figure, path)
+    figure = figure_files.new(7.2, 5.4)
+    panels = figure.subplots(2, 1, sharex=True, sharey=True)
+    for kind, axes in zip((AdaStrat, LogStrat), panels, strict=True):
+        _panel(axes, kind(PRCurve((0.0,)), p_min=end - 0.01, first=FIRST, m=100), one)
+    panels[0].legend(frameon=False, loc="lower left")
+    panels[1].set_xlabel(f"rank, of {one.rows.sum():,} items")
+    figure_files.save(figure, path)
 
 
-def _panel(axes: Axes, sampler: RankedSampler, one: List) -> None:
+def _panel(axes: Any, sampler: RankedSampler, one: List) -> None:
     """Draw one sampler's curve with its bounds, its queries and the truth."""
     known, history = _ended(sampler, one, 0)
     curve = sampler.curve(known.table, history)
@@ -168,44 +174,18 @@ def _panel(axes: Axes, sampler: RankedSampler, one: List) -> None:
     axes.fill_between(rank[some], low[some], high[some], color="#cfe0ee", label="bounds")
     axes.plot(rank[some], precision.value[some], color="#2ca02c", label="curve")
     axes.plot(rank[some], truth[some], color="black", lw=0.8, ls=(0, (4, 2)), label="truth")
-    axes.plot(rank[wave.queried], precision.value[wave.queried], "s", color="#d62728", ms=3,
-              label="queries")  # fmt: skip
+    queried = rank[wave.queried], precision.value[wave.queried]
+    axes.plot(*queried, "s", color="#d62728", ms=3, label="queries")
     axes.set(xscale="log", xlim=(rank[0], rank[-1]), ylabel="precision")
     told = f"{sampler.name}: {curve.guarantee.queries} queries, {len(history):,} labels"
     axes.set_title(told, loc="left", fontsize=8)
 
 
-def main() -> None:
-    """Print the tables, or draw the picture."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--end", type=float, nargs="*", default=[0.3, 0.5])
-    parser.add_argument("--scales", default="1,10,100,1000")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--picture", type=Path, metavar="PATH", help="draw a list in place of it")
-    arguments = parser.parse_args()
-    if arguments.picture is not None:
-        _draw(arguments.picture)
-        return
-    for end in arguments.end:
-        print(f"\nprecision at the end {end:g}\n")
-        print("| items | sampler | queries | rounds | labels | guaranteed | worst | bounds hold "
-              "| queries [SX] | labels [SX] |\n| ---: | --- |" + " ---: |" * 8)  # fmt: skip
-        for scale in map(int, arguments.scales.split(",")):
-            for seed in range(arguments.seeds):
-                one = List.enlarged(scale, end, seed)
-                rows = ITEMS * scale
-                p_min = end - 0.01
-                for kind in (AdaStrat, LogStrat):
-                    sampler = kind(PRCurve((0.0,)), p_min=p_min, first=FIRST, m=100)
-                    paper = " | ".join(PAPER.get((kind.name, scale), ("-", "-")))
-                    print(
-                        f"| {rows:,} | {kind.name} {_run(sampler, one, seed)} {paper} |", flush=True
-                    )
-            s = QueryBound(1.05, 0.0, 0.05).draws(p_min, 1)
-            plain = min(rows, round(2 * math.sqrt(s * rows) - s))
-            paper = " | ".join(PAPER.get(("plain random", scale), ("-", "-")))
-            print(f"| {rows:,} | plain random | - | - | {plain:,} | - | - | - | {paper} |")
-
+HEADER = (
+    "precision_at_the_end,items,sampler,queries,rounds,labels,guaranteed,worst,bounds_hold,"
+    "queries_published,labels_published"
+)
+TABLES = (tables.Table("adastrat/lists", HEADER, rows),)
 
 if __name__ == "__main__":
-    main()
+    tables.main(__doc__, TABLES)

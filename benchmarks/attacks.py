@@ -7,18 +7,19 @@ A pool passes with coverage of at least .90 among claims, or where most runs hav
 that the interval claims more than the labels can.
 """
 
-import functools
+import dataclasses
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pools
-from corpus import SAMPLERS, trials_of_pool
+import trials
+from corpus import PLAN, SAMPLERS, study_of
 from corpus_settings import Key, Setting, settings
-from coverage_situations import Columns, FloatArray, write_pool
+from coverage_situations import Columns, FloatArray, positives, scored, write_made_up
 from scipy import special
-from trials import run
 
 IntArray = npt.NDArray[np.int64]
 
@@ -31,19 +32,21 @@ ROWS = 100_000
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = pools.study_parser(__doc__, "attacks", "", repeats=30, block=10)
+    parser = trials.parser(__doc__, "attacks", repeats=30, block=10)
     parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
     options = parser.parse_args(argv)
     names = pools.chosen(options.only, [*ATTACKS])
     if options.action == "report":
         for sampler in options.samplers:
-            print("\n".join(table(settings(options.results, sampler), sampler)))
+            print("\n".join(table(settings(options.results, sampler, names), sampler)))
         return 0
     folder = options.results / "pools"
-    for name in names:
-        write_pool(folder, name, ATTACKS[name], [57, list(ATTACKS).index(name)])
-    trials = functools.partial(trials_of_pool, folder=folder, measures=MEASURES)
-    run(options, names, trials, BUDGETS)
+    write_made_up(folder, ATTACKS, seed=57)
+    todo = trials.blocks(
+        [*itertools.product(names, options.samplers)], options.repeats, options.block
+    )
+    plan = dataclasses.replace(PLAN, budgets=BUDGETS)
+    trials.run(options, study_of(folder, MEASURES, plan), todo, plan)
     return 0
 
 
@@ -67,23 +70,6 @@ def table(found: Mapping[Key, Setting], sampler: str) -> Iterator[str]:
         yield f"| {name} | {truth} | {' | '.join(cells)} |"
 
 
-def _pool(score: FloatArray, label: IntArray, predicted: float = 0.0) -> Columns:
-    """Return the columns of a pool whose score is taken for log-odds, right or wrong.
-
-    Args:
-        score: shape (n,).
-        label: shape (n,), 0 or 1.
-        predicted: score from which a row is predicted to be positive.
-    """
-    prediction = (score > predicted).astype(np.int64)
-    return {
-        "score": score,
-        "prediction": prediction,
-        "probability": special.expit(score),
-        "label": label.astype(np.int64),
-    }
-
-
 def _ordinary(rng: np.random.Generator, mean: float = -10.0) -> tuple[FloatArray, IntArray]:
     """Return right log-odds of all rows, with the default mean for 1.2 % positives, and labels."""
     logit = rng.normal(mean, 4.0, ROWS)
@@ -102,44 +88,43 @@ def _flat_below(rng: np.random.Generator) -> Columns:
     _put(rng, label, np.arange(1_500, ROWS), 400)
     score = rng.normal(-5, 0.5, ROWS)
     score[:1_500] = np.maximum(rng.normal(-1.5, 1, 1_500) + 3.5 * label[:1_500], -2.9)
-    return _pool(score, label)
+    return scored(score, label, 0.0)
 
 
 def _island(rng: np.random.Generator) -> Columns:
     """An island of 140 positives in 1,400 rows of middle ranks; 160 have high scores."""
-    label = np.zeros(ROWS, dtype=np.int64)
-    label[:160] = 1
+    label = positives(ROWS, 160)
     score = np.sort(rng.normal(-6, 1.5, ROWS))[::-1]
     score[:160] = rng.normal(2.5, 1.5, 160)
     _put(rng, label, np.arange(40_000, 41_400), 140)
-    return _pool(score, label)
+    return scored(score, label, 0.0)
 
 
 def _imputed(rng: np.random.Generator) -> Columns:
     """A tenth of the scores are missing and replaced by the mean."""
     logit, label = _ordinary(rng)
-    return _pool(np.where(rng.random(ROWS) < 0.1, logit.mean(), logit), label)
+    return scored(np.where(rng.random(ROWS) < 0.1, logit.mean(), logit), label, 0.0)
 
 
 def _bottom(rng: np.random.Generator) -> Columns:
     """A quarter of the positives are among the thousand lowest scores."""
     logit, label = _ordinary(rng)
     _put(rng, label, np.argsort(logit)[:1_000], int(label.sum()) // 3)
-    return _pool(logit, label)
+    return scored(logit, label, 0.0)
 
 
 def _saturated(rng: np.random.Generator) -> Columns:
     """Scores are saturated, at probability 1, for a tenth of the rows."""
     logit, label = _ordinary(rng)
     score = np.minimum(special.expit(logit - np.quantile(logit, 0.9) + 12), special.expit(12.0))
-    pool = _pool(score, label, predicted=special.expit(11.99))
+    pool = scored(score, label, special.expit(11.99))
     return pool | {"probability": np.where(pool["prediction"] == 1, 1.0, score)}
 
 
 def _two_populations(rng: np.random.Generator) -> Columns:
     """Scores of a third of the rows are six log-odds too low."""
     logit, label = _ordinary(rng)
-    return _pool(logit - 6.0 * (rng.random(ROWS) < 1 / 3), label)
+    return scored(logit - 6.0 * (rng.random(ROWS) < 1 / 3), label, 0.0)
 
 
 def _duplicates(rng: np.random.Generator) -> Columns:
@@ -147,20 +132,20 @@ def _duplicates(rng: np.random.Generator) -> Columns:
     logit, label = _ordinary(rng, mean=-12.0)
     copies = rng.choice(np.flatnonzero(label == 0), 200, replace=False)
     logit[copies], label[copies] = np.quantile(logit, 0.6), 1
-    return _pool(logit, label)
+    return scored(logit, label, 0.0)
 
 
 def _capped(rng: np.random.Generator) -> Columns:
     """A rule caps the scores of a fifth of the rows far below the threshold."""
     logit, label = _ordinary(rng)
-    return _pool(np.where(rng.random(ROWS) < 0.2, np.minimum(logit, -6.0), logit), label)
+    return scored(np.where(rng.random(ROWS) < 0.2, np.minimum(logit, -6.0), logit), label, 0.0)
 
 
 def _even_below(rng: np.random.Generator) -> Columns:
     """A third of the positives are spread evenly below the top 5 %."""
     logit, label = _ordinary(rng)
     _put(rng, label, np.argsort(logit)[: ROWS * 19 // 20], int(label.sum()) // 2)
-    return _pool(logit, label)
+    return scored(logit, label, 0.0)
 
 
 ATTACKS: Mapping[str, Callable[[np.random.Generator], Columns]] = {

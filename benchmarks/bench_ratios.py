@@ -13,12 +13,12 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import fastavro
-import format_speed
 import measured
 import numpy as np
 import preparations
@@ -26,13 +26,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
-from large_pools import make_known
-from rounds import measure_rounds
+from rounds import make_known, measure_rounds
 
 from evalsampling.measures import FBeta
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.formats.registry import read_batches
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.simulation.simulate import Plan, simulate
-from evalsampling.spec import RoundSize
+from evalsampling.spec import EvaluationSpec, RoundSize
 
 POOL_ROWS = 10_000_000
 """Rows of the pool that is prepared: enough that starting Beam is not most of it."""
@@ -96,10 +97,14 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     def cell_pass(way: str) -> float:
         return measured.measure("cell_passes.py", way, pool, "--edges", edges)[0].cpu_seconds
 
+    def prepare() -> float:
+        with preparations.new_spec(pool, directory) as spec:
+            return measured.measure_command("prepare", spec)[0].cpu_seconds
+
     def works() -> dict[str, float]:
         return {
             "statistics": cell_pass("statistics"),
-            "prepare": preparations.prepare(pool, directory)[0].cpu_seconds,
+            "prepare": prepare(),
         }
 
     return Group(works, functools.partial(cell_pass, "plain"), repeats=3)
@@ -109,11 +114,11 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
 
 
 def _formats(pool: Path, folder: Path) -> list[Group]:
-    rows = pq.read_table(pool, columns=format_speed.COLUMNS)
+    rows = pq.read_table(pool, columns=COLUMNS)
     found = []
     for kind, plain in PLAIN_READERS.items():
         path = folder / f"pool.{kind}"
-        format_speed.WRITERS[path.name](rows, path)
+        WRITERS[kind](rows, path)
         found.append(
             Group(functools.partial(_read, kind, path), functools.partial(_seconds_of, plain, path))
         )
@@ -121,8 +126,22 @@ def _formats(pool: Path, folder: Path) -> list[Group]:
 
 
 def _read(kind: str, path: Path) -> dict[str, float]:
-    reading = format_speed.read(path)
-    return {kind: reading.inspect_seconds / 2 + reading.read_seconds}  # `prepare` reads twice.
+    """Import a pool of one file and read it in both passes, by one thread."""
+    content = {"pool": {"path": str(path), "payload": ["name"]}, "budget": 1}
+    spec = EvaluationSpec.from_mapping(content, Path())
+
+    def work(_: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            catalog = Catalog.read(spec, folder)
+            for _ in range(PASSES):
+                read = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
+                assert read == catalog.rows
+
+    return {kind: _seconds_of(work, path)}
+
+
+def _passes(work: Callable[[Path], object], path: Path) -> float:
+    return PASSES * _seconds_of(work, path)
 
 
 def _seconds_of(work: Callable[[Path], object], path: Path) -> float:
@@ -137,6 +156,27 @@ def _read_avro(path: Path) -> None:
         for _ in fastavro.reader(file):
             pass
 
+
+def _write_json_lines(rows: pa.Table, path: Path) -> None:
+    with path.open("w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows.to_pylist())
+
+
+def _write_avro(rows: pa.Table, path: Path) -> None:
+    types = {"id": "long", "score": "float", "prediction": "int", "name": "string"}
+    fields = [{"name": name, "type": kind} for name, kind in types.items()]
+    schema = {"type": "record", "name": "Row", "fields": fields}
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, rows.to_pylist(), codec="deflate")
+
+
+COLUMNS = ["id", "score", "prediction", "name"]
+
+WRITERS: Mapping[str, Callable[[pa.Table, Path], None]] = {
+    "csv": pyarrow.csv.write_csv,
+    "jsonl": _write_json_lines,
+    "avro": _write_avro,
+}
 
 PLAIN_READERS: Mapping[str, Callable[[Path], object]] = {
     "csv": pyarrow.csv.read_csv,
@@ -218,12 +258,17 @@ def _start(environment: Mapping[str, str], *arguments: object) -> float:
 
 
 def _rounds() -> Group:
+    measure = FBeta(beta=1.0)
+    samplers: dict[str, tuple[Sampler, int]] = {
+        "ais": (AdaptiveImportance(measure, draws=100), 30),
+        "calibrated": (CalibratedDesign(measure), 6),
+    }
+
     def works() -> dict[str, float]:
         found = {}
-        for name, rounds in (("ais", 30), ("calibrated", 6)):
-            cost = measure_rounds(10**7, name, rounds, draws=100)
-            found[f"round: {name}"] = cost["cpu_ms"] / 1000
-            found[f"estimate: {name}"] = cost["estimate_cpu_ms"] / 1000
+        for name, (sampler, rounds) in samplers.items():
+            seconds = measure_rounds(10**7, sampler, rounds, draws=100)
+            found[f"round: {name}"], found[f"estimate: {name}"] = seconds
         return found
 
     return Group(works, numpy_seconds)

@@ -1,18 +1,18 @@
-"""One pass over a pool that sums its cells, in one of several ways; `prepare_speed.py` runs these.
+"""One pass over a pool that sums its cells, by plain work or by the library.
 
     python benchmarks/cell_passes.py edges POOL                        # edges that csf cuts
-    python benchmarks/cell_passes.py WAY POOL --edges edges.json
+    python benchmarks/cell_passes.py plain POOL --edges edges.json
+    python benchmarks/cell_passes.py statistics POOL --edges edges.json
 
-All ways but `duckdb-bins` return the same: rows a cell, and the sums of round(p 2^32) for both
-classes, as whole numbers. A cell is a leaf of the score with a predicted class.
+Both ways return the same: rows a cell, and the sums of round(p 2^32) for both classes, as whole
+numbers. A cell is a leaf of the score with a predicted class.
 """
 
 import argparse
 import concurrent.futures
-import itertools
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from measured import report
 
 PROBABILITY_ONE = 2**32
 THREADS = 2
+_READ = ["score", "prediction"]
 _ROWS_AT_A_TIME = 1 << 17
 """Rows whose arrays stay in the processor's cache: of what was tried, the fastest."""
 
@@ -57,102 +58,45 @@ def _spec(pool: Path, **keys: Any) -> Any:
     return EvaluationSpec.from_mapping(content, Path())
 
 
-# --- pyarrow and numpy
-
-
 def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
-    """What a program made for these columns and statistics alone would do."""
+    """What a program of pyarrow and numpy for these columns and statistics alone would do.
+
+    It loads pyarrow as it begins: limits and lines of `docs/bench.md` are of such a pass.
+    """
     import numpy as np
 
     cuts = np.array(edges)
     cells = 2 * (len(cuts) + 1)
 
     def add_part(path: Path, group: int) -> Any:
+        import pyarrow.parquet as pq
+
         sums = np.zeros((3, cells), dtype=np.int64)
-        for scores, predictions in _READERS[path.suffix](path, group):
-            for begin in range(0, len(scores), _ROWS_AT_A_TIME):
-                part = slice(begin, begin + _ROWS_AT_A_TIME)
-                positive = scores[part].astype(np.float64)
-                cell = 2 * np.searchsorted(cuts, positive, side="right") + predictions[part]
-                sums[0] += np.bincount(cell, minlength=cells)
-                for row, probability in ((1, 1 - positive), (2, positive)):
-                    integers = np.rint(probability * PROBABILITY_ONE)
-                    sums[row] += np.bincount(cell, integers, cells).astype(np.int64)
+        with pq.ParquetFile(path) as file:
+            rows = file.read_row_group(group, _READ, use_threads=False)
+        scores, predictions = (rows[name].to_numpy() for name in _READ)
+        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            positive = scores[part].astype(np.float64)
+            cell = 2 * np.searchsorted(cuts, positive, side="right") + predictions[part]
+            sums[0] += np.bincount(cell, minlength=cells)
+            for row, probability in ((1, 1 - positive), (2, positive)):
+                integers = np.rint(probability * PROBABILITY_ONE)
+                sums[row] += np.bincount(cell, integers, cells).astype(np.int64)
         return sums
 
     def work() -> Sums:
+        import pyarrow.parquet as pq
+
+        files = sorted(pool.iterdir())
+        groups = ((path, n) for path in files for n in range(pq.read_metadata(path).num_row_groups))
         total = np.zeros((3, cells), dtype=object)
         with concurrent.futures.ThreadPoolExecutor(THREADS) as threads:
-            for sums in threads.map(add_part, *zip(*_parts(pool), strict=True)):
+            for sums in threads.map(add_part, *zip(*groups, strict=True)):
                 total += sums
         return dict(zip(("count", "negative", "positive"), total.tolist(), strict=True))
 
     return work
-
-
-def _parts(pool: Path) -> Iterator[tuple[Path, int]]:
-    """Yield what a thread reads at a time: a row group, or a file that has none."""
-    import pyarrow.parquet as pq
-
-    for path in sorted(pool.iterdir()):
-        groups = pq.read_metadata(path).num_row_groups if path.suffix == ".parquet" else 1
-        for group in range(groups):
-            yield path, group
-
-
-def _read_parquet(path: Path, group: int) -> Iterator[tuple[Any, Any]]:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        yield _columns(file.read_row_group(group, _READ, use_threads=False))
-
-
-def _read_csv(path: Path, _: int) -> Iterator[tuple[Any, Any]]:
-    import pyarrow.csv
-
-    reading = pyarrow.csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
-    converting = pyarrow.csv.ConvertOptions(include_columns=_READ)
-    with pyarrow.csv.open_csv(path, reading, convert_options=converting) as batches:
-        yield from map(_columns, batches)
-
-
-def _read_json(path: Path, _: int) -> Iterator[tuple[Any, Any]]:
-    import pyarrow as pa
-    import pyarrow.json
-
-    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
-    schema = pa.schema([("score", pa.float64()), ("prediction", pa.int64())])
-    parsing = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    with pyarrow.json.open_json(path, reading, parsing) as batches:
-        yield from map(_columns, batches)
-
-
-def _read_avro(path: Path, _: int) -> Iterator[tuple[Any, Any]]:
-    import fastavro
-    import numpy as np
-
-    with path.open("rb") as file:
-        records = fastavro.reader(file)
-        while some := list(itertools.islice(records, _ROWS_AT_A_TIME)):
-            scores = np.array([record["score"] for record in some])
-            yield scores, np.array([record["prediction"] for record in some])
-
-
-def _columns(rows: Any) -> tuple[Any, Any]:
-    return rows["score"].to_numpy(), rows["prediction"].to_numpy()
-
-
-_READ = ["score", "prediction"]
-_BLOCK_BYTES = 1 << 22
-_READERS: dict[str, Callable[[Path, int], Iterator[tuple[Any, Any]]]] = {
-    ".parquet": _read_parquet,
-    ".csv": _read_csv,
-    ".jsonl": _read_json,
-    ".avro": _read_avro,
-}
-
-
-# --- the library
 
 
 def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
@@ -161,8 +105,10 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from apache_beam import pvalue
 
     from evalsampling.pipelines.running import parse_options, run
+    from evalsampling.pool.catalog import Catalog
+    from evalsampling.pool.columns import required_columns
     from evalsampling.preparation.stratification import Stratification
-    from evalsampling.transforms import FindCells, SumCells
+    from evalsampling.transforms import FetchPool, FindCells, SumCells
 
     spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
     given = Stratification.given(spec)
@@ -173,7 +119,10 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
             found = Path(directory) / "sums.json"
             root = beam.Pipeline(options=parse_options([]))
             stratification = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
-            cells = _fetch(root, spec) | "FindCells" >> FindCells(spec, stratification)
+            columns = required_columns(spec, payload=False)
+            items = root | "ListItems" >> beam.Create(Catalog.read(spec).items)
+            rows = items | "FetchRows" >> FetchPool(columns)
+            cells = rows | "FindCells" >> FindCells(spec, stratification)
             sums = cells | "SumCells" >> SumCells()
             _ = sums | "Write" >> beam.Map(_write, found)
             run(root)
@@ -188,76 +137,10 @@ def _write(sums: Any, path: Path) -> None:
     path.write_text(json.dumps([sums.count.tolist(), sums.probability.tolist()]))
 
 
-def _fetch(root: Any, spec: Any) -> Any:
-    """Return the pool's rows in a pipeline: all that is taken of how the library reads pools."""
-    import apache_beam as beam
-
-    from evalsampling.pool.catalog import Catalog
-    from evalsampling.pool.columns import required_columns
-    from evalsampling.transforms import FetchPool
-
-    columns = required_columns(spec, payload=False)
-    items = root | "ListItems" >> beam.Create(Catalog.read(spec).items)
-    return items | "FetchRows" >> FetchPool(columns)
-
-
-# --- DuckDB
-
-
-def _duckdb(leaf: Callable[[Sequence[float]], str], join: str = "") -> Any:
-    """Return the way that groups by an expression for the leaf, and joins if that needs a table."""
-
-    def way(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
-        import duckdb
-
-        def work() -> Sums:
-            connection = duckdb.connect(config={"threads": THREADS})
-            connection.execute("set enable_progress_bar = false")
-            low = ["-infinity", *map(repr, edges)]
-            values = ", ".join(f"({k}, '{edge}'::double)" for k, edge in enumerate(low))
-            connection.execute(f"create table leaves as from (values {values}) leaves(leaf, low)")
-            # A cast to bigint rounds half to even, as np.rint does; round() does not.
-            found = connection.execute(
-                f"""
-                select {leaf(edges)} as leaf, prediction, count(*),
-                    sum(((1 - score::double) * {PROBABILITY_ONE})::bigint),
-                    sum((score::double * {PROBABILITY_ONE})::bigint)
-                from read_parquet('{pool}/*.parquet') {join} group by all
-                """
-            ).fetchall()
-            sums: Sums = {name: [0] * 2 * len(low) for name in ("count", "negative", "positive")}
-            for number, prediction, *values in found:
-                for name, value in zip(sums, values, strict=True):
-                    sums[name][2 * number + prediction] = value
-            return sums
-
-        return work
-
-    return way
-
-
-def _nested(edges: Sequence[float], first: int = 0, last: int | None = None) -> str:
-    """Return a binary search as an SQL expression: the number of edges at or below the score."""
-    last = len(edges) if last is None else last
-    if first == last:
-        return str(first)
-    middle = (first + last + 1) // 2
-    below, above = _nested(edges, first, middle - 1), _nested(edges, middle, last)
-    return f"case when score < {edges[middle - 1]!r}::double then {below} else {above} end"
-
-
-def _equal_width(edges: Sequence[float]) -> str:
-    return f"least(floor(score * {len(edges) + 1}), {len(edges)})::int"
-
-
 WAYS: dict[str, Callable[[Path, Sequence[float]], Callable[[], Sums]]] = {
     "plain": _plain,
     "statistics": _statistics,
-    "duckdb": _duckdb(_nested),
-    "duckdb-asof": _duckdb(lambda edges: "leaf", "asof join leaves on score::double >= low"),
-    "duckdb-bins": _duckdb(_equal_width),
 }
-
 
 if __name__ == "__main__":
     main()

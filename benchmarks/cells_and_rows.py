@@ -1,6 +1,6 @@
 """What draws by cell lose beside draws row by row: variances of F1, precision and recall, exactly.
 
-    python benchmarks/cells_and_rows.py > docs/studies/cells-and-rows.csv    # and prints a summary
+    python benchmarks/cells_and_rows.py    # the table of docs/studies/cells-and-rows.md
 
 A row's chance goes with its own expected deviation, or with that of its cell. The true labels of
 the pools are known, so the asymptotic variance of either is a sum over the rows: nothing is drawn.
@@ -8,10 +8,8 @@ Pools are those of ../shared/corpus and ../shared/pools; what is not there is le
 """
 
 import argparse
-import csv
 import itertools
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +17,7 @@ import pools
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import tables
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures import FBeta, Measure, Precision, Recall
@@ -30,7 +29,7 @@ from evalsampling.stats.outputs import Outputs
 METHODS = ("csf", "logit_rank")
 LEAVES = (8, 16, 32, 64, 128, 256, 512, 1024)  # 256 is the default
 MEASURES: Mapping[str, Measure] = {"f1": FBeta(), "precision": Precision(), "recall": Recall()}
-LABELS, DELTA, ENOUGH = 1000, 0.1, 0.97
+LABELS, DELTA = 1000, 0.1
 WAYS = ("expected", "static", "mixed", "poisson", "learnt")
 """Static draws without a mixture, by the scores alone and by the true labels; with a tenth spread
 evenly; a Poisson sample of `LABELS`; draws by cell that have learnt its labels, as `ais` does."""
@@ -75,40 +74,16 @@ def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[
         yield [*told, *(f"{one:.3f}" for one in found)]
 
 
-def summary(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table of Markdown: by leaves and way the median, the worst and those that reach."""
-    yield "| strata | leaves | cells | " + " | ".join(WAYS) + " |"
-    yield "| --- | ---: | ---: |" + " --- |" * len(WAYS)
-    for strata, leaves in itertools.product(METHODS, map(str, LEAVES)):
-        chosen = np.array([line[4:] for line in lines if line[2:4] == [strata, leaves]], float)
-        cells = f"{np.median(chosen[:, 0]):.0f}"
-        told = [
-            f"{np.median(one):.3f}, {one.min():.3f}, {np.mean(one >= ENOUGH):.0%}"
-            for one in chosen[:, 1:].T
-        ]
-        yield f"| {strata} | {leaves} | {cells} | " + " | ".join(told) + " |"
-
-
-def main() -> None:
-    """Print the table as CSV, and its summary beside it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    pools.add_option(parser)
-    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all")
-    options = parser.parse_args()
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["pool", "measure", "strata", "leaves", "cells", *WAYS])
-    lines = []
-    for folder in (options.pools, options.pools.parent / "corpus"):
-        for name in pools.find(folder) if folder.exists() else ():
-            if options.only and name not in options.only:
-                continue
+def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield the efficiencies on all pools that are there."""
+    for folder in (options.pools, pools.CORPUS):
+        for name in pools.find(folder):
             for strata, leaves in itertools.product(METHODS, LEAVES):
-                for line in efficiencies(folder, name, strata, leaves):
-                    writer.writerow(line)
-                    lines.append(line)
-                    sys.stdout.flush()
-    print("\n".join(summary(lines)) if lines else "no pools, nothing measured", file=sys.stderr)
+                yield from efficiencies(folder, name, strata, leaves)
 
+
+HEADER = ",".join(("pool,measure,strata,leaves,cells", *WAYS))
+TABLES = (tables.Table("cells-and-rows", HEADER, rows),)
 
 if __name__ == "__main__":
-    main()
+    tables.main(__doc__, TABLES)

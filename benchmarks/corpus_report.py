@@ -1,29 +1,23 @@
 """The page of real pools: a summary, a picture, where it goes wrong, and a table by pool."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
+import figure_files
 import numpy as np
-from corpus_settings import (
-    LEAST_RMSE,
-    LEAST_SCORE,
-    LOW_COVERAGE,
-    NO_VALUE,
-    FloatArray,
-    Key,
-    Setting,
-    Together,
-)
-from figure_files import STYLE, save
-from matplotlib.figure import Figure
+from corpus_settings import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, FloatArray, Key, Setting
+
+LEAST_SCORE = 0.01
+"""Smaller mean interval scores of a pool count as this one."""
 
 LARGE_RATIO = 1.25
-"""The same if the bootstrap interval of their error over that of `ais` lies above this."""
+"""Settings are listed whose bootstrap interval of the error over that of `ais` is above this."""
 
 RESAMPLES = 2_000
 
 COMPARED = ("f1", "recall", "precision", "accuracy")
+MEANS = ("claims", "warned", "width")
 
 _INTRODUCTION = """\
 # Real pools
@@ -66,7 +60,6 @@ def document(
     figures: Path,
     baseline: str,
     commits: Sequence[str] = (),
-    pairs: Sequence[str] = (),
 ) -> str:
     """Return the page, and write its picture to a folder beside it.
 
@@ -76,7 +69,6 @@ def document(
         figures: folder of pictures.
         baseline: name of the file that it is from.
         commits: that made the results.
-        pairs: lines of the section of pairs of systems.
     """
     both = [key for key in found if key in before and key[1] in COMPARED]
     pools = sorted({key[0] for key in both})
@@ -99,8 +91,6 @@ def document(
         _PICTURE,
         *_wrong(found, before, both),
         "",
-        *pairs,
-        "",
         "## F1 by pool",
         "",
         *_by_pool(found, before, pools, budgets),
@@ -117,10 +107,6 @@ def _runs_in_words(runs: Sequence[int]) -> str:
         f"{few} runs a pool. It made {many} on the {runs.count(many)} pools where these had\n"
         "shown a coverage below 0.90 of some measure at some number of labels"
     )
-
-
-def _ratio(mine: float, other: float, least: float) -> float:
-    return max(mine, least) / max(other, least)
 
 
 def least_ratio(mine: FloatArray, others: FloatArray) -> float:
@@ -145,14 +131,25 @@ def _summary(
     pools: Sequence[str],
     budgets: Sequence[int],
 ) -> Iterator[str]:
-    for measure in COMPARED:
-        for budget in budgets:
-            keys = [(pool, measure, budget) for pool in pools if (pool, measure, budget) in found]
-            one = Together.of([found[key] for key in keys], [before[key] for key in keys])
-            low, high = (one.error * np.exp(sign * one.spread) for sign in (-1, 1))
-            shown = [f"{n:.3f}" for n in (one.coverage, one.claims, one.warned, one.width)]
-            shown += [f"{one.error:.3f} ({low:.2f} to {high:.2f})", f"{one.score:.3f}"]
-            yield f"| {measure} | {budget:,} | {' | '.join(shown)} |"
+    for measure, budget in itertools.product(COMPARED, budgets):
+        keys = [(pool, measure, budget) for pool in pools if (pool, measure, budget) in found]
+        mine, others = [found[key] for key in keys], [before[key] for key in keys]
+        held = np.nan_to_num([one.coverage for one in mine])
+        shown = [np.average(held, weights=[one.claims for one in mine])]
+        shown += [np.mean([getattr(one, name) for one in mine]) for name in MEANS]
+        error = _mean_ratio([one.rmse for one in mine], [one.rmse for one in others], LEAST_RMSE)
+        score = _mean_ratio([one.score for one in mine], [one.score for one in others], LEAST_SCORE)
+        spread = 1.96 * np.sqrt(sum(s.log_rmse_variance for s in (*mine, *others))) / len(mine)
+        low, high = error * np.exp(-spread), error * np.exp(spread)
+        cells = " | ".join(f"{number:.3f}" for number in shown)
+        ratios = f"{error:.3f} ({low:.2f} to {high:.2f}) | {score:.3f}"
+        yield f"| {measure} | {budget:,} | {cells} | {ratios} |"
+
+
+def _mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) -> float:
+    """Return the geometric mean of ratios; numbers below the least count as it."""
+    ratios = np.maximum(mine, least) / np.maximum(others, least)
+    return float(np.exp(np.mean(np.log(ratios))))
 
 
 def _wrong(
@@ -217,21 +214,20 @@ def draw(
 ) -> None:
     """Write the picture: coverage and error ratio of F1, a dot for each pool."""
     rng = np.random.default_rng(1)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 2.4), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
-        for place, budget in enumerate(budgets):
-            keys = [key for key in found if key[1:] == ("f1", budget)]
-            height = place + rng.uniform(-0.28, 0.28, len(keys))
-            look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
-            left.scatter([found[key].coverage for key in keys], height, **look)
-            ratios = [_ratio(found[k].rmse, before[k].rmse, LEAST_RMSE) for k in keys]
-            right.scatter(ratios, height, **look)
-        left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
-        right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
-        right.set_xscale("log")
-        left.set_yticks(range(len(budgets)), [f"{budget:,} labels" for budget in budgets])
-        left.set_xlabel("coverage of the default interval of F1")
-        right.set_xlabel("error of F1 over that of ais")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save(figure, path)
+    figure = figure_files.new(7.0, 2.4)
+    left, right = figure.subplots(1, 2, sharey=True)
+    for place, budget in enumerate(budgets):
+        keys = [key for key in found if key[1:] == ("f1", budget)]
+        height = place + rng.uniform(-0.28, 0.28, len(keys))
+        look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
+        left.scatter([found[key].coverage for key in keys], height, **look)
+        errors = ([each[key].rmse for key in keys] for each in (found, before))
+        mine, other = (np.maximum(error, LEAST_RMSE) for error in errors)
+        right.scatter(mine / other, height, **look)
+    left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
+    right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
+    right.set_xscale("log")
+    left.set_yticks(range(len(budgets)), [f"{budget:,} labels" for budget in budgets])
+    left.set_xlabel("coverage of the default interval of F1")
+    right.set_xlabel("error of F1 over that of ais")
+    figure_files.save(figure, path)

@@ -7,15 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.dataset
+import trials
 
 FloatArray = npt.NDArray[np.float64]
 
 LEAST_RMSE = 0.005
 """Smaller errors count as this one: ratios of errors next to nothing say nothing."""
-
-LEAST_SCORE = 0.01
-"""The same of a pool's mean interval score."""
 
 NO_VALUE = 0.5
 """Error of an estimate without a value."""
@@ -25,34 +22,17 @@ LOW_COVERAGE = 0.85
 
 ROUNDING = 1e-9
 
-FIELDS = (
-    "pool",
-    "measure",
-    "budget",
-    "truth",
-    "score",
-    "coverage",
-    "claims",
-    "warned",
-    "width",
-    "errors",
-)
-"""Columns of a baseline; the last has the error of each run, with spaces between."""
+NUMBERS = ("truth", "score", "coverage", "claims", "warned", "width")
+"""Columns of a baseline between pool, measure and budget and the errors of the runs."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """What runs on one pool say of one measure at one budget.
 
-    Attributes:
-        truth: the true value.
-        score: mean interval score of the default interval, at the level .95.
-        coverage: of the default interval among claims, NaN without any.
-        claims: share of the runs whose default interval is not the whole range.
-        warned: share of the runs with a warning.
-        width: mean width of the default interval.
-        errors: shape (runs,): of each run; an estimate without a value errs by `NO_VALUE`.
-        beyond: share of the runs whose interval claims more than labels can.
+    Score, width and coverage are of the default interval at the level .95, the last among claims;
+    claims, warned and beyond are shares of the runs. An estimate without a value errs by
+    `NO_VALUE`.
     """
 
     truth: float
@@ -84,7 +64,7 @@ class Setting:
 
     @classmethod
     def of_runs(cls, runs: Mapping[str, npt.NDArray[np.generic]]) -> "Setting":
-        """Sum up the rows of a setting, columns as in `trials.SCHEMA`."""
+        """Sum up the rows of a setting, columns as in `corpus.SCHEMA`."""
         order = np.argsort(runs["repeat"])
         runs = {name: values[order] for name, values in runs.items()}
         truth, low, high = (runs[name].astype(np.float64) for name in ("truth", "low", "high"))
@@ -117,98 +97,20 @@ Key = tuple[str, str, int]
 """Pool, measure, budget."""
 
 
-def settings(results: Path, sampler: str) -> dict[Key, Setting]:
-    """Return what the runs of a sampler say, by pool, measure and budget."""
-    found = by_columns(results, sampler, ("pool", "measure", "budget"))
-    return {(pool, measure, int(budget)): one for (pool, measure, budget), one in found.items()}
-
-
-def by_columns(results: Path, sampler: str, by: Sequence[str]) -> dict[tuple[str, ...], Setting]:
-    """Return what the runs of a sampler say, by the values of some columns, as text."""
-    columns = read_runs(results, sampler)
-    if not columns:
-        return {}
-    text = zip(*(columns[name] for name in by), strict=True)
-    keys, place = np.unique(["\t".join(map(str, key)) for key in text], return_inverse=True)
-    order = np.argsort(place, kind="stable")
+def settings(results: Path, sampler: str, names: Sequence[str] = ()) -> dict[Key, Setting]:
+    """Return what the runs of a sampler say, by pool, measure and budget; of all pools if empty."""
     found = {}
-    for key, chosen in zip(keys, np.split(order, np.bincount(place).cumsum()[:-1]), strict=True):
-        if not np.isnan(columns["truth"][chosen].astype(np.float64)).any():
-            runs = {name: values[chosen] for name, values in columns.items()}
-            found[tuple(str(key).split("\t"))] = Setting.of_runs(runs)
+    for pool in names or sorted(path.name for path in results.glob("runs/*")):
+        if (table := trials.read(results, pool, sampler)) is None:
+            continue
+        runs = trials.columns(table)
+        for measure in dict.fromkeys(runs["measure"]):
+            for budget in dict.fromkeys(runs["budget"].tolist()):
+                chosen = (runs["measure"] == measure) & (runs["budget"] == budget)
+                if not np.isnan(runs["truth"][chosen]).any():
+                    of_setting = {name: values[chosen] for name, values in runs.items()}
+                    found[pool, str(measure), budget] = Setting.of_runs(of_setting)
     return found
-
-
-def read_runs(results: Path, sampler: str) -> dict[str, npt.NDArray[np.generic]]:
-    """Return all rows of results of a sampler, by column as in `trials.SCHEMA`; {} if none."""
-    files = sorted(map(str, results.glob(f"runs/*/{sampler}/*.parquet")))
-    if not files:
-        return {}
-    table = pyarrow.dataset.dataset(files).to_table()
-    return {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
-
-
-@dataclasses.dataclass(frozen=True)
-class Together:
-    """Settings summed up beside those of a baseline.
-
-    Attributes:
-        coverage: among claims.
-        claims: share of the runs.
-        warned: share of the runs.
-        width: mean of the settings whose intervals all end.
-        error: geometric mean of error over that of the baseline, NaN without one.
-        score: likewise of the interval score.
-        spread: half-width of the 95 % interval of the logarithm of `error`.
-    """
-
-    coverage: float
-    claims: float
-    warned: float
-    width: float
-    error: float
-    score: float
-    spread: float
-
-    @classmethod
-    def of(cls, mine: Sequence[Setting], others: Sequence[Setting]) -> "Together":
-        """Sum up settings; others are those of the baseline, in the same order, or none."""
-        if not mine:
-            return cls(*[np.nan] * len(dataclasses.fields(cls)))
-        claims = [one.claims for one in mine]
-        held = [np.nan_to_num(one.coverage) for one in mine]
-        widths = [one.width for one in mine if np.isfinite(one.width)]
-        variance = sum(one.log_rmse_variance for one in (*mine, *others))
-        return cls(
-            float(np.average(held, weights=claims)) if any(claims) else np.nan,
-            float(np.mean(claims)),
-            float(np.mean([one.warned for one in mine])),
-            float(np.mean(widths)) if widths else np.nan,
-            _mean_ratio([a.rmse for a in mine], [b.rmse for b in others], LEAST_RMSE),
-            _mean_ratio([a.score for a in mine], [b.score for b in others], LEAST_SCORE),
-            float(1.96 * np.sqrt(variance) / len(mine)),
-        )
-
-
-def _mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) -> float:
-    """Return the geometric mean of ratios, NaN without any; numbers below the least count as it."""
-    found = [
-        np.log(max(a, least) / max(b, least))
-        for a, b in zip(mine, others, strict=False)
-        if np.isfinite(a) and np.isfinite(b)
-    ]
-    return float(np.exp(np.mean(found))) if found else np.nan
-
-
-def write_baseline(found: Mapping[Key, Setting], path: Path) -> None:
-    """Keep the settings of a sampler as CSV, for later versions to be compared with."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FIELDS)
-        for key, one in sorted(found.items()):
-            numbers = [getattr(one, name) for name in FIELDS[3:-1]]
-            errors = " ".join(f"{error:.4g}" for error in one.errors)
-            writer.writerow([*key, *(f"{number:.5g}" for number in numbers), errors])
 
 
 def read_baseline(path: Path) -> dict[Key, Setting]:
@@ -216,7 +118,7 @@ def read_baseline(path: Path) -> dict[Key, Setting]:
     with path.open(encoding="utf-8", newline="") as file:
         return {
             (row["pool"], row["measure"], int(row["budget"])): Setting(
-                *(float(row[name]) for name in FIELDS[3:-1]), np.array(row["errors"].split(), float)
+                *(float(row[name]) for name in NUMBERS), np.array(row["errors"].split(), float)
             )
             for row in csv.DictReader(file)
         }

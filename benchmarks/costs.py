@@ -1,28 +1,25 @@
-"""Costs of labels, the label likelihood and drift: the tables of docs/studies/costs.md.
+"""Costs of labels, the label likelihood and drift, on made-up mails.
 
-``python benchmarks/costs.py [--repeats N]`` prints them: the experiments of C. Sawade, *Active
-Evaluation of Predictive Models*, 2012, sections 4.4.1 and 4.4.2, on made-up data of its
-description, and labels that cost what the text of a row is long on abt-buy, which is looked for in
-../shared/pools and left out if it is not there.
+    python benchmarks/costs.py                            # the tables of docs/studies/costs.md
+    python benchmarks/costs.py --only likelihood drift    # those of docs/label-likelihood.md
 
-Each repeat draws n* rows with replacement, row by row, and estimates with self-normalised weights.
+The experiments of C. Sawade, *Active Evaluation of Predictive Models*, 2012, sections 4.4.1 and
+4.4.2, on data of its description. Each repeat draws n* rows with replacement, row by row, and
+estimates with self-normalised weights.
 """
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-import pools
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+import tables
 from scipy import special
+from tables import Table
 
 from evalsampling import Evaluation, samplers
 from evalsampling.measures import Accuracy, FBeta, Measure
-from evalsampling.measures.deviation import Deviation
-from evalsampling.stats.costs import MOST_CLASSES, CostClasses, predicted_saving
+from evalsampling.stats.costs import predicted_saving
 from evalsampling.stats.history import History
 
 NAMES = ("passive", "active_lambda", "active_uniC", "optimal_importance")
@@ -34,14 +31,7 @@ SPAM = 33_296
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """A pool all of whose labels are known.
-
-    Attributes:
-        probability: shape (n,): of the positive class, by the model.
-        prediction: shape (n,).
-        label: shape (n,).
-        cost: shape (n,): of labels, 1 on average.
-    """
+    """A pool all of whose labels are known, by row; labels cost 1 on average."""
 
     probability: np.ndarray
     prediction: np.ndarray
@@ -124,10 +114,9 @@ def spread_costs(rows: Rows, power: float) -> Rows:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """Mean absolute error of many repeats, its standard error, draws and what they cost."""
+    """Mean absolute error of many repeats, draws and what they cost."""
 
     error: float
-    deviation: float
     draws: int
     cost: float
 
@@ -150,13 +139,8 @@ def compare(
         cumulated = np.cumsum(q)
         picked = np.searchsorted(cumulated, rng.random((repeats, draws)) * cumulated[-1], "right")
         values = value_of(spec, rows, 1 / q[picked], picked)
-        errors = np.abs(values - truth)
-        found[name] = Outcome(
-            float(errors.mean()),
-            float(errors.std() / np.sqrt(repeats)),
-            draws,
-            float(rows.cost[picked].sum(axis=1).mean()),
-        )
+        spent = float(rows.cost[picked].sum(axis=1).mean())
+        found[name] = Outcome(float(np.abs(values - truth).mean()), draws, spent)
     return found
 
 
@@ -169,159 +153,65 @@ def value_of(spec: str, rows: Rows, weight: np.ndarray, picked: np.ndarray) -> n
     return np.divide(np.sum(weight * f * y, axis=1), over, out=np.zeros(len(over)), where=over > 0)
 
 
-def table(heads: list[str], lines: list[list[str]]) -> None:
-    """Print a table."""
-    print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
-    for line in lines:
-        print("| " + " | ".join(line) + " |")
-    print()
+def errors(found: Mapping[str, Outcome]) -> Iterator[str]:
+    """Yield the error and the draws of each sampler."""
+    for one in found.values():
+        yield from (f"{one.error:.4f}", str(one.draws))
 
 
-def by_correlation(repeats: int) -> None:
-    """Print errors by money for costs that go with uncertainty, against it, and neither."""
+def by_correlation(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield errors by money for costs that go with uncertainty, against it, and neither."""
     plain = like_spam()
-    lines = []
     for pool in (sorted_costs(plain, -1), plain, sorted_costs(plain, 1)):
-        saving = predicted_saving(
-            np.sqrt(pool.uncertainty), np.ones(len(pool.cost), dtype=np.int64), pool.cost
-        )
+        each = np.ones(len(pool.cost), dtype=np.int64)
+        saving = f"{predicted_saving(np.sqrt(pool.uncertainty), each, pool.cost):.2f}"
         for money in (100, 200, 400, 800):
-            found = compare(pool, Accuracy(), "accuracy", money, repeats, NAMES)
+            found = compare(pool, Accuracy(), "accuracy", money, options.repeats, NAMES)
             ratio = (found["optimal_importance"].error / found["passive"].error) ** 2
-            lines.append(
-                [f"{pool.rho:.3f}", str(money)]
-                + [f"{one.error:.4f} ({one.draws})" for one in found.values()]
-                + [f"{ratio:.2f}", f"{saving:.2f}"]
-            )
-    print("**Correlation of cost and uncertainty**\n")
-    table(["rho", "money", *NAMES, "realised", "predicted"], lines)
+            yield f"{pool.rho:.3f}", str(money), *errors(found), f"{ratio:.2f}", saving
 
 
-def by_variance(repeats: int) -> None:
-    """Print errors for costs that differ more and more."""
-    lines = []
+def by_variance(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield errors for costs that differ more and more."""
     for power in (0.0, 0.5, 1.0, 1.5, 2.0):
         pool = spread_costs(like_spam(), power)
-        found = compare(pool, Accuracy(), "accuracy", 200, repeats, NAMES)
-        lines.append(
-            [f"{power:g}", f"{pool.cost.var():.2f}"]
-            + [f"{one.error:.4f} ({one.draws})" for one in found.values()]
-            + [f"{found['optimal_importance'].cost:.0f}"]
-        )
-    print("**Variance of costs**, money 200\n")
-    table(["power", "variance", *NAMES, "spent by the last"], lines)
+        found = compare(pool, Accuracy(), "accuracy", 200, options.repeats, NAMES)
+        spent = f"{found['optimal_importance'].cost:.0f}"
+        yield f"{power:g}", f"{pool.cost.var():.2f}", *errors(found), spent
 
 
-def by_likelihood(repeats: int) -> None:
-    """Print the gain over even draws for models that are unsure, calibrated and overconfident."""
-    lines = []
+def by_likelihood(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield the gain over even draws for models that are unsure, calibrated and overconfident."""
     for sharp in (0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0):
-        pool = dataclasses.replace(like_spam(sharp=sharp), cost=np.ones(SPAM))
-        lines.append([f"{sharp:g}", *gain(pool, repeats)])
-    print("**Label likelihood**: log odds multiplied\n")
-    table(["times", "likelihood", "accuracy", "f1"], lines)
+        yield f"{sharp:g}", *gain(like_spam(sharp=sharp), options.repeats)
 
 
-def by_drift(repeats: int) -> None:
-    """Print the gain over even draws for batches that drift away from the model."""
-    lines = []
+def by_drift(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield the gain over even draws for batches that drift away from the model."""
     for number in range(10):
         angle = 0.12 * min(number, 14 - number)
         pool = like_spam(12_745, seed=number, angle=angle)
-        lines.append(
-            [str(number + 1), *gain(dataclasses.replace(pool, cost=np.ones(12_745)), repeats)]
-        )
-    print("**Drift**: ten batches, the last two nearer again\n")
-    table(["batch", "likelihood", "accuracy", "f1"], lines)
+        yield str(number + 1), *gain(pool, options.repeats)
 
 
-def gain(pool: Rows, repeats: int) -> list[str]:
-    """Return the likelihood and the ratio of the errors of even draws and active ones."""
-    told = [f"{pool.likelihood:.2f}"]
+def gain(pool: Rows, repeats: int) -> Iterator[str]:
+    """Yield the likelihood and the ratio of the errors of even draws and active ones."""
+    alike = dataclasses.replace(pool, cost=np.ones(len(pool.cost)))
+    yield f"{alike.likelihood:.2f}"
     for measure, spec in ((Accuracy(), "accuracy"), (FBeta(), "f1")):
-        found = compare(pool, measure, spec, 300, repeats, ("passive", "optimal_importance"))
-        told.append(f"{found['passive'].error / found['optimal_importance'].error:.2f}")
-    return told
+        found = compare(alike, measure, spec, 300, repeats, ("passive", "optimal_importance"))
+        yield f"{found['passive'].error / found['optimal_importance'].error:.2f}"
 
 
-def classes_lost(_: int) -> None:
-    """Print what is lost to classes of costs, by their number, beside what the formula says."""
-    pool = like_spam()
-    size, cost = np.sqrt(pool.uncertainty), pool.cost
-    best = float(np.sum(size * np.sqrt(cost))) ** 2
-    lines = []
-    for number in (1, 2, 4, 8, MOST_CLASSES):
-        classes = CostClasses.spanning(cost.min(), cost.max(), number)
-        found = classes.find(cost)
-        count = np.maximum(np.bincount(found, minlength=number), 1)
-        mean = (np.bincount(found, cost, number) / count)[found]
-        q = size / np.sqrt(mean)
-        paid = float(np.sum(size**2 / q)) * float(np.sum(q * cost))
-        lost = paid / best - 1, classes.loss, classes.greatest_loss
-        lines.append([str(number), *(f"{100 * one:.2f} %" for one in lost)])
-    print(f"**Loss to classes**: costs from {cost.min():.3g} to {cost.max():.3g}\n")
-    table(["classes", "measured", "log-uniform", "at most"], lines)
+_ERRORS = ",".join(f"{name.lower()}_error,{name.lower()}_draws" for name in NAMES)
+_GAINS = "likelihood,accuracy,f1"
 
-
-def by_text_length(directory: Path, repeats: int) -> None:
-    """Print errors by money on abt-buy where a label costs what its text is long."""
-    path = directory / "abt-buy.parquet"
-    if not path.exists():
-        print(f"{path}: not there, nothing measured")
-        return
-    stored, features = pq.read_table(path), pq.read_table(directory / "abt-buy-features.parquet")
-    label = pq.read_table(directory / "abt-buy-truth.parquet")["label"].to_numpy()
-    texts = [name for name in stored.column_names if name.startswith(("left_", "right_"))]
-    length = sum(
-        pc.fill_null(pc.utf8_length(stored[name]), 0).to_numpy().astype(float) for name in texts
-    )
-    probability = features["probability_platt"].to_numpy()
-    prediction = stored["prediction"].to_numpy().astype(np.int64)
-    cost = np.maximum(np.asarray(length), 1.0)
-    pool = Rows(probability, prediction, label.astype(np.int64), cost / cost.mean())
-    lines = []
-    cells = pool.evaluation("f1").table
-    size = Deviation.from_cells(FBeta(), cells, cells.prior).of_cells(cells, cells.prior)
-    saving = predicted_saving(size, cells.count, cells.cost)
-    for money in (250, 500, 1000, 2000):
-        found = compare(pool, FBeta(), "f1", money, repeats, NAMES)
-        dearer = (found["optimal_importance"].error / found["active_uniC"].error) ** 2
-        to_even = (found["optimal_importance"].error / found["passive"].error) ** 2
-        assert cells.cost is not None
-        weighed = cells.count * size
-        without = np.sum(weighed) * np.sum(weighed * cells.cost)
-        gained = np.sum(weighed * np.sqrt(cells.cost)) ** 2 / without
-        errors = [f"{one.error:.4f} ({one.draws})" for one in found.values()]
-        ratios = [f"{one:.3f}" for one in (dearer, gained, to_even, saving)]
-        lines.append([str(money), *errors, *ratios])
-    print(f"**abt-buy**, F1: costs from {pool.cost.min():.2f} to {pool.cost.max():.2f}\n")
-    heads = ["to active_uniC", "predicted", "to passive", "predicted"]
-    table(["money", *NAMES, *heads], lines)
-
-
-TABLES: Mapping[str, Callable[[int], None]] = {
-    "correlation": by_correlation,
-    "variance": by_variance,
-    "classes": classes_lost,
-    "likelihood": by_likelihood,
-    "drift": by_drift,
-}
-"""The tables of made-up data."""
-
-
-def main() -> None:
-    """Print all tables, or one."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    pools.add_option(parser)
-    parser.add_argument("--repeats", type=int, default=1000, metavar="N")
-    parser.add_argument("--only", choices=[*TABLES, "text"], help="one table alone")
-    given = parser.parse_args()
-    for name, table_of in TABLES.items():
-        if given.only in (None, name):
-            table_of(given.repeats)
-    if given.only in (None, "text"):
-        by_text_length(given.pools, given.repeats)
-
+TABLES = (
+    Table("costs/correlation", f"rho,money,{_ERRORS},realised,predicted", by_correlation, 200),
+    Table("costs/variance", f"power,variance,{_ERRORS},spent_by_the_last", by_variance, 200),
+    Table("likelihood", f"times,{_GAINS}", by_likelihood, 200, kept=False),
+    Table("drift", f"batch,{_GAINS}", by_drift, 200, kept=False),
+)
 
 if __name__ == "__main__":
-    main()
+    tables.main(__doc__, TABLES)

@@ -1,13 +1,11 @@
 """Pools on which an interval can go wrong, each a pair of files as `pools` describes them."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pools
 from scipy import special
 
 FloatArray = npt.NDArray[np.float64]
@@ -22,34 +20,14 @@ AT_RANDOM = ("at-random", "at-random-small", "one-in-ten-wrong")
 """Pools of a stochastic oracle: their labels are probabilities."""
 
 
-def write_situations(directory: Path) -> list[str]:
+def write_made_up(
+    directory: Path, makers: Mapping[str, Callable[[np.random.Generator], Columns]], seed: int
+) -> list[str]:
     """Write the pools that are not there yet and return the names of all of them."""
-    for number, (name, make) in enumerate(SITUATIONS.items()):
-        write_pool(directory, name, make, [2024, number])
-    return list(SITUATIONS)
-
-
-def write_pool(
-    directory: Path,
-    name: str,
-    make: Callable[[np.random.Generator], Columns],
-    seed: Sequence[int],
-) -> None:
-    """Write a pool and its truth, if they are not there yet."""
-    if (directory / f"{name}-truth.parquet").exists():
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    columns = make(np.random.default_rng(seed))
-    columns["id"] = np.arange(len(columns["label"]))
-    truth = {"id": columns["id"], "label": columns.pop("label")}
-    _write(directory / f"{name}.parquet", columns)
-    _write(directory / f"{name}-truth.parquet", truth)
-
-
-def _write(path: Path, columns: Columns) -> None:
-    unfinished = path.with_suffix(".tmp")
-    pq.write_table(pa.table(columns), unfinished)
-    os.replace(unfinished, path)
+    for number, (name, make) in enumerate(makers.items()):
+        if not (directory / f"{name}-truth.parquet").exists():
+            pools.write(directory, name, make(np.random.default_rng([seed, number])))
+    return list(makers)
 
 
 def _logits(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> FloatArray:
@@ -60,12 +38,30 @@ def _logits(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> F
 def _pool(rng: np.random.Generator, logit: FloatArray, prior: FloatArray | None = None) -> Columns:
     """Labels of the true log-odds, predictions at even odds; the prior is right by default."""
     rate = special.expit(logit)
+    return scored(logit, rng.random(len(logit)) < rate, 0.0, rate if prior is None else prior)
+
+
+def scored(
+    score: FloatArray,
+    label: npt.NDArray[np.generic],
+    predicted: float,
+    prior: FloatArray | None = None,
+) -> Columns:
+    """Return the columns of a pool: rows are predicted to be positive above a score.
+
+    Scores are taken for log-odds, right or wrong, where there is no prior.
+    """
     return {
-        "score": logit,
-        "prediction": (logit > 0).astype(np.int64),
-        "probability": rate if prior is None else prior,
-        "label": (rng.random(len(logit)) < rate).astype(np.int64),
+        "score": score,
+        "prediction": (score > predicted).astype(np.int64),
+        "probability": special.expit(score) if prior is None else prior,
+        "label": label.astype(np.int64),
     }
+
+
+def positives(rows: int, count: int) -> npt.NDArray[np.int64]:
+    """Return labels, the first of which are positive."""
+    return (np.arange(rows) < count).astype(np.int64)
 
 
 def _calibrated(rng: np.random.Generator) -> Columns:
@@ -152,21 +148,15 @@ def _shares(weight: npt.NDArray[np.generic]) -> FloatArray:
 
 def _separated(rng: np.random.Generator) -> Columns:
     """80 positives of 60,000 rows, their scores well above the others'."""
-    label = np.zeros(60_000, dtype=np.int64)
-    label[:80] = 1
+    label = positives(60_000, 80)
     score = rng.normal(-4, 1.2, len(label)) + label * rng.normal(6, 1.2, len(label))
-    prediction = (score > 0.5).astype(np.int64)
-    prior = special.expit(score)
-    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+    return scored(score, label, 0.5)
 
 
 def _useless(rng: np.random.Generator) -> Columns:
     """The score hardly tells the 4 % positives from the others."""
     label = (rng.random(ROWS) < 0.04).astype(np.int64)
-    score = rng.normal(-3, 1, ROWS) + 0.3 * label
-    prediction = (score > -1.5).astype(np.int64)
-    prior = special.expit(score)
-    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+    return scored(rng.normal(-3, 1, ROWS) + 0.3 * label, label, -1.5)
 
 
 def _balanced(rng: np.random.Generator) -> Columns:
@@ -209,30 +199,23 @@ def _judge(rng: np.random.Generator) -> Columns:
     """A judge's scores in tenths; 12 % of 20,000 rows are positive."""
     label = (rng.random(20_000) < 0.12).astype(np.int64)
     score = np.round(special.expit(rng.normal(-4.0 + 6.5 * label, 2.0)), 1)
-    prediction = (score > 0.5).astype(np.int64)
-    return {"score": score, "prediction": prediction, "probability": score, "label": label}
+    return scored(score, label, 0.5, prior=score)
 
 
 def _few_scores(rng: np.random.Generator) -> Columns:
     """Nine scores; all 25 positives of 100,000 rows have the highest two."""
-    label = np.zeros(100_000, dtype=np.int64)
-    label[:25] = 1
+    label = positives(100_000, 25)
     score = np.minimum(rng.binomial(9, 0.12, len(label)), 7)
     score[:25] = rng.choice([7, 8], 25)
-    prior = special.expit((score - score.mean()) / score.std())
-    prediction = (score >= 7).astype(np.int64)
-    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+    return scored(score, label, 6, special.expit((score - score.mean()) / score.std()))
 
 
 def _spam(rng: np.random.Generator) -> Columns:
     """Sixty negatives above all other rows; the 150 positives are well apart from the others."""
-    label = np.zeros(60_000, dtype=np.int64)
-    label[:150] = 1
+    label = positives(60_000, 150)
     score = rng.normal(-5.0, 1.2, len(label))
     score[:150], score[150:210] = rng.normal(2.5, 1.2, 150), 9 + rng.random(60)
-    prediction = (score > 1).astype(np.int64)
-    prior = special.expit(score)
-    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+    return scored(score, label, 1)
 
 
 def _no_threshold(rng: np.random.Generator) -> Columns:
@@ -247,18 +230,14 @@ def _no_threshold(rng: np.random.Generator) -> Columns:
 def _not_monotone(rng: np.random.Generator) -> Columns:
     """Four scores; the second lowest has more positives than the next."""
     score = rng.choice(4, ROWS, p=[0.7, 0.15, 0.1, 0.05])
-    label = (rng.random(ROWS) < np.array([0.005, 0.2, 0.05, 0.6])[score]).astype(np.int64)
-    prior = np.array([0.01, 0.1, 0.3, 0.8])[score]
-    prediction = (score == 3).astype(np.int64)
-    return {"score": score, "prediction": prediction, "probability": prior, "label": label}
+    label = rng.random(ROWS) < np.array([0.005, 0.2, 0.05, 0.6])[score]
+    return scored(score, label, 2, np.array([0.01, 0.1, 0.3, 0.8])[score])
 
 
 def _perfect(rng: np.random.Generator) -> Columns:
     """No error at all: 300 positives of 15,000 rows, all of them found."""
-    label = (np.arange(ROWS) < 300).astype(np.int64)
-    score = rng.normal(-5.0 + 9.0 * label, 1.0)
-    prior = special.expit(score)
-    return {"score": score, "prediction": label, "probability": prior, "label": label}
+    label = positives(ROWS, 300)
+    return scored(rng.normal(-5.0 + 9.0 * label, 1.0), label, 0.0) | {"prediction": label}
 
 
 def _at_random(rng: np.random.Generator) -> Columns:

@@ -16,12 +16,11 @@ import io
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +34,12 @@ class Cost:
     Attributes:
         seconds: of its work, imports apart.
         cpu_seconds: of processor time in that.
-        process_seconds: from start to end, imports and all.
         peak_mib: most memory resident at a time.
     """
 
     seconds: float
     cpu_seconds: float
-    process_seconds: float
     peak_mib: float
-
-    @classmethod
-    def median(cls, costs: Sequence["Cost"]) -> "Cost":
-        """Return the median of each figure."""
-        rows = [dataclasses.astuple(cost) for cost in costs]
-        return cls(*(statistics.median(column) for column in zip(*rows, strict=True)))
 
 
 Measurement = tuple[Cost, Any]
@@ -61,14 +52,9 @@ def measure(script: str, *arguments: object) -> Measurement:
     Raises:
         ChildProcessError: as `run` does.
     """
-    started = time.perf_counter()
     printed, usage = run(script, *arguments)
-    seconds = time.perf_counter() - started
     told = json.loads(printed.splitlines()[-1])
-    return (
-        Cost(told["seconds"], told["cpu_seconds"], seconds, usage.ru_maxrss / 1024),
-        told["result"],
-    )
+    return Cost(told["seconds"], told["cpu_seconds"], usage.ru_maxrss / 1024), told["result"]
 
 
 def run(script: str, *arguments: object) -> tuple[bytes, resource.struct_rusage]:
@@ -105,23 +91,6 @@ def report(work: Callable[[], Any]) -> None:
     seconds = time.perf_counter() - started[0]
     cpu_seconds = time.process_time() - started[1]
     print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "result": result}))
-
-
-def interleave(
-    ways: Mapping[str, Callable[[], Measurement]], repeats: int
-) -> dict[str, Measurement]:
-    """Measure several ways in turn, and that several times.
-
-    Returns:
-        For each way the median cost, and the result of its last run.
-    """
-    found: dict[str, list[Measurement]] = {name: [] for name in ways}
-    for _ in range(repeats):
-        for name, way in ways.items():
-            found[name].append(way())
-    return {
-        name: (Cost.median([cost for cost, _ in runs]), runs[-1][1]) for name, runs in found.items()
-    }
 
 
 def _command(arguments: Sequence[str]) -> Callable[[], Any]:

@@ -85,12 +85,12 @@ def main(argv: list[str] | None = None) -> int:
         scratch = Scratch(options.project, Path(folder) / "project", options.seconds)
         for row, one in standing:
             stages = scratch.stages(one, row["killer"], covering.get(one))
-            row["outcome"], row["killer"] = scratch.killer(one, stages)
-            survivors += row["outcome"] == "survived"
-            _write(options.table, rows)
-            print(
-                f"{row['outcome']} {row['killer']}: {one.file}:{one.line}: {one.after}", flush=True
-            )
+            outcome, killer = scratch.killer(one, stages)
+            survivors += outcome == "survived"
+            if killer or not is_check:  # One that survives a check stays due for the next.
+                row.update(outcome=outcome, killer=killer)
+                _write(options.table, rows)
+            print(f"{outcome} {killer}: {one.file}:{one.line}: {one.after}", flush=True)
     print(f"{survivors} survived")
     return int(is_check and survivors > 0)
 

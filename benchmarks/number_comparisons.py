@@ -1,8 +1,8 @@
 """Which of two systems that predict numbers is better: labels, power and errors of the test.
 
-    python benchmarks/number_comparisons.py --abalone abalone.data
+    python benchmarks/number_comparisons.py --abalone abalone.data    # the tables of its study
 
-prints the tables of docs/studies/number-comparisons.md: the axes are those of C. Sawade, *Active
+The axes are those of C. Sawade, *Active
 Evaluation of Predictive Models*, 2012, section 5.4.2. Gaussian processes with a linear and with a
 Matern kernel are fitted to 500 rows; the rest is the pool. The Abalone data (UCI, 4,177 rows) are
 no part of the project: without the file, made-up data take their place. Needs scikit-learn.
@@ -11,22 +11,21 @@ no part of the project: without the file, made-up data take their place. Needs s
 import argparse
 import csv
 import dataclasses
-import sys
+import functools
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pools
+import tables
 from scipy import special
 
-from evalsampling import EvaluationSpec
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.comparisons import Difference
-from evalsampling.preparation.local import stratify_pool
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.history import History
@@ -43,35 +42,28 @@ SIZES = (100, 200, 400, 800)
 """Those that are told of one by one."""
 
 LEVELS = (0.1, 0.05, 0.01, 0.001)
+TESTS = ("wald", "student")
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--abalone", type=Path, metavar="FILE", help="abalone.data of UCI")
-    parser.add_argument("--repeats", type=int, default=400, metavar="N", help="of each pair")
-    parser.add_argument("--pairs", type=int, default=5, metavar="N", help="pairs of models")
-    arguments = parser.parse_args()
-    features, label = made_up() if arguments.abalone is None else read_abalone(arguments.abalone)
-    runs: dict[str, list[Runs]] = {}
-    for pair in range(arguments.pairs):
+@functools.cache
+def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], "Runs"]:
+    """Return the runs of all pairs of models, on real and alike systems, by the way of drawing."""
+    features, label = read_abalone(abalone) if abalone.exists() else made_up()
+    runs: dict[tuple[str, str], list[Runs]] = {}
+    for pair in range(pairs):
         columns = fit_pair(features, label, pair)
         for name, pool in (("real", columns), ("alike", both_ways(columns))):
-            for way, told in evaluate(pool, arguments.repeats, seed=pair).items():
-                runs.setdefault(f"{name},{way}", []).append(told)
-        print(f"pair {pair + 1} done", file=sys.stderr, flush=True)
-    report(runs)
+            for way, told in evaluate(pool, repeats, seed=pair).items():
+                runs.setdefault((name, way), []).append(told)
+    return {key: _joined(parts) for key, parts in runs.items()}
 
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """What the evaluations of one pool say after each number of draws in `LOOKS`.
+    """What the evaluations of one pool say after each number of draws, of shape (repeats, looks).
 
-    Attributes:
-        student: shape (repeats, looks): p-value of Student's test, as the package makes it.
-        wald: shape (repeats, looks): that of Wald's, as the thesis has it (eq. 3.24).
-        right: shape (repeats, looks): whether the better system looked better.
-        labels: shape (repeats, looks): rows labelled.
+    P-values of Student's test, as the package makes it, and of Wald's, as the thesis has it (eq.
+    3.24); whether the better system looked better; rows labelled.
     """
 
     student: FloatArray
@@ -106,7 +98,7 @@ def fit_pair(features: FloatArray, label: FloatArray, seed: int) -> dict[str, An
     fitted[np.random.default_rng(seed).permutation(len(label))[:FITTED]] = True
     centre, spread = features[fitted].mean(axis=0), features[fitted].std(axis=0)
     x = (features - centre) / np.where(spread > 0, spread, 1.0)
-    columns: dict[str, Any] = {"id": np.arange(int((~fitted).sum())), "label": label[~fitted]}
+    columns: dict[str, Any] = {"label": label[~fitted]}
     kernels = {"linear": DotProduct(), "matern": ConstantKernel() * Matern(nu=1.5)}
     for name, kernel in kernels.items():
         model = GaussianProcessRegressor(kernel + WhiteKernel(), normalize_y=True)
@@ -125,11 +117,10 @@ def both_ways(columns: dict[str, Any]) -> dict[str, Any]:
     """
     other = {"linear": "matern", "matern": "linear"}
     other |= {f"{name} variance": f"{swapped} variance" for name, swapped in other.items()}
-    twice = {
+    return {
         name: np.concatenate([values, columns[other.get(name, name)]])
         for name, values in columns.items()
     }
-    return twice | {"id": np.arange(len(twice["id"]))}
 
 
 def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
@@ -147,39 +138,33 @@ def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
 
 def evaluate(columns: dict[str, Any], repeats: int, seed: int) -> dict[str, Runs]:
     """Return what the evaluations of one pool say, by the way of drawing."""
-    known = {variant: known_pool(columns, variant) for variant in ("rescaled", "active_risk")}
-    _, spec = known["rescaled"]
-    measure = build_driver(spec, [None, None])
+    ground = {variant: read(columns, variant) for variant in ("rescaled", "active_risk")}
+    measure = build_driver(ground["rescaled"].spec, [None, None])
     assert isinstance(measure, Difference)
-    return {
-        name: draw(known["active_risk" if name == "active_risk" else "rescaled"][0], sampler,
-                   repeats, np.random.default_rng((seed, place)))
-        for place, (name, sampler) in enumerate(samplers_for(measure).items())
-    }  # fmt: skip
+    runs = {}
+    for place, (name, sampler) in enumerate(samplers_for(measure).items()):
+        known = ground["active_risk" if name == "active_risk" else "rescaled"].known
+        runs[name] = draw(known, sampler, repeats, np.random.default_rng((seed, place)))
+    return runs
 
 
-def known_pool(columns: dict[str, Any], variant: str) -> tuple[KnownPool, EvaluationSpec]:
-    """Return a pool with its truth, in the strata that suit a variant, and its spec."""
+def read(columns: dict[str, Any], variant: str) -> pools.Ground:
+    """Return a pool with its truth, in the strata that suit a variant."""
     label = columns["label"]
     content = {
         "pool": {
-            "path": "pool.parquet",
             "systems": {
                 name: {"prediction": name, "variance": f"{name} variance"}
                 for name in ("linear", "matern")
-            },
+            }
         },
         "labels": {"range": [float(label.min()), float(label.max())]},
         "measure": {"difference": "mse"},
         "sampler": {"name": "compare", "variant": variant},
     }
     with tempfile.TemporaryDirectory() as folder:
-        pool = {name: values for name, values in columns.items() if name != "label"}
-        pq.write_table(pa.table(pool), Path(folder) / "pool.parquet")
-        truth = Path(folder) / "truth.parquet"
-        pq.write_table(pa.table({"id": columns["id"], "label": label}), truth)
-        spec = EvaluationSpec.from_mapping(content, folder)
-        return KnownPool.read(spec, stratify_pool(spec), truth), spec
+        pools.write(Path(folder), "pool", columns)
+        return pools.Ground.read(Path(folder), "pool", **content)
 
 
 def draw(
@@ -218,52 +203,55 @@ def draw(
     return Runs(*columns, np.array(labels))
 
 
-def report(runs: dict[str, list[Runs]]) -> None:
-    """Print what stopping early, fixed sizes and alike systems give."""
-    joined = {key: _joined(parts) for key, parts in runs.items()}
-    ways = list(dict.fromkeys(key.split(",", 1)[1] for key in runs))
-    print("test,drawn by,draws,labels,significant,wrong system")
-    for test in ("wald", "student"):
-        for way in ways:
-            print(f"{test},{way},{','.join(_stopping(joined[f'real,{way}'], test))}")
-    levels = ",".join(f"rejected at {level:g}" for level in LEVELS)
-    for name in ("real", "alike"):
-        print(f"\nsystems,draws,test,drawn by,wrong system,mean p,{levels}")
-        for size in SIZES:
-            for test in ("wald", "student"):
-                for way in ways:
-                    told = _after(joined[f"{name},{way}"], test, LOOKS.index(size))
-                    told[0] = told[0] if name == "real" else "-"
-                    print(f"{name},{size},{test},{way},{','.join(told)}")
-
-
 def _joined(parts: list[Runs]) -> Runs:
     """Return the evaluations of all pairs of models."""
     names = [field.name for field in dataclasses.fields(Runs)]
     return Runs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _stopping(runs: Runs, test: str) -> list[str]:
-    """Return draws, labels, and shares that are significant and falsely so, of the protocol."""
-    below = getattr(runs, test) <= LEVEL
-    found = below.any(axis=1)
-    end = np.where(found, below.argmax(axis=1), len(LOOKS) - 1)
-    rows = np.arange(len(end))
-    wrong = found & ~runs.right[rows, end]
-    used, labels = np.array(LOOKS)[end].mean(), runs.labels[rows, end].mean()
-    return [f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)]
+def stopping(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield draws, labels, and shares that are significant and falsely so, of the protocol."""
+    for test in TESTS:
+        for (name, way), runs in all_runs(options.abalone, options.repeats, options.pairs).items():
+            if name != "real":
+                continue
+            below = getattr(runs, test) <= LEVEL
+            found = below.any(axis=1)
+            end = np.where(found, below.argmax(axis=1), len(LOOKS) - 1)
+            rows = np.arange(len(end))
+            wrong = found & ~runs.right[rows, end]
+            used, labels = np.array(LOOKS)[end].mean(), runs.labels[rows, end].mean()
+            yield test, way, f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)
 
 
-def _after(runs: Runs, test: str, place: int) -> list[str]:
-    """Return how often the worse system looked better, the mean p-value, shares of rejections."""
-    p_value = getattr(runs, test)[:, place]
-    rejected = [_percent(p_value <= level) for level in LEVELS]
-    return [_percent(~runs.right[:, place]), f"{p_value.mean():.3f}", *rejected]
+def after(systems: str, options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield how often the worse system looked better, the mean p-value, shares of rejections."""
+    for size in SIZES:
+        place = LOOKS.index(size)
+        for test in TESTS:
+            runs = all_runs(options.abalone, options.repeats, options.pairs)
+            for (name, way), one in runs.items():
+                if name == systems:
+                    p_value = getattr(one, test)[:, place]
+                    wrong = _percent(~one.right[:, place]) if name == "real" else "-"
+                    told = (_percent(p_value <= level) for level in LEVELS)
+                    yield name, str(size), test, way, wrong, f"{p_value.mean():.3f}", *told
 
 
 def _percent(flags: npt.NDArray[np.bool_]) -> str:
     return f"{100 * flags.mean():.2f} %"
 
 
+STUDY = "number-comparisons"
+STOPPING = "test,drawn by,draws,labels,significant,wrong system"
+AFTER = "systems,draws,test,drawn by,wrong system,mean p," + ",".join(
+    f"rejected at {level:g}" for level in LEVELS
+)
+TABLES = (
+    tables.Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
+    tables.Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
+    tables.Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
+)
+
 if __name__ == "__main__":
-    main()
+    tables.main(__doc__, TABLES, abalone=Path("abalone.data"), pairs=10)

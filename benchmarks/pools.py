@@ -1,45 +1,48 @@
-"""The pools with known truth that the benchmarks run on, and where they are."""
+"""Pools with known truth: where they are, how benchmarks write and read them."""
 
+import dataclasses
+import os
 import sys
-from argparse import ArgumentParser as Parser
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evalsampling import EvaluationSpec
+from evalsampling.measures.base import Measure
+from evalsampling.measures.build import build_measures
+from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.stratification import Stratification
+from evalsampling.samplers import ReplacementSampler, Sampler
+from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.history import History
+
+FloatArray = npt.NDArray[np.float64]
 
 PROJECT = Path(__file__).resolve().parents[1]
+SHARED = PROJECT.parent / "shared" / "pools"
+CORPUS = SHARED.with_name("corpus")
 
 
-def add_option(parser: Parser) -> None:
+def add_option(parser: ArgumentParser, default: Path = SHARED) -> None:
     """Let the folder of the pools be chosen."""
-    parser.add_argument(
-        "--pools",
-        type=Path,
-        default=PROJECT.parent / "shared" / "pools",
-        metavar="DIR",
-        help="folder of NAME.parquet and NAME-truth.parquet (default: ../shared/pools)",
-    )
+    told = "folder of NAME.parquet and NAME-truth.parquet (default: %(default)s)"
+    parser.add_argument("--pools", type=Path, default=default, metavar="DIR", help=told)
 
 
-def study_parser(about: str | None, name: str, page: str, repeats: int, block: int) -> Parser:
-    """Return the parser of a study that is run, and continued, in blocks of repeats.
-
-    Args:
-        about: first line of what the help says.
-        name: of the folder below build/ where results go.
-        page: of docs/ that reports write.
-        repeats: of each setting, unless asked otherwise.
-        block: repeats of a file, unless asked otherwise.
-    """
-    parser = Parser(description=(about or "").splitlines()[0])
-    parser.add_argument("action", choices=("run", "report"))
-    add_option(parser)
-    parser.add_argument("--results", type=Path, default=PROJECT / "build" / name, metavar="DIR")
-    told = f"default: {repeats}"
-    parser.add_argument("--repeats", type=int, default=repeats, metavar="N", help=told)
-    parser.add_argument("--block", type=int, default=block, metavar="N", help="repeats of a file")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes, default: 1")
-    parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all pools")
-    parser.add_argument("--output", type=Path, default=PROJECT / "docs" / page, metavar="FILE")
-    return parser
+def find(directory: Path) -> list[str]:
+    """Return the names of the pools whose truth is there; say so if there are none."""
+    found = directory.glob("*-truth.parquet")
+    names = sorted(path.name.removesuffix("-truth.parquet") for path in found)
+    if not names:
+        print(f"{directory}: no pools (NAME-truth.parquet), nothing measured", file=sys.stderr)
+    return names
 
 
 def chosen(only: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -50,10 +53,50 @@ def chosen(only: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(only or known)
 
 
-def find(directory: Path) -> list[str]:
-    """Return the names of the pools whose truth is there; say so if there are none."""
-    found = directory.glob("*-truth.parquet")
-    names = sorted(path.name.removesuffix("-truth.parquet") for path in found)
-    if not names:
-        print(f"{directory}: no pools (NAME-truth.parquet), nothing measured")
-    return names
+def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
+    """Write the columns of a pool, with the id that they lack, and apart from them its labels."""
+    directory.mkdir(parents=True, exist_ok=True)
+    columns = {"id": pa.array(range(len(columns["label"]))), **columns}
+    truth = {"id": columns["id"], "label": columns.pop("label")}
+    for path, content in ((f"{name}.parquet", columns), (f"{name}-truth.parquet", truth)):
+        unfinished = directory / f"{path}.tmp"
+        pq.write_table(pa.table(content), unfinished)
+        os.replace(unfinished, directory / path)
+
+
+def drawn(known: KnownPool, sampler: ReplacementSampler) -> tuple[FloatArray, FloatArray]:
+    """Return the chance of a row of each kind by a sampler's first proposal, and its weight.
+
+    The weight is an even chance over that chance, 0 if that is 0; both are of shape (kinds,).
+    """
+    table, systems = known.table, known.outputs.prediction.shape[1]
+    proposal = sampler.proposal(table, History.start(systems, table.classes))
+    q = proposal.cell_probability[known.cell]
+    return q, np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ground:
+    """A pool that is cut for a spec, with its truth."""
+
+    spec: EvaluationSpec
+    cut: Stratification
+    known: KnownPool
+
+    @classmethod
+    def read(cls, directory: Path, name: str, **content: Any) -> "Ground":
+        """Read a pool; content is that of the spec, whose pool has a probability by default."""
+        pool = {"path": f"{name}.parquet", **content.pop("pool", {"probability": "probability"})}
+        spec = EvaluationSpec.from_mapping({"pool": pool, **content}, directory.resolve())
+        cut = stratify_pool(spec)
+        return cls(spec, cut, KnownPool.read(spec, cut, directory / f"{name}-truth.parquet"))
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The measures of the spec."""
+        built = build_measures(self.spec, self.cut.ranges)
+        return [one for one in built if isinstance(one, Measure)]
+
+    def sampler(self, name: str | None = None) -> Sampler:
+        """Return the sampler of the spec, or another with its usual parameters."""
+        return build_sampler(self.spec, self.cut.ranges, name)

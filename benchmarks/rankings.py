@@ -1,6 +1,6 @@
 """What choosing queries saves, on pools like the one of the thesis, beside its own figures.
 
-    python benchmarks/rankings.py    # prints the table of docs/rankings.md
+    python benchmarks/rankings.py    # the table of docs/studies/rankings.md
 
 The thesis has 31,531 queries of MSLR-WEB30k with about 119 documents each, grades 0 to 4, and
 models fitted to some of them. Here qualities, grades and models are drawn.
@@ -9,18 +9,16 @@ models fitted to some of them. Here qualities, grades and models are drawn.
 import argparse
 import dataclasses
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
+import tables
 
-from evalsampling import EvaluationSpec
-from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
-from evalsampling.preparation.local import stratify_pool
-from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.history import History
 
 CUTS = np.array([0.0, 1.0, 2.0, 3.0])
@@ -31,6 +29,8 @@ SLOPE = 2.5
 NOISE = {"new": 0.6, "old": 0.7}
 """Standard deviations of the noise through which each ranker sees a quality."""
 
+VARIANTS = ("uniform_cost", "active", "rescaled")
+
 TASKS = {
     "one ranker": {"dcg": "10 to 20 %", "err": "10 to 20 %"},
     "the better of two": {"dcg": "30 to 55 %", "err": "30 to 55 %"},
@@ -40,21 +40,15 @@ TASKS = {
 """What the thesis says is saved."""
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--queries", type=int, default=800, metavar="N")
-    parser.add_argument("--documents", type=float, default=119, metavar="N", help="of a query")
-    arguments = parser.parse_args()
-    print("| task | thesis | gain | drawn by | queries saved | grades saved |")
-    print("| --- | ---: | --- | --- | ---: | ---: |", flush=True)
+def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+    """Yield what is saved at each task, by gain and way to draw."""
     for task, published in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
-            write_pool(Path(folder), task, arguments.queries, arguments.documents)
+            write_pool(Path(folder), task, options.queries, options.documents)
             for gain, thesis in published.items():
                 for variant, saved in savings(Path(folder), task, gain).items():
-                    told = " | ".join(f"{100 * one:.0f} %" for one in saved)
-                    print(f"| {task} | {thesis} | {gain}@10 | {variant} | {told} |", flush=True)
+                    told = (f"{100 * one:.0f}" for one in saved)
+                    yield task, thesis, f"{gain}@10", variant, *told
 
 
 def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
@@ -85,7 +79,7 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
         columns["cost"].append(float(items))
     pool = pa.table(columns)
     pq.write_table(pool.drop(["grade"]), folder / "pool.parquet")
-    pq.write_table(pool.select(["query", "document", "grade"]), folder / "grades.parquet")
+    pq.write_table(pool.select(["query", "document", "grade"]), folder / "pool-truth.parquet")
 
 
 def chances(quality: np.ndarray, noise: float) -> np.ndarray:
@@ -101,14 +95,10 @@ def chances(quality: np.ndarray, noise: float) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """Queries as they are drawn in one way, all grades being known.
+    """Queries as they are drawn in one way, all grades being known; arrays are of shape (kinds,).
 
-    Attributes:
-        share: shape (kinds,): of the queries, those that are of each kind.
-        ratio: shape (kinds,): the weight of a draw, even chance over chance; 0 if never drawn.
-        gain: shape (kinds,): the gain of a query, or the difference of two rankers'.
-        cost: of a draw on average.
-        self_normalised: whether weights are over their sum.
+    Ratio is the weight of a draw, even chance over chance, 0 if never drawn; gain that of a query,
+    or the difference of two rankers'; cost that of a draw on average.
     """
 
     share: np.ndarray
@@ -160,29 +150,23 @@ def proposals(folder: Path, task: str, gain: str) -> dict[str, Drawn]:
     if task == "index update":
         systems["old"].pop("probability")
     content = {
-        "pool": {
-            "path": "pool.parquet", "id": "query", "systems": systems,
-            "lists": {"items": "document"}, "cost": "cost",
-        },
+        "pool": {"id": "query", "systems": systems, "lists": {"items": "document"}, "cost": "cost"},
         "labels": {"classes": [0, 1, 2, 3, 4]},
         "measure": driver if task == "one ranker" else {"difference": driver},
-    }  # fmt: skip
-    found = {}
-    for name in ("passive", "active_lambda", "uniform_cost", "active", "rescaled"):
-        of_variant = {"name": "ranking", "variant": name}
-        sampler = name if name in ("passive", "active_lambda") else of_variant
-        spec = EvaluationSpec.from_mapping({**content, "sampler": sampler}, folder)
-        stratification = stratify_pool(spec)
-        known = KnownPool.read(spec, stratification, folder / "grades.parquet")
-        measure = build_driver(spec, stratification.ranges)
-        found[name] = drawn(spec, known, measure, stratification.ranges)
-    return found
+    }
+    variants = {name: {"name": "ranking", "variant": name} for name in VARIANTS}
+    ways = {"passive": "passive", "active_lambda": "active_lambda", **variants}
+    return {
+        name: drawn(pools.Ground.read(folder, "pool", **content, sampler=sampler))
+        for name, sampler in ways.items()
+    }
 
 
-def drawn(spec: EvaluationSpec, known: KnownPool, measure: Measure, ranges: tuple) -> Drawn:
+def drawn(ground: pools.Ground) -> Drawn:
     """Return the queries as a spec's sampler draws them."""
-    table, sampler = known.table, build_sampler(spec, ranges)
-    start = History.start(len(spec.pool.systems), 1)
+    known, sampler, table = ground.known, ground.sampler(), ground.known.table
+    measure = build_driver(ground.spec, ground.cut.ranges)
+    start = History.start(len(ground.spec.pool.systems), 1)
     q = sampler.proposal(table, start).cell_probability
     return Drawn(
         share=known.count / table.rows,
@@ -193,5 +177,8 @@ def drawn(spec: EvaluationSpec, known: KnownPool, measure: Measure, ranges: tupl
     )
 
 
+HEADER = "task,thesis,gain,drawn_by,queries_saved_percent,grades_saved_percent"
+TABLES = (tables.Table("rankings", HEADER, rows),)
+
 if __name__ == "__main__":
-    main()
+    tables.main(__doc__, TABLES, queries=800, documents=119)

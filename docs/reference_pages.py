@@ -15,6 +15,7 @@ import yaml
 import evalsampling
 from evalsampling import measures, samplers
 from evalsampling.cli.listing import COMMANDS
+from evalsampling.measures.averages import BY_AVERAGE
 from evalsampling.measures.gains import BY_NAME as GAINS
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.evaluation import RoundSize, StrataSpec
@@ -33,7 +34,10 @@ NOT_GIVEN = {
 }  # fmt: skip
 """Fields of samplers and measures that a spec says elsewhere than among their parameters."""
 
-FIXED = {"f1": {"beta"}}
+OF_CLASSES = {f"f_beta with average: {name}": maker for name, maker in BY_AVERAGE.items()}
+"""The averages over classes, by how a spec asks for them."""
+
+FIXED = {"f1": {"beta", "alpha"}}
 """Fields that a name stands for, so that a spec cannot give them."""
 
 RESULTS = (
@@ -137,7 +141,7 @@ def pages() -> dict[str, str]:
         "commands.md": commands(),
         "spec-keys.md": spec_keys(),
         "samplers.md": named("Samplers", "sampler", samplers.BY_NAME),
-        "measures.md": named("Measures", "measure", {**measures.BY_NAME, **GAINS}),
+        "measures.md": named("Measures", "measure", {**measures.BY_NAME, **OF_CLASSES, **GAINS}),
     }
 
 

@@ -22,8 +22,6 @@ from pathlib import Path
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from evalsampling.commands.check_ids import NAME as CHECK
-from evalsampling.commands.check_ids import IdCheck, plan_id_check
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
 from evalsampling.commands.prepare_plan import plan_passes
 from evalsampling.commands.top_up import TopUp, plan_top_up
@@ -51,8 +49,7 @@ def prepare(
     Args:
         spec: of the evaluation.
         options: of Beam.
-        check_ids: whether all ids of the pool are checked, not only those of the reserve; of a
-            pool that was prepared without, they are checked now.
+        check_ids: whether all ids of the pool are checked, not only those of the reserve.
         wait: whether to wait until the job is done; a template must not.
 
     Returns:
@@ -66,13 +63,9 @@ def prepare(
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
         preparation.check_same_spec()
-        if not check_ids:  # That check reads the pool, and looks by itself.
-            preparation.check_same_pool()
-        pool, context = PreparedPool.read(workspace), preparation.context
-        check = IdCheck.from_pool(pool, context) if check_ids else None
-        if check is not None:
-            _run_check(pipeline, check, wait)
-        elif is_template(options):
+        preparation.check_same_pool()
+        preparation.check_same_ids()
+        if is_template(options):
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
@@ -91,19 +84,6 @@ def prepare(
         with workspace.in_use():
             workspace.add_steps(JOB, read_meters(done))
     return preparation.result()
-
-
-def _run_check(pipeline: beam.Pipeline, check: IdCheck, wait: bool) -> None:
-    if not wait:
-        plan_id_check(BeamEngine(pipeline), check)
-        run(pipeline, wait=False)
-        return
-    with _progress(CHECK, check.rows), _spill(pipeline.options) as folder:
-        plan_id_check(BeamEngine(pipeline), check, folder)
-        done = run(pipeline)
-    workspace = check.preparation.workspace
-    with workspace.in_use():
-        workspace.add_steps(CHECK, read_meters(done))
 
 
 @contextlib.contextmanager

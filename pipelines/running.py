@@ -23,6 +23,7 @@ from evalsampling.errors import UsageError
 from evalsampling.pipelines.errors import plain_errors
 from evalsampling.pipelines.errors import run_as_program as run_as_program
 from evalsampling.storage import replace_json
+from evalsampling.storage.outputs import Output
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_credentials
 from evalsampling.transforms.job_options import JobOptions
@@ -105,6 +106,8 @@ def _result_of(
     output: str | None,
 ) -> str:
     """Return the JSON of a command's result, and write it to a file with the command's messages."""
+    if output is not None:
+        Output(output, b'{"result": ').check(overwrite=False)
     result = work(options, context)
     content = result.to_json()
     if output is not None:

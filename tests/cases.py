@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.averages import MACRO_F1, MICRO_F1
+
 CLASSES = {"classes": [0, 1, 2], "positive": 2}
 
 
@@ -188,7 +190,12 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
         {
             "pool": {"score": "s0.chance", "prediction": "s0.prediction", **BY_CLASS},
             "labels": CLASSES,
-            "measure": ["macro_f1", "accuracy", {"name": "micro_f1", "over": [1, 2]}, "brier"],
+            "measure": [
+                MACRO_F1,
+                "accuracy",
+                {**MICRO_F1, "over": [1, 2]},
+                "brier",
+            ],
         },
     ),
     "classes of systems": (

@@ -39,6 +39,12 @@ def another(path: Path, rows: int) -> Path:
     return folder / path.name
 
 
+def write_whole(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file of the same name whole: no reader meets half of it."""
+    pq.write_table(table, path.with_name("whole"), row_group_size=50)
+    path.with_name("whole").replace(path)
+
+
 def replaced(path: Path) -> None:
     """Another file takes its place, with other rows, as many."""
     another(path, ROWS).replace(path)
@@ -62,7 +68,7 @@ def appended(path: Path) -> None:
     if path.suffix == ".parquet":
         more = pq.read_table(another(path, ROWS))
         table = pa.concat_tables([pq.read_table(path), more])
-        pq.write_table(table, path, row_group_size=50)
+        write_whole(table, path)
         return
     lines = another(path, ROWS).read_bytes().splitlines(keepends=True)
     with path.open("ab") as file:
@@ -84,7 +90,7 @@ def of_same_size(path: Path) -> None:
     if path.suffix == ".parquet":
         table = pq.read_table(path)
         score = pa.array(table["score"].to_pylist()[::-1])
-        pq.write_table(table.set_column(1, "score", score), path, row_group_size=50)
+        write_whole(table.set_column(1, "score", score), path)
     else:
         path.write_text(path.read_text().replace("0.1", "0.9").replace("0.2", "0.8"))
     assert path.stat().st_size == before
@@ -95,7 +101,7 @@ def other_payload(path: Path) -> None:
     before = path.stat().st_size
     table = pq.read_table(path)
     names = pa.array([f"ROW{name[3:]}" for name in table["name"].to_pylist()])
-    pq.write_table(table.set_column(3, "name", names), path, row_group_size=50)
+    write_whole(table.set_column(3, "name", names), path)
     assert path.stat().st_size == before
 
 

@@ -1,6 +1,8 @@
 """Fixtures that all tests share."""
 
+import inspect
 import secrets
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,11 +14,17 @@ from google.cloud import storage
 
 from evalsampling.telemetry import progress
 from tests.emulator import emulator
-from tests.jobs import Job, Pool, make_pool
+from tests.jobs import DoneBefore, Job, Pool, make_pool
 from tests.spark import started_session
 
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
+
+COPYING = {"cli", "commands", "evaluation", "labels", "receivers", "report"}
+"""Rooms where a prepared workspace or a first round may be that of an earlier test, copied.
+
+Not of tests that change what is made, by `monkeypatch` or `one_key`.
+"""
 
 OF_WORKSPACES = {"bit_flips", "clean_up", "full_disk", "kills", "permissions"}
 """Tests of faults that are about what is prepared."""
@@ -60,16 +68,35 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "token_hex", lambda size: "5a" * size)
 
 
+@pytest.fixture(scope="session")
+def done_before(tmp_path_factory: pytest.TempPathFactory) -> DoneBefore:
+    """What jobs of earlier tests made."""
+    return DoneBefore(tmp_path_factory.mktemp("done-before"))
+
+
+@pytest.fixture(scope="session")
+def of_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where jobs are that copy: paths are part of what they make."""
+    return tmp_path_factory.mktemp("jobs")
+
+
 @pytest.fixture
 def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
     room, name = request.path.parent.name, request.path.stem.removeprefix("test_")
     in_process = room not in OF_BEAM or (room == "faults" and name in OF_WORKSPACES)
+    own = inspect.signature(request.function).parameters
+    changes = "one_key" in request.fixturenames or "monkeypatch" in own
+    before, folder = None, tmp_path
+    if room in COPYING and not changes:
+        before, folder = (request.getfixturevalue(name) for name in ("done_before", "of_jobs"))
+        shutil.rmtree(folder)
+        folder.mkdir()
 
     def make(
         rows: Pool | None = None, files: int = 1, group_rows: int = 1 << 20, **keys: Any
     ) -> Job:
-        directory = tmp_path / f"job-{len(list(tmp_path.iterdir()))}"
+        directory = folder / f"job-{len(list(folder.iterdir()))}"
         rows = rows or make_pool()
         pattern = rows.write(directory / "pool", files, group_rows)
         content = {
@@ -83,7 +110,7 @@ def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
         }
         spec = directory / "evaluation.yaml"
         spec.write_text(yaml.safe_dump(content, sort_keys=False))
-        return Job(directory, rows, spec, directory / "workspace", in_process)
+        return Job(directory, rows, spec, directory / "workspace", in_process, before)
 
     return make
 

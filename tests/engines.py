@@ -130,9 +130,9 @@ def on_engines(
     some: Sequence[tuple[Any, ...]],
     engines: Sequence[Any] = ENGINES,
 ) -> list[Any]:
-    """All cases with the engines of this process, some with those that start jobs."""
+    """All cases by shares, some by the other engines."""
     return [
         pytest.param(*engine.values, *case, id=f"{engine.id}-{case[0]}", marks=engine.marks)
         for engine in engines
-        for case in (some if engine.id in ("Beam", "PySpark") else cases)
+        for case in (cases if engine.id == "shares" else some)
     ]

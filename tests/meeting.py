@@ -45,7 +45,7 @@ def requests(at: int | None, other: Callable[[], Any]) -> Iterator[Requests]:
     counted = Requests(at, other)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workspace, "_READERS", 1)  # Else some requests go on meanwhile.
-        for name in ("_plain_errors", "_read_table"):
+        for name in ("_plain_errors", "read_rows"):
             patch.setattr(GcsStore, name, counted.wrap(getattr(GcsStore, name)))
         yield counted
 

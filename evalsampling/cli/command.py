@@ -26,7 +26,8 @@ class Command:
 
     Attributes:
         add_options: adds the options of the command to a parser.
-        run: runs the command with parsed arguments and returns its result.
+        run: runs the command with parsed arguments and returns its result; gets what shows the
+            result, for a command that does more once it is shown.
         text: returns the text that is printed for a result.
         beam: whether it runs on Beam.
         remarks: returns lines for stderr about a result.
@@ -35,7 +36,7 @@ class Command:
     """
 
     add_options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], "Result"]
+    run: Callable[[argparse.Namespace, Callable[[Any], None]], "Result"]
     text: Callable[[argparse.Namespace, Any], str]
     beam: Beam = Beam.NEVER
     remarks: Callable[[Any], Iterable[str]] = lambda _: ()
@@ -54,7 +55,7 @@ class Command:
         """Return the command that calls a function with its options and does nothing beside."""
         from evalsampling.commands.options import add_to_command, read_options  # Help needs none.
 
-        def run(arguments: argparse.Namespace) -> "Result":
+        def run(arguments: argparse.Namespace, _: Any) -> "Result":
             given = read_options(options, arguments)
             return function(given) if beam is Beam.NEVER else function(given, arguments.beam)
 

@@ -2,8 +2,9 @@
 
 import argparse
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from evalsampling.commands.curve import Bounds
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
-from evalsampling.inference.assumptions import assumed, rested_on
+from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
@@ -45,16 +46,20 @@ _MOST_NOTES = 3
 """Most numbers, and most classes, that get notes on hidden positives; `--json` has all."""
 
 
-def _run(arguments: argparse.Namespace) -> EstimateResult:
+def _run(arguments: argparse.Namespace, show: Callable[[Any], None]) -> EstimateResult:
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     options = dataclasses.replace(options, labels=labels, replace=replace)
     if not arguments.beam:
-        return estimate(options)
+        return estimate(options, shown=show)
     from evalsampling.pipelines.estimate import main
 
     output = through_pipeline(main, options, arguments.beam)
-    return read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
+    result = read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
+    show(dataclasses.replace(result, reports=()))
+    for receipt in result.reports:
+        receipt.tell()
+    return result
 
 
 def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
@@ -67,7 +72,6 @@ def _remarks(result: EstimateResult) -> Iterator[str]:
     yield from (
         line for line in told(result) if line.removeprefix("warning: ") not in result.doubts
     )
-    yield from (receipt.words for receipt in result.reports)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

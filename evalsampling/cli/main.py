@@ -1,5 +1,6 @@
 """The command line: parses, calls, prints."""
 
+import argparse
 import codecs
 import gc
 import io
@@ -10,8 +11,10 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from evalsampling.cli.command import Command
 from evalsampling.cli.parser import parse
 from evalsampling.errors import exit_code
+from evalsampling.parts.references import blamed
 from evalsampling.telemetry import logs
 
 _LOGGED = ("rows", "cells", "round", "rounds", "reason", "labels", "open", "rejects", "done")
@@ -36,19 +39,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             logs.verbosity(arguments.quiet, arguments.verbose),
             logs.job(name, workspace=getattr(arguments, "workspace", None)),
         ):
-            result = command.run(arguments)
-            content = result.to_json()
-            told = _told(content) if arguments.json else frozenset()
-            for line in command.remarks(result):
-                if line not in told:
-                    logs.say(line)
-            _log(content)
-        if arguments.json:
-            _print(_json(content))
-        else:
-            if isinstance(sys.stdout, io.TextIOWrapper):
-                sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
-            _print(command.text(arguments, result))
+            # A command that goes on once its result is there shows it itself.
+            show = _Show(command, arguments)
+            with blamed():
+                result = command.run(arguments, show)
+            show(result)
     except BrokenPipeError:
         # The reader of our output has gone; Python must not try to flush the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,6 +61,29 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
             print(f"evalsampling {name}: {logs.one_line(error)}", file=sys.stderr)
         sys.exit(exit_code(error))
     sys.exit(command.status(arguments, result))
+
+
+class _Show:
+    """Prints a result and logs its numbers, once."""
+
+    def __init__(self, command: Command, arguments: argparse.Namespace) -> None:
+        self._command, self._arguments, self._is_done = command, arguments, False
+
+    def __call__(self, result: Any) -> None:
+        if self._is_done:
+            return
+        self._is_done, content = True, result.to_json()
+        told = _told(content) if self._arguments.json else frozenset()
+        for line in self._command.remarks(result):
+            if line not in told:
+                logs.say(line)
+        _log(content)
+        if self._arguments.json:
+            _print(_json(content))
+        else:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
+            _print(self._command.text(self._arguments, result))
 
 
 def _told(content: Any) -> frozenset[str]:

@@ -52,12 +52,10 @@ def _verified(result: VerifyResult) -> str:
     lines = [*result.bad, f"{result.files} files{unprotected}: {count}"]
     if result.absent:
         lines.append(f"{len(result.absent)} files of the pool not compared; {result.absent[0]}")
-    if result.drafts:
-        single = result.drafts == 1
-        drafts = "1 draft that does" if single else f"{result.drafts} drafts that do"
+    if result.unfinished:
+        commands = "1 command is" if result.unfinished == 1 else f"{result.unfinished} commands are"
         lines.append(
-            f"{drafts} not count, of commands that are at work or were killed; "
-            f"{'it' if single else 'they'} may hold payload"
+            f"{commands} at work or killed: files that do not count are left, and may hold payload"
         )
     return "\n".join(lines)
 

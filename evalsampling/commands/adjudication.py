@@ -5,11 +5,20 @@ import pyarrow as pa
 from evalsampling.commands.control_tasks import rows_of
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
-from evalsampling.labels.task_names import opaque_name, with_check
-from evalsampling.labels.tasks import ADJUDICATION, KIND, LINKED, TASK, blind, make_batch, mask_key
+from evalsampling.labels.tasks import (
+    ADJUDICATION,
+    KIND,
+    LINKED,
+    TASK,
+    blind,
+    make_batch,
+    mask_key,
+    opaque_name,
+    with_check,
+)
 from evalsampling.storage import write_parquet
-from evalsampling.workspace.adjudications import Adjudication
 from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.rounds import Adjudication
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import adjudication_folder
 
@@ -63,9 +72,9 @@ def _write(
         counts={"rows": len(tasks)},
     )
     folder = adjudication_folder(number)
-    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as directory:
-        path = directory / str(design["exported"])
+    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as files:
+        path = files.path(str(design["exported"]))
         write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
-        write_parquet(tasks, directory / LINKED, "snappy")
-    exported = pool.workspace.store.url(f"{folder}/{design['exported']}")
-    return Adjudication(number, tasks, exported)
+        write_parquet(tasks, files.path(LINKED), "snappy")
+    exported = pool.workspace.store.url(files.place(str(design["exported"])))
+    return Adjudication(number, tasks, exported, files.folder)

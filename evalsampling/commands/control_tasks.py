@@ -6,8 +6,17 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.labels.controls import QUESTION, Gold, gold_rows, make_controls, repeated
-from evalsampling.labels.task_names import opaque_name, with_check
-from evalsampling.labels.tasks import GOLD, ID, LABEL, REPEAT, TASK, make_batch, mask_key
+from evalsampling.labels.tasks import (
+    GOLD,
+    ID,
+    LABEL,
+    REPEAT,
+    TASK,
+    make_batch,
+    mask_key,
+    opaque_name,
+    with_check,
+)
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.workspace.snapshot import Snapshot

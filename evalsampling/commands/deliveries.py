@@ -18,7 +18,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.forgotten import ForgottenRows
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import NewDelivery, Workspace
+from evalsampling.workspace.workspace import NewDelivery, rejects_file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +61,8 @@ class _Checked:
         level = logging.WARNING if self.rejects else logging.INFO
         LOG.log(level, "delivery taken", extra={**self.file.details, **counts})
 
-    def message(self, workspace: Workspace) -> str:
-        """Return the line for users: how many votes were taken and rejected."""
+    def message(self, folder: str) -> str:
+        """Return the line for users: how many votes were taken, and where the rejects are."""
         taken = f"{len(self.taken)} taken"
         if self.rows < len(self.taken):
             rows = "1 row" if self.rows == 1 else f"{self.rows} rows"
@@ -70,9 +70,10 @@ class _Checked:
         counts = f"{self.file.path}: {taken}, {len(self.rejects)} rejected"
         if not self.rejects:
             return counts
-        first, listed = self.rejects[0], workspace.rejects_of(self.name, self.file.details["file"])
+        first, listed = self.rejects[0], rejects_file(self.name, self.file.details["file"])
         warning = "" if self.taken else "warning: "
-        return f"{warning}{counts}, listed in {listed}; first, line {first.line}: {first.reason}"
+        told = f"first, line {first.line}: {first.reason}"
+        return f"{warning}{counts}, listed in {folder}/{listed}; {told}"
 
 
 def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[str]:
@@ -112,9 +113,9 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
         register = after
         checked.append(_Checked(file, name, taken, rejects))
     if checked:
-        _add(checked, register, snapshot)
-    workspace = snapshot.pool.workspace
-    return messages + [delivery.message(workspace) for delivery in checked]
+        folder = _add(checked, register, snapshot)
+        messages += [delivery.message(folder) for delivery in checked]
+    return messages
 
 
 def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None:
@@ -130,16 +131,18 @@ def _name(file: LabelFile, names: Collection[str]) -> str:
     return f"{file.sha256}-{len(names) + 1}" if before else file.sha256
 
 
-def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> None:
-    """Add checked deliveries to a workspace, without what was forgotten."""
+def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> str:
+    """Add checked deliveries, without what was forgotten, and return the URL of their folder."""
     forgotten = ForgottenRows.read(snapshot.pool)
     id_of_task = dict(zip(register.tasks, register.ids, strict=True))
     rounds, first = len(snapshot.rounds), len(snapshot.deliveries) + 1
     cleared = [forgotten.cleared(new.to_store(register, rounds), id_of_task) for new in checked]
     stored = [_with_id_columns(new, register.id) for new in cleared]
-    snapshot.pool.workspace.add_deliveries(first, stored, snapshot.forgotten)
+    workspace = snapshot.pool.workspace
+    folder = workspace.add_deliveries(first, stored, snapshot.forgotten)
     for delivery in checked:
         delivery.log()
+    return workspace.store.url(folder)
 
 
 def _with_id_columns(new: NewDelivery, id: IdColumns) -> NewDelivery:

@@ -4,13 +4,14 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalsampling.commands.curve import curve_of
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.commands.options import WorkspaceOptions, flag, many, numbers
+from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.gates import check_gates
@@ -51,6 +52,7 @@ class EstimateOptions(WorkspaceOptions):
     report_to: tuple[str, ...] = many(
         "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
     )
+    overwrite: bool = flag(OVERWRITE)
 
     def gates(self, spec: EvaluationSpec) -> GatesSpec:
         """Return the gates that are asked for, else those of the spec."""
@@ -59,12 +61,17 @@ class EstimateOptions(WorkspaceOptions):
         return spec.gates
 
 
-def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> EstimateResult:
+def estimate(
+    options: EstimateOptions,
+    context: ExecutionContext = HERE,
+    shown: Callable[[EstimateResult], None] | None = None,
+) -> EstimateResult:
     """Take deliveries of labels and estimate; waits for other commands on the workspace.
 
     Args:
         options: what is asked for; files are of this machine or of a store.
         context: what the work runs on, for the record.
+        shown: gets the result before it is sent to any receiver.
 
     Raises:
         InputError: if the workspace is not prepared, or a measure or an interval method unknown;
@@ -80,8 +87,9 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
     intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
     if gates:
         check_gates(gates, analysis.scope.all_targets([*measures, *analysis.measures]))
-    for path in [each.path for each in receivers if each.path is not None]:
-        workspace.check_outside(path, "--report-to")
+    outputs = [each.output for each in receivers if each.output is not None]
+    given = {*options.labels, *options.replace}
+    check_outputs(pool, outputs, options.overwrite, "--report-to", given)
     # Before others are locked out: a file may be slow to come.
     sink = reader_of(pool.spec) if options.labels or options.replace else None
     listing = look_in(options.labels, options.replace, sink)
@@ -106,8 +114,13 @@ def estimate(options: EstimateOptions, context: ExecutionContext = HERE) -> Esti
         return result
     from evalsampling.commands.reporting import run_of  # Few calls report.
 
+    if shown is not None:
+        shown(result)
     run = run_of(snapshot, result, started)
-    return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
+    reports = tuple(each.send(run) for each in receivers)
+    for receipt in reports:
+        receipt.tell()
+    return dataclasses.replace(result, reports=reports)
 
 
 def _single(names: Sequence[str], own: Sequence[Measure]) -> list[str]:

@@ -25,7 +25,7 @@ from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.stopping import reason_to_stop
-from evalsampling.inference.assumptions import rested_on
+from evalsampling.inference.choice import rested_on
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
 from evalsampling.measures import Joint

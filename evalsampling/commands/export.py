@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evalsampling.commands.options import WorkspaceOptions, option
+from evalsampling.commands.options import WorkspaceOptions, flag, option
+from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
@@ -19,6 +20,7 @@ from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
 from evalsampling.labels.vendor import escaped
 from evalsampling.labels.vote import long_table
 from evalsampling.storage import replace_file
+from evalsampling.storage.outputs import Output, marked
 from evalsampling.workspace.snapshot import Snapshot
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -32,6 +34,7 @@ class ExportOptions(WorkspaceOptions):
     form: str = option(
         "a line a vote, or decided pairs for Splink", default="long", choices=("long", "splink")
     )
+    overwrite: bool = flag(OVERWRITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,14 +53,17 @@ class ExportResult(Result):
 def export(options: ExportOptions) -> ExportResult:
     """Write all votes that were taken, or the decided pairs of records."""
     snapshot = Snapshot.at(options.workspace)
-    snapshot.pool.workspace.check_outside(options.to)
+    names = long_table(DeliveredIds(snapshot.pool.spec.pool.id).names)
+    heads = {"long": ",".join(names).encode(), "splink": splink.as_table([]).splitlines()[0]}
+    output = Output(options.to, heads[options.form])
+    check_outputs(snapshot.pool, [output], options.overwrite)
     if options.form == "splink":
         return _write_splink(snapshot, Path(options.to))
     table = table_of_votes(snapshot)
     path = Path(options.to)
     if path.suffix == ".parquet":
         sink = pa.BufferOutputStream()
-        pq.write_table(table, sink)
+        pq.write_table(marked(table), sink)
         replace_file(str(path), sink.getvalue().to_pybytes())
     elif path.suffix == ".csv":
         replace_file(str(path), _as_csv(table))

@@ -23,8 +23,7 @@ from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
-from evalsampling.workspace.deliveries import Delivery
-from evalsampling.workspace.rejects import commonest_reason
+from evalsampling.workspace.deliveries import Delivery, commonest_reason
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -165,7 +164,7 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
     file, given = delivery.file or delivery.name, rejected + len(delivery.votes)
     reason, alike = "", 0
     if delivery.file is not None:
-        reason, alike = commonest_reason(snapshot.pool.workspace, delivery.name, delivery.file)
+        reason, alike = commonest_reason(snapshot.pool.workspace, delivery)
     alike = min(alike, rejected)
     why = f"{reason}." if alike == rejected else f"{alike} as: {reason}."
     why = why[:1].upper() + why[1:] if alike else ""

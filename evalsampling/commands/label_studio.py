@@ -3,16 +3,23 @@
 import dataclasses
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from evalsampling.commands.options import WorkspaceOptions, flag, option, positive
+from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
-from evalsampling.labels.label_studio import CONFIG, FOLDER
-from evalsampling.labels.label_studio_server import TOKEN, LabelStudio
+from evalsampling.labels.label_studio import CONFIG, FOLDER, TOKEN
 from evalsampling.storage import replace_file
+from evalsampling.storage.outputs import Output
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import adjudication_folder, round_folder
+
+if TYPE_CHECKING:
+    from evalsampling.labels.label_studio_server import LabelStudio
 
 _FORMAT = "label-studio"
 
@@ -31,6 +38,7 @@ class PullOptions(BatchOptions):
     """Where to put the votes, too."""
 
     to: str = option("file of votes to write, .json", metavar="FILE", required=True)
+    overwrite: bool = flag(OVERWRITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,12 +75,25 @@ class PullResult(Result):
     bytes: int
 
 
+@dataclasses.dataclass(frozen=True)
+class _Votes(Output):
+    """Votes that were fetched before: all are on tasks of the workspace."""
+
+    tasks: Collection[str] = ()
+
+    def is_ours(self, file: pa.NativeFile) -> bool:
+        try:
+            return {entry["data"]["task"] for entry in json.loads(file.read())} <= {*self.tasks}
+        except (KeyError, TypeError, ValueError):
+            return False  # No votes of Label Studio.
+
+
 def push(options: BatchOptions) -> PushResult:
     """Put a batch on a server of Label Studio; twice is once."""
     snapshot = Snapshot.at(options.workspace)
     number, title, folder = _batch(snapshot, options)
     spec, store = snapshot.pool.spec, snapshot.pool.workspace.store
-    server = LabelStudio(options.url, os.environ.get(TOKEN, ""))
+    server = _server(options)
     files = [name for name in store.names(folder) if name.startswith("tasks-")]
     tasks = [task for name in files for task in json.loads(store.read(f"{folder}/{name}"))]
     if not files or not store.exists(f"{folder}/{CONFIG}"):
@@ -91,11 +112,18 @@ def pull(options: PullOptions) -> PullResult:
     if path.suffix != ".json":
         raise UsageError(f"--to: {options.to}: the file of votes must end in .json")
     snapshot = Snapshot.at(options.workspace)
-    snapshot.pool.workspace.check_outside(options.to)
+    earlier = _Votes(options.to, tasks=snapshot.subject_of_task.keys())
+    check_outputs(snapshot.pool, [earlier], options.overwrite)
     number, title, _ = _batch(snapshot, options)
-    content = LabelStudio(options.url, os.environ.get(TOKEN, "")).pull(title)
+    content = _server(options).pull(title)
     replace_file(str(path), content)
     return PullResult(number, str(path), len(content))
+
+
+def _server(options: BatchOptions) -> "LabelStudio":
+    from evalsampling.labels.label_studio_server import LabelStudio  # Its help needs no `requests`.
+
+    return LabelStudio(options.url, os.environ.get(TOKEN, ""))
 
 
 def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
@@ -104,11 +132,11 @@ def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
     if spec.sink.format != _FORMAT:
         raise InputError(f"{workspace.path}: sink.format is {spec.sink.format}, not {_FORMAT}")
     if options.adjudication:
-        batches, of = [tasks.number for tasks in snapshot.adjudications], adjudication_folder
+        folders = {tasks.number: tasks.folder for tasks in snapshot.adjudications}
     else:
-        batches, of = [files.number for files in snapshot.standing if files.exported], round_folder
-    number = options.round or max(batches, default=0)
-    if number not in batches:
+        folders = {files.number: files.folder for files in snapshot.standing if files.exported}
+    number = options.round or max(folders, default=0)
+    if number not in folders:
         raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
     name = snapshot.pool.batch_name(-number if options.adjudication else number)
-    return number, f"evalsampling {name}", f"{of(number)}/{FOLDER}"
+    return number, f"evalsampling {name}", f"{folders[number]}/{FOLDER}"

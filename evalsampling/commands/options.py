@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
+from evalsampling.spec.gates import NUMBER
 from evalsampling.spec.sections import nearest
 
 Options = TypeVar("Options")
@@ -70,7 +71,7 @@ def option(
 
 def many(help: str, metavar: str) -> Any:
     """Return the field of an option with any number of values: a tuple of texts."""
-    return _field(Description(help, metavar, many=True), ())
+    return _field(Description(help, metavar, some_text, many=True), ())
 
 
 def listed(help: str, metavar: str, choices: Collection[str]) -> Any:
@@ -123,7 +124,7 @@ def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
         elif option.commas:
             settings = _with_commas(field, option) | several
         elif option.many:
-            settings = {"action": "extend", "default": [], "choices": option.choices, **several}
+            settings = {"action": "extend", "default": [], "type": option.type, **several}
         parser.add_argument(name, help=option.help, **settings)
 
 
@@ -186,8 +187,8 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
         elif option.commas:
             settings = _with_commas(field, option) | {"metavar": option.metavar}
         elif option.many:
-            settings = {"action": "append", "default": []}
-            settings |= {"metavar": option.metavar, "choices": option.choices}
+            settings = {"action": "append", "default": [], "type": option.type}
+            settings |= {"metavar": option.metavar}
         elif option.type is positive:
             # Templates tell whole numbers from text alone; their range the command checks.
             settings["type"] = int
@@ -228,19 +229,23 @@ def _spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def some_text(text: str) -> str:
+    """Read a text that says something: that of a variable which is not set is a mistake."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty text is no value; is a variable not set?")
+    return text
+
+
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
-    if not text.isdecimal() or int(text) < 1:
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     return int(text)
 
 
 def amount(text: str) -> float:
     """Read a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
     return value

@@ -20,7 +20,7 @@ from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.verdicts import expected_of_verdicts
+from evalsampling.stats.cells import expected_of_verdicts
 from evalsampling.telemetry import logs, progress
 from evalsampling.telemetry.logs import LOG
 
@@ -78,8 +78,6 @@ class PlannedError:
         saving: error variance of the best proposal over that of even draws for equal money, if the
             scores are right; None if it cannot be known.
         label_likelihood: to expect of the pool, if the scores are right.
-        price: standard error of rounds that serve all measures by that of rounds for this one
-            alone, if the scores are right; None if rounds are for one measure.
     """
 
     sampler: str
@@ -97,7 +95,6 @@ class PlannedError:
     half_width_high: float | None = None
     selection_error: float | None = None
     regret: float | None = None
-    price: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,11 +23,9 @@ from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, HASH
 from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
-from evalsampling.preparation.plan import fetch_cells
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
-from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification, what_scores_say
 from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
@@ -38,7 +36,7 @@ from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
 from evalsampling.workspace.forgotten import unerased
-from evalsampling.workspace.manifest import ExecutionContext, versions
+from evalsampling.workspace.manifest import ExecutionContext, read_jobs, versions
 from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import STORED, Workspace
@@ -377,6 +375,12 @@ class Preparation:
                     f"{path}: was not in the pool when {self.workspace.path} was prepared; {_ANEW}"
                 )
 
+    def check_same_ids(self) -> None:
+        """Check that the ids of the workspace were checked, if they are to be."""
+        done = (job.manifest["options"] for job in read_jobs(self.workspace) if job.name == JOB)
+        if self.check_ids and not any(options[CHECK_IDS] for options in done):
+            raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
+
 
 def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:
     """Check that the pool has rows of the slices that gates of its spec are about."""
@@ -398,46 +402,3 @@ def _differing(here: Any, there: Any, key: str) -> list[str]:
         for name in names
         for differing in _differing(here.get(name), there.get(name), f"{key}.{name}")
     ] or [key]
-
-
-@dataclasses.dataclass(frozen=True)
-class Rereading:
-    """The pool of a prepared workspace, to be read again.
-
-    Attributes:
-        preparation: of the workspace's own spec.
-        stratification: how the pool is cut into cells.
-        pool: its files.
-    """
-
-    preparation: Preparation
-    stratification: Stratification
-    pool: Catalog
-
-    def items(self) -> list[WorkItem]:
-        """Return what there is to read: the scored rows, if a scorer made them."""
-        return self.preparation.items(self.pool)
-
-    def check_unchanged(self, *_: Any) -> None:
-        """Check that the pool is as it was when it was listed, after what else is to be done."""
-        self.pool.check_unchanged(self.preparation.spec.pool)
-
-    def plan(self, engine: Engine, name: str) -> tuple[Any, Any, Any]:
-        """Return this, its items and their cells, as values of an engine that reads them once."""
-        work = engine.value(name, self)
-        stratification = engine.value("Stratification", self.stratification)
-        items = engine.expand(Step("ListItems", type(self).items), work)
-        cells, _ = engine.read(fetch_cells(self.preparation.spec, stratification), items)
-        return work, items, cells
-
-
-def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
-    """Return the pool of a workspace by the files that are there now, imported to a directory."""
-    pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
-    here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
-    same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
-    gone_or_new = here.keys() ^ there.keys()
-    for path in dict.fromkeys([*here, *there]):
-        if path in gone_or_new or (path in same and here[path] != there[path]):
-            raise InputError(f"{path}: the pool has changed since it was prepared")
-    return pool

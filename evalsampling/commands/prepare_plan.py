@@ -7,9 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.commands.check_ids import ids_were_checked
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
-from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.pool_file import PoolSource
 from evalsampling.pool.splits import WorkItem
@@ -27,7 +25,6 @@ from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
 from evalsampling.workspace.manifest import ExecutionContext
-from evalsampling.workspace.prepared import PreparedPool
 
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
@@ -120,11 +117,7 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
         return preparation.result()
     preparation.check_same_spec()
     preparation.check_same_pool()
-    if preparation.check_ids and not ids_were_checked(PreparedPool.read(workspace)):
-        raise InputError(
-            f"{workspace.path}: prepared without --check-ids; "
-            "`evalsampling prepare --check-ids` checks it now"
-        )
+    preparation.check_same_ids()
     return preparation.result()
 
 

@@ -5,14 +5,16 @@ import json
 from pathlib import PurePath
 
 from evalsampling.commands.options import WorkspaceOptions, flag, option
+from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.commands.report_facts import report_facts
 from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
 from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
-from evalsampling.report.page import page
-from evalsampling.report.table import as_csv
+from evalsampling.report.page import BEGINS, page
+from evalsampling.report.table import COLUMNS, as_csv
 from evalsampling.storage import replace_files
+from evalsampling.storage.outputs import WRITTEN_BY, Output
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -25,6 +27,7 @@ class ReportOptions(WorkspaceOptions):
     anonymous: bool = flag("call annotators by numbers, not by their names")
     title: str | None = option("title of the page (default: name of the workspace)",
                                metavar="TEXT")  # fmt: skip
+    overwrite: bool = flag(OVERWRITE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,24 +52,30 @@ class ReportResult(Result):
 def report(options: ReportOptions) -> ReportResult:
     """Write a report on a workspace: one HTML file, and JSON and CSV files of the same name.
 
-    Nothing in the workspace is changed. Files that are there are replaced, each as a whole,
-    and where a disk has no room for all of them, none is. A page is there only beside its own JSON
-    and CSV: if this is killed between them there is no page until it is run again.
+    Nothing in the workspace is changed. Earlier reports are replaced, each file as a whole, files
+    of others only where asked. Where a disk has no room for all of them, none is. A page is there
+    only beside its own JSON and CSV: if this is killed between them there is no page until it is
+    run again.
 
     Raises:
         UsageError: if the page is not to end in .html.
         InputError: if the workspace is not prepared or a file of it cannot be read; or if the page
-            is to be in the workspace, or cannot be written.
+            is to be in the workspace, or to replace a file of others, or cannot be written.
     """
     if PurePath(options.to).suffix != ".html":
         raise UsageError(f"--to: {options.to}: a report is written as .html")
     snapshot = Snapshot.at(options.workspace)
-    snapshot.pool.workspace.check_outside(options.to)
+    stem = options.to.removesuffix(".html")
+    begins = {
+        f"{stem}.json": json.dumps(WRITTEN_BY, indent=1).removesuffix("\n}").encode(),
+        f"{stem}.csv": ",".join(COLUMNS).encode("utf-8-sig"),
+        options.to: BEGINS.encode(),
+    }
+    check_outputs(snapshot.pool, [Output(*each) for each in begins.items()], options.overwrite)
     content = report_facts(snapshot, options.title, options.anonymous)
     facts = Facts.from_json(content)
     html = page(facts).encode()
-    stem = options.to.removesuffix(".html")
-    twin = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    twin = json.dumps(WRITTEN_BY | content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     # The page comes last, and the one before it goes first: it is beside its own twins or away.
     replace_files(
         {

@@ -244,16 +244,18 @@ def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> Sample
     )
     with pool.workspace.new_batch(
         round_folder(number), design, manifest, snapshot.forgotten
-    ) as directory:
+    ) as files:
         if len(new):
-            shown = blind(batch, controls)
-            path = directory / design["exported"]
-            write_tasks(shown, path, spec, pool.batch_name(number))
+            path = files.path(design["exported"])
+            write_tasks(blind(batch, controls), path, spec, pool.batch_name(number))
+        tables = {"draws": draws, "batch": batch}
         if controls is not None:
-            write_parquet(controls, directory / "controls.parquet", "snappy")
-        write_parquet(draws, directory / "draws.parquet", "snappy")
-        write_parquet(batch, directory / "batch.parquet", "snappy")
-    exported = pool.workspace.tasks_of(number, design["exported"])
+            tables["controls"] = controls
+        for name, table in tables.items():
+            write_parquet(table, files.path(f"{name}.parquet"), "snappy")
+    exported = None
+    if len(new):
+        exported = pool.workspace.store.url(files.place(design["exported"]))
     return _drawn(number, len(batch), exported, 0 if controls is None else len(controls))
 
 

@@ -3,29 +3,38 @@
 import dataclasses
 from typing import Any
 
-from evalsampling.commands.prepare import Preparation, Rereading, read_unchanged
+from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.short_cells import short_cells
+from evalsampling.errors import InputError
+from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL
 from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stages import Engine, Step
+from evalsampling.workspace.forgotten import unerased
 from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
 from evalsampling.workspace.snapshot import Snapshot
 
 
 @dataclasses.dataclass(frozen=True)
-class TopUp(Rereading):
+class TopUp:
     """One run of `prepare --top-up`: more rows for the cells whose reserve runs short.
 
     Attributes:
+        preparation: of the workspace's own spec.
+        pool: its files.
         number: of this top-up, from 1.
         wanted: rows a round may ask of a cell.
         capacity: rows added to each short cell.
         held: what there is.
     """
 
+    preparation: Preparation
+    pool: Catalog
     number: int
     wanted: int
     capacity: int
@@ -49,7 +58,6 @@ class TopUp(Rereading):
             return None
         return cls(
             preparation,
-            prepared.stratification,
             pool,
             number=prepared.reserve.top_ups + 1,
             wanted=wanted,
@@ -74,6 +82,14 @@ class TopUp(Rereading):
             started=started,
         )
 
+    def items(self) -> list[WorkItem]:
+        """Return what there is to read: the scored rows, if a scorer made them."""
+        return self.preparation.items(self.pool)
+
+    def check_unchanged(self, *_: Any) -> None:
+        """Check that the pool is as it was when it was listed, after what else is to be done."""
+        self.pool.check_unchanged(self.preparation.spec.pool)
+
     def write(self, part: int, reserve: Reserve) -> int:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
@@ -85,7 +101,11 @@ class TopUp(Rereading):
 
 def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     """Return the rows added in each part, as a value of an engine, which reads the pool once."""
-    spec, (work, _, cells) = top_up.preparation.spec, top_up.plan(engine, "TopUp")
+    spec, work = top_up.preparation.spec, engine.value("TopUp", top_up)
+    workspace = top_up.preparation.workspace
+    stratification = engine.value("Stratification", PreparedPool.read(workspace).stratification)
+    items = engine.expand(Step("ListItems", TopUp.items), work)
+    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
     counts, parts = engine.run(
         cells,
         plan.recount(spec, top_up.held),
@@ -96,6 +116,21 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     numbers = engine.each(Step("NumberParts", _number), parts)
     checked = engine.call(Step("CheckPool", TopUp.check_unchanged, (same, numbers)), work)
     return engine.each(Step("WriteReserve", _write, (top_up, checked)), parts)
+
+
+def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
+    """Return the pool that a workspace was prepared from, by the files that are there now.
+
+    A directory or URL has those that were imported.
+    """
+    pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
+    here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
+    same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
+    gone_or_new = here.keys() ^ there.keys()
+    for path in dict.fromkeys([*here, *there]):
+        if path in gone_or_new or (path in same and here[path] != there[path]):
+            raise InputError(f"{path}: the pool has changed since it was prepared")
+    return pool
 
 
 def _number(part: tuple[int, Reserve]) -> int:

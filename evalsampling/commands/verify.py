@@ -2,10 +2,11 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from evalsampling.commands.erasure import leftovers
+import pyarrow.parquet as pq
+
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
@@ -13,6 +14,8 @@ from evalsampling.pool.fingerprint import changes_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import Checksum
+from evalsampling.storage.commits import unfinished
+from evalsampling.storage.filesystems import open_file, readable
 from evalsampling.workspace.deliveries import details_of
 from evalsampling.workspace.forgotten import FINISHED, ROW, unerased
 from evalsampling.workspace.prepared import PreparedPool
@@ -45,7 +48,7 @@ class VerifyResult(Result):
             not as it was prepared; it begins with the file.
         absent: a line for each file of the pool that cannot be read here. That is no damage:
             estimates need no pool.
-        drafts: number of drafts that do not count, of commands that are at work or were killed.
+        unfinished: number of commands that are at work or were killed, whose files do not count.
     """
 
     workspace: str
@@ -53,7 +56,7 @@ class VerifyResult(Result):
     unprotected: int
     bad: tuple[str, ...]
     absent: tuple[str, ...] = ()
-    drafts: int = 0
+    unfinished: int = 0
 
     @property
     def ok(self) -> bool:
@@ -64,9 +67,8 @@ class VerifyResult(Result):
 def verify(options: WorkspaceOptions) -> VerifyResult:
     """Return which files of a workspace are missing or damaged, and which of its pool changed.
 
-    JSON is compared with the checksum within it, files of drafts and parts of the reserve with
-    those in their marker, all other Parquet with the checksums of its pages. Nothing is changed,
-    but for what every reader does: drafts that count are put in place.
+    JSON is compared with the checksum within it, other files with those in the commit that names
+    them, all other Parquet with the checksums of its pages. Nothing is changed.
 
     Args:
         options: what is asked.
@@ -78,10 +80,11 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     store = workspace.store
     workspace.check_prepared()
     looked = _Look(store)
-    looked.at("", store.settle_if_allowed)
-    looked.at("", lambda: looked.held.update(store.not_in_place()))
-    names = store.written([""], lambda name: not name.startswith("."))
-    names = sorted({*(name.removeprefix("/") for name in names), *looked.held})
+    names = [name for name in store.below("") if not name.startswith(".")]
+    left: list[list[str]] = []
+    looked.at("", lambda: left.extend(unfinished(store)))
+    begun = {name for files in left for name in files}
+    names = [name for name in names if name not in begun]
     ours = [name for name in names if name.endswith(".json") and not _SENT.match(name)]
     contents = {name: looked.at_json(name) for name in ours}
     markers = {name: contents[name] for name in contents if _is_marker(name)}
@@ -90,16 +93,16 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
         looked.at(name, lambda marker: expected.update(checksums_of(marker)), content)
     for name in names:
         bad_before = len(looked.bad)
-        batch = re.fullmatch(r"rounds/(\d+)/batch\.parquet", name)
+        batch = re.fullmatch(r"rounds/(\d+)/(?:\w+/)?batch\.parquet", name)
         if batch is not None:
             looked.at(name, _read_round, workspace, int(batch[1]))
         elif name in expected:
             looked.at_content(name, expected[name])
         elif name.endswith(".parquet"):
-            looked.at(name, store.check_pages, name)
-        if re.fullmatch(r"labels/[^/]+\.parquet", name) and len(looked.bad) == bad_before:
-            looked.at(name, _read_delivery, store, name, looked.held)
-    looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(names, contents)]
+            looked.at(name, _check_pages, store.url(name))
+        if re.fullmatch(r"labels/.+\.parquet", name) and len(looked.bad) == bad_before:
+            looked.at(name, _read_delivery, store, name)
+    looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(contents)]
     for name, reason in _missing(names, contents, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
     if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
@@ -109,23 +112,15 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     looked.bad += changed
     plain = sum(name not in expected and name not in contents for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))
-    whole = {place.split("/")[1] for place in looked.held.values()}
-    drafts = len({*store.drafts()} - whole)
-    return VerifyResult(workspace.path, len(names), plain, bad, absent, drafts)
+    return VerifyResult(workspace.path, len(names), plain, bad, absent, len(left))
 
 
 class _Look:
-    """Goes on with the next file when one is bad.
-
-    Attributes:
-        bad: lines so far.
-        held: where files are that count and that we may not put in place, by name.
-    """
+    """Goes on with the next file when one is bad; ``bad`` has the lines so far."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.bad: list[str] = []
-        self.held: dict[str, str] = {}
 
     def at(self, name: str, check: Callable[..., Any], *arguments: Any) -> None:
         try:
@@ -138,21 +133,27 @@ class _Look:
     def at_json(self, name: str) -> dict[str, Any]:
         """Return the content, empty if that is bad."""
         content: dict[str, Any] = {}
-        place = self.held.get(name, name)
-        self.at(name, lambda: content.update(self.store.read_json(place)))
+        self.at(name, lambda: content.update(self.store.read_json(name)))
         return content
 
     def at_content(self, name: str, checksum: Checksum) -> None:
-        place = self.held.get(name, name)
-        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(place)))
+        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(name)))
 
 
 def _read_round(workspace: Workspace, number: int) -> None:
     RoundFiles.read(PreparedPool.read(workspace), number)
 
 
-def _read_delivery(store: Store, name: str, held: Mapping[str, str]) -> None:
-    details_of(store, name, store.parse_table(name, store.read(held.get(name, name))))
+def _read_delivery(store: Store, name: str) -> None:
+    details_of(store, name, store.parse_table(name, store.read(name)))
+
+
+def _check_pages(url: str) -> None:
+    """Read all of a Parquet file, a row group at a time, for the checksums of its pages."""
+    with readable(url), open_file(url) as source:
+        parquet = pq.ParquetFile(source, page_checksum_verification=True)
+        for number in range(parquet.num_row_groups):
+            parquet.read_row_group(number)
 
 
 def _is_marker(name: str) -> bool:
@@ -160,8 +161,8 @@ def _is_marker(name: str) -> bool:
     return name == MARKER or folder in ("taken", BUDGETS) or file == "design.json"
 
 
-def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield what tells that payload is left of a row that was to be forgotten, with the reason."""
+def _left(contents: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the last record of each row that `forget` has not done with, with the reason."""
     last: dict[str, tuple[str, bool]] = {}
     for name in sorted(contents):
         if name.startswith(f"{FORGOTTEN}/"):
@@ -170,8 +171,6 @@ def _left(names: list[str], contents: dict[str, dict[str, Any]]) -> Iterator[tup
     for name, finished in last.values():
         if not finished:
             yield name, "`forget` has not come to its end; run it again for the same row"
-    for name in leftovers(names):
-        yield name, "left by a command that was killed; `forget` removes it"
 
 
 def _check_top_ups(store: Store, names: list[str], contents: dict[str, dict[str, Any]]) -> None:
@@ -204,15 +203,18 @@ def _missing(
     for written, job, marker in _NUMBERED:
         # The manifest of its job comes in with it, and is there when the last of them has gone.
         last = max(
-            _numbers(names, written) | _numbers(names, rf"jobs/{job}-(\d+)\.json"), default=0
+            _numbers(names, written) | _numbers(names, rf"jobs/(?:\w+/)?{job}-(\d+)\.json"),
+            default=0,
         )
         required |= {marker.format(number) for number in range(1, last + 1)}
     required |= {f"{round_folder(number)}/closed.json" for number in _closed(contents)}
     required |= set(_taken(markers))
     taken = {
-        f"labels/{name}.parquet"
+        name
         for marker in markers.values()
-        for name in marker.get("deliveries", ())
+        if "deliveries" in marker
+        for name in checksums_of(marker)
+        if name.endswith(".parquet")
     }
     for name in sorted((required | taken) - present):
         yield name, "missing"

@@ -121,7 +121,7 @@ def check_draws_by_row(sampler: Sampler) -> None:
     Raises:
         ValueError: if not.
     """
-    if sampler.with_replacement or sampler.queries_ranks or sampler.draws_again:
+    if not sampler.by_row:
         raise ValueError(
             f"sampler {sampler.name} does not draw row by row; take calibrated, or poisson, or "
             "draw its rounds by the command sample"

@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex, overload
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.inference.assumptions import rested_on
+from evalsampling.inference.choice import rested_on
 from evalsampling.inference.results import Estimate, as_json, brief, place_of
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat

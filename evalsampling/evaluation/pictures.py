@@ -16,7 +16,7 @@ from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
-from evalsampling.stats.verdicts import named_verdicts
+from evalsampling.stats.cells import named_verdicts
 
 PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibration")
 """Names of the pictures that can be drawn of an evaluation."""

@@ -18,6 +18,7 @@ from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, tas
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Reject, check_votes
 from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (
     CELL,
     PAYLOAD_PREFIX,
@@ -103,16 +104,23 @@ class LabelJoin:
         spec: says what labels there are, and how many votes a row is to have.
         classes: number of classes of the cell table.
         slices: of the pool; a value that it does not have is none of its slices.
+        key: of the names of tasks, by which rows of other workspaces are told; None if all rows
+            are known to be of this one.
+        check: whether names of tasks have a check character.
     """
 
     spec: EvaluationSpec
     classes: int
     slices: Slices = Slices()
+    key: bytes | None = None
+    check: bool = False
 
     def join(
         self, rows: pa.Table | None, votes: Iterable[Vote]
     ) -> tuple[LabelledCounts, list[Reject]]:
-        """Return the counts of rows with their labels, and the answers that do not count.
+        """Return the counts of rows with their labels, and the answers and rows that do not count.
+
+        A row counts if its task is named as this workspace names it: not one of another workspace.
 
         Args:
             rows: of rounds, as `RoundPicker.pick` returns them; the same row may come repeatedly.
@@ -121,8 +129,9 @@ class LabelJoin:
         """
         tasks: list[str] = []
         ids: list[str] = []
+        others: list[Reject] = []
         if rows is not None:
-            rows = _distinct(rows)
+            rows, others = self._own(_distinct(rows))
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
@@ -130,7 +139,25 @@ class LabelJoin:
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         none = LabelledCounts.none()
-        return none if rows is None else self._counts(rows, register.tally.codes), rejects
+        counts = none if rows is None else self._counts(rows, register.tally.codes)
+        return counts, [*others, *rejects]
+
+    def _own(self, rows: pa.Table) -> tuple[pa.Table, list[Reject]]:
+        """Return the rows that rounds of this workspace drew, and rejects of all others."""
+        if self.key is None:
+            return rows, []
+        named = zip(*(rows[name].to_pylist() for name in (TASK, ROUND, ID)), strict=True)
+        own = [
+            task == task_name(self.spec, self.key, round, id, 1, self.check)
+            for task, round, id in named
+        ]
+        mask = pa.array(own, pa.bool_())
+        reason = "the row was drawn in another workspace, or in another round than it says"
+        others = rows.filter(pc.invert(mask)).select([TASK, ID]).to_pylist()
+        rejects = [
+            Reject(0, reason, row[TASK], as_text(row[ID], self.spec.pool.id)) for row in others
+        ]
+        return rows.filter(mask), rejects
 
     def _counts(self, rows: pa.Table, labels: IntArray) -> LabelledCounts:
         spec = self.spec

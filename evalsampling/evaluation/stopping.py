@@ -19,14 +19,10 @@ def reason_to_stop(spec: EvaluationSpec, estimates: Sequence[Estimate]) -> str |
 def caution_about_looks(
     spec: EvaluationSpec, estimates: Sequence[Estimate], sampler: Sampler, rounds: int
 ) -> str | None:
-    """Return a warning if default intervals end the evaluation after several looks, else None.
-
-    The figures are of docs/studies/stopping.md: nominal 95 % intervals of F1, a half-width of 0.05.
-    """
+    """Return a warning if default intervals end the evaluation after several looks, else None."""
     if rounds <= 1 or sampler.bears_looks or reason_to_stop(spec, estimates) != "half-width":
         return None
     return (
         f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "
-        "hold the truth less often than they say. By ais, importance and poisson, 95 % intervals "
-        "held it in 90 to 95 % of runs, with over-confident probabilities in 78 %"
+        "hold the truth less often than they say"
     )

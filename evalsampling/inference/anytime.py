@@ -17,9 +17,6 @@ import numpy as np
 import scipy
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.intervals import Interval
-from evalsampling.inference.results import Estimate
-from evalsampling.inference.significance import Significance
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import MeanDifference
 from evalsampling.measures.on_cells import cells_adding_to
@@ -27,7 +24,7 @@ from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.history import NO_LABEL
 
 KIND = "anytime-valid"
-METHOD = "betting"
+BETTING = "betting"
 
 STAKES = np.geomspace(0.004, 0.9, 16)
 """Shares of the wealth, of the largest loss there can be; the wealth is spread over all evenly."""
@@ -54,12 +51,7 @@ class Gamble:
         return float(min(1.0, 2 * math.exp(-max(wealth, 0.0))))
 
     def interval(self, confidence: float, bounds: tuple[float, float]) -> tuple[float, float]:
-        """Return the ends of the means whose p-value never was below 1 - confidence.
-
-        Args:
-            confidence: in (0, 1).
-            bounds: least and greatest mean there can be, finite.
-        """
+        """Return the ends of the means whose p-value never was below 1 - confidence."""
         limit = math.log(2 / (1 - confidence))
         return self._end(limit, bounds, 1.0), self._end(limit, bounds, -1.0)
 
@@ -88,8 +80,8 @@ class Gamble:
 def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
     """Return the draws whose mean is a measure on the pool, up to the first unlabelled round.
 
-    None if the measure is no mean difference, rows were not drawn with replacement, or not all of
-    their chances were known before the draw. The chance of a row bounds its weight.
+    None without any, if the measure is no mean difference, rows were not drawn with replacement, or
+    not all of their chances were known before the draw. The chance of a row bounds its weight.
     """
     table, history = inputs.table, inputs.history
     if not isinstance(measure, MeanDifference) or not inputs.with_replacement or inputs.has_atoms:
@@ -109,17 +101,5 @@ def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
         loss = votes.mean(measure.loss(outputs, votes.label)[:, 0])
         values.append(loss / (table.rows * drawn.probability))
         bounds.append(np.full(len(loss), largest / (table.rows * least)))
-    bound = np.concatenate(bounds)
-    return Gamble(np.concatenate(values), bound) if np.all(bound > 0) else None
-
-
-def add_anytime(estimate: Estimate, measure: Measure, inputs: EstimationInput) -> Estimate:
-    """Return an estimate of a difference on the pool, with its anytime-valid test and interval."""
-    gamble = gamble_on(measure, inputs)
-    if gamble is None or not len(gamble.value):
-        return estimate
-    low, high = gamble.interval(estimate.confidence, estimate.target.bounds)
-    significance = estimate.significance or Significance(None)
-    significance = dataclasses.replace(significance, anytime_p_value=gamble.p_value())
-    estimate = estimate.with_interval(Interval(low, high, KIND, METHOD))
-    return dataclasses.replace(estimate, significance=significance)
+    value, bound = np.concatenate(values), np.concatenate(bounds)
+    return Gamble(value, bound) if len(value) and np.all(bound > 0) else None

@@ -16,10 +16,8 @@ import scipy
 from evalsampling.inference.curve_coordinates import STEPS, Coordinates, fallen
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.chains import nested_r_hat
-from evalsampling.stats.climbing import climb
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.hamiltonian import Schedule, hamiltonian
+from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 from evalsampling.stats.log_odds import log_odds_of_rank
 
 _PER_STEP = 6
@@ -29,14 +27,6 @@ _PREDICTION_SPREAD = 5.0
 """Standard deviation of the effect, in log-odds, of a prediction that the score does not explain.
 
 It is large: a second system's prediction may be as informative as the score."""
-
-_DIP_SPREAD = 2.0
-"""Standard deviation of the effect, in log-odds, of a place at the top.
-
-Spam and copies are often there."""
-
-_TOP_STEPS = 3.0
-"""Steps from the top over which the effect of a place at the top falls to 1 / e."""
 
 _LEAST = 1e-300
 """Least rate whose logarithm is taken."""
@@ -70,8 +60,7 @@ class CalibrationCurve:
     scores matters.
 
     Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
-    stationary Gaussian process; between the steps it is linear. It is monotone apart from
-    the effect of a place at the top, which may be a dip. The rate of a cell is
+    stationary Gaussian process; between the steps it is linear. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
     rho times the pool's mean of sigma (1 - sigma), the overlap of the classes: where scores
     separate them, few positives hide. A prior relative to positives takes the mean of sigma
@@ -85,7 +74,7 @@ class CalibrationCurve:
             group.
         share: shape (groups,): share of the pool's rows.
         effect: shape (groups, effects): shift of the log-odds of a group by one standard deviation
-            of each effect beside x.
+            of each effect.
         step: dx.
         hidden: prior of rho.
     """
@@ -118,10 +107,8 @@ class CalibrationCurve:
         share = count / count.sum()
         step = max(np.ptp(x) / STEPS, 1e-9)
         place = np.rint((x.max() - x) / step * _PER_STEP)
-        at_top = _DIP_SPREAD * np.exp(-place / _PER_STEP / _TOP_STEPS)
-        effects = [at_top] if effect is None else [_PREDICTION_SPREAD * effect, at_top]
-        effect = np.column_stack(effects)
-        rows = np.column_stack([place, effect])
+        effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
+        rows = np.column_stack([place, *effects])
         first, group = distinct_rows(rows)
         key = rows[first]
         at = key[:, 0] / _PER_STEP
@@ -146,9 +133,7 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labels.
 
-        Args:
-            labelled: shape (cells,): number of rows with a label.
-            positive: shape (cells,): number of these that are positive.
+        Of each cell the rows with a label are given, and those that are positive.
         """
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
@@ -268,14 +253,7 @@ class CurvesAt:
         return self.coordinates.parameters(self.x)
 
     def reference_slope(self, factor: FloatArray) -> FloatArray:
-        """Return the gradient of the reference by the log-odds, times a factor of each draw.
-
-        Args:
-            factor: shape (draws,).
-
-        Returns:
-            Shape (draws, groups).
-        """
+        """Return the gradient of the reference by the log-odds, times a factor of each draw."""
         slope = factor[:, None] * self.curve.share
         slope *= self.overlap
         if self.curve.hidden.relative_to != "positives":
@@ -428,10 +406,6 @@ class CurveFit:
         root of the information, which is the same on all machines, while the signs of eigenvectors
         are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
         R-hat shows if they do not mix.
-
-        Args:
-            rng: source of randomness.
-            schedule: length and number of the chains.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
@@ -458,7 +432,7 @@ class CurveDraws:
     Attributes:
         drawn: the drawn curves.
         r_hat: how far chains from different starts disagree on the number of positives: nested
-            R-hat of its logarithm, 1 if they agree (`stats.chains`).
+            R-hat of its logarithm, 1 if they agree (`stats.hamiltonian`).
     """
 
     drawn: CurvesAt

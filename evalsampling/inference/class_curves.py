@@ -1,11 +1,8 @@
 """The calibration curve of each class, fitted to all labels so far."""
 
-import dataclasses
-
 import numpy as np
 
 from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
-from evalsampling.inference.curve_coordinates import STEPS
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -16,18 +13,6 @@ from evalsampling.stats.log_odds import log_odds_of_rank
 
 _SAME_PRIOR = 1e-9
 """Largest difference between prior probabilities that counts as rounding error."""
-
-_ODDS_AGAINST_FALLING = 20.0
-"""Prior odds that the rate of a class rises with its prior probability."""
-
-_FEWEST_TO_FALL = 20
-"""Labelled rows of a class below which its rate is always taken to rise."""
-
-_BANDS = 6
-"""Number of equal parts that the curve is divided into, from its top to its bottom."""
-
-_FEWEST_BANDS = 3
-"""Fewest bands with labelled rows of a class for its rate to be taken to fall."""
 
 
 def obstacle(table: CellTable) -> str | None:
@@ -52,47 +37,20 @@ def _find_obstacle(table: CellTable) -> str | None:
     return None
 
 
-@dataclasses.dataclass(frozen=True)
-class Direction:
-    """The curves of the classes, and those with which some fall that the labels leave open.
-
-    Attributes:
-        curves: the fitted curve of each class, by class; with two classes of the second class only.
-        turned: the same with falling curves of the classes whose direction is open, None if that of
-            none is.
-        chance: probability of `turned`, in [0, 1/2].
-    """
-
-    curves: dict[int, CurveFit]
-    turned: dict[int, CurveFit] | None = None
-    chance: float = 0.0
-
-
-def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> Direction:
-    """Return the fitted curve of each class, and those that fall as far as labels leave that open.
-
-    The probability that a curve falls is the largest of any class.
-    """
+def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
+    """Return the fitted curve of each class; with two classes that of the second alone."""
     seen = labels_by_cell(table, history, Domain())
     labelled = seen.sum(axis=1)
-    curves, falling, chances = {}, {}, {}
-    for y in (1,) if table.classes == 2 else range(table.classes):
-        curves[y], falling[y], chances[y] = fit_either_way(table, y, labelled, seen[:, y], hidden)
-    chance = max(chances.values())
-    return Direction(curves, falling if chance else None, chance)
+    classes = (1,) if table.classes == 2 else range(table.classes)
+    return {y: fit_either_way(table, y, labelled, seen[:, y], hidden) for y in classes}
 
 
 def fit_either_way(
     table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
-) -> tuple[CurveFit, CurveFit, float]:
-    """Return the curve of a class, the falling one, and how probable that is beside the first.
+) -> CurveFit:
+    """Return the curve of a class, rising or falling, under which the labels are likelier.
 
-    The rate is taken to rise with the prior probability unless the labels make a fall far more
-    probable: the prior odds against it are `_ODDS_AGAINST_FALLING`. No single band of the scores
-    may decide that: the fall must remain more probable when the labels of any band are left out.
-    Many spam rows or duplicates at the top are no reason to reverse all scores. Until several bands
-    agree, a falling curve that makes the labels likelier is kept beside the rising one, with its
-    posterior probability or one half. If the direction is clear, both curves are the same.
+    It is the rising one unless positives lie further down it than other labelled rows do.
 
     Args:
         table: the cells.
@@ -103,14 +61,9 @@ def fit_either_way(
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
     if not _lie_lower(rising.curve.corner, labelled, positive):
-        return rising, rising, 0.0
+        return rising
     falling = _curve(table, y, True, hidden).fit(labelled, positive)
-    gain = falling.log_evidence - rising.log_evidence
-    if gain <= 0:
-        return rising, rising, 0.0
-    if _is_clear(rising, falling, labelled, positive):
-        return falling, falling, 0.0
-    return rising, falling, 1 / (1 + max(_ODDS_AGAINST_FALLING * np.exp(-gain), 1.0))
+    return falling if falling.log_evidence > rising.log_evidence else rising
 
 
 def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> CalibrationCurve:
@@ -149,32 +102,12 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
 
 
-def _is_clear(rising: CurveFit, falling: CurveFit, labelled: IntArray, positive: IntArray) -> bool:
-    """Return whether labels of several bands make it far more probable that the curve falls."""
-    if positive.sum() < _FEWEST_TO_FALL or not _is_likelier(falling, rising):
-        return False
-    band = np.minimum(rising.curve.corner * _BANDS // STEPS, _BANDS - 1)
-    if len(np.unique(band[positive > 0])) < _FEWEST_BANDS:
-        return False
-    for left_out in np.unique(band[labelled > 0]):
-        kept = band != left_out
-        without = [fit.curve.fit(labelled * kept, positive * kept) for fit in (falling, rising)]
-        if not _is_likelier(*without):
-            return False
-    return True
-
-
 def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool:
     """Tell whether positives lie further down the curve than the other labelled rows do."""
     negative = labelled - positive
     return bool(
         positive @ corner * max(negative.sum(), 1) > negative @ corner * max(positive.sum(), 1)
     )
-
-
-def _is_likelier(falling: CurveFit, rising: CurveFit) -> bool:
-    """Tell whether the labels are likelier under the falling curve by more than its prior odds."""
-    return falling.log_evidence - rising.log_evidence > np.log(_ODDS_AGAINST_FALLING)
 
 
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:

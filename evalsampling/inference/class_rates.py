@@ -56,7 +56,8 @@ class ClassRates(LabelModel):
         return ()
 
     @functools.cached_property
-    def _own_rates(self) -> FloatArray:
+    def rates(self) -> FloatArray:
+        """The rate of each class in each cell, shape (draws, cells, classes), summing to 1."""
         rng = np.random.Generator(np.random.PCG64([*self.seed, 0]))
         parameters = _posterior(self.table, self.history)
         gamma = rng.standard_gamma(parameters, (self.draws, *parameters.shape))

@@ -51,13 +51,7 @@ class Coordinates:
 
     @classmethod
     def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
-        """Return the parameters themselves as coordinates.
-
-        Args:
-            effects: number of effects of the curve.
-            step: of the curve in log-odds of the prior.
-            hidden: prior of rho.
-        """
+        """Return the parameters themselves as coordinates."""
         slope, direct = _slope_and_direct(effects)
         ratio = np.zeros((len(slope), 1))
         ratio[-1] = hidden.spread

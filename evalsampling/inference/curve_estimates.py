@@ -1,6 +1,5 @@
 """Estimates, with simultaneous bounds, of measures over thresholds from a precision curve."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,7 +18,6 @@ from evalsampling.measures.binary import (
     Specificity,
 )
 from evalsampling.measures.curves import AveragePrecision, PRCurve, ROCArea, ROCCurve, Thresholded
-from evalsampling.measures.f_alpha import FAlpha
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.ranked_list import RankedList
@@ -71,9 +69,17 @@ def curve_estimates(
         interval = whole_range(target.bounds, METHOD)
         if is_guaranteed:
             interval = Interval(low, high, SIMULTANEOUS, METHOD)
-        warnings = () if is_guaranteed else guarantee.warnings
-        estimate = Estimate(target, value, None, guarantee.confidence, (interval,))
-        estimates.append(dataclasses.replace(estimate, warnings=warnings, reliable=is_guaranteed))
+        estimates.append(
+            Estimate(
+                target,
+                value,
+                None,
+                guarantee.confidence,
+                (interval,),
+                warnings=() if is_guaranteed else guarantee.warnings,
+                reliable=is_guaranteed,
+            )
+        )
     return estimates
 
 
@@ -85,12 +91,6 @@ def with_envelope(
     There are bounds of the area below the ROC curve, and of precision, recall, specificity,
     accuracy, F1 and other F measures if predictions follow from a threshold of the score. There are
     none on parts of the pool, nor if nothing is guaranteed or with less than the confidence wanted.
-
-    Args:
-        estimates: estimates of the measure.
-        measure: the measure.
-        curve: the precision at every rank.
-        table: the cells.
     """
     bounds = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
     if bounds is None or np.isnan(bounds.value[0]):
@@ -120,9 +120,7 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
         return None
     cut, group = at_cut
     if isinstance(measure, FBeta):
-        bounds = cut.f_alpha(1 / (1 + measure.beta**2))
-    elif isinstance(measure, FAlpha):
-        bounds = cut.f_alpha(measure.alpha)
+        bounds = cut.f_alpha(measure.weight_of_precision)
     elif isinstance(measure, Precision | Recall | Specificity | FalsePositiveRate | Accuracy):
         bounds = cut.measures[measure.name]
     else:

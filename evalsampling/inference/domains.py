@@ -1,4 +1,4 @@
-"""The parts of the pool, and the systems, that measures are reported for."""
+"""The parts of the pool that measures are reported for, and values on their labels alone."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from evalsampling.inference.results import Target
 from evalsampling.measures.base import Measure
-from evalsampling.stats.arrays import IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
@@ -109,3 +109,22 @@ WHOLE_POOL = ReportedDomains()
 
 MOST_IN_SLICES = 64
 """Most components of a measure that is reported for slices; curves may have more."""
+
+
+def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:
+    """Return the value of a measure all of whose rows in a domain have labels, shape (m,)."""
+    return value_among(measure, history, domain, int(domain.rows(table).sum()))
+
+
+def value_among(
+    measure: Measure, history: History, domain: Domain, rows: int | None = None
+) -> FloatArray:
+    """Return the value of a measure among the labelled rows of a domain alone, shape (m,).
+
+    The sum of their losses is divided by their number, or by another number of ``rows``.
+    """
+    labelled = domain.labelled(history)
+    weight = np.full(len(labelled), 1 / max(len(labelled) if rows is None else rows, 1))
+    return measure.value(
+        measure.mean_loss(history.outputs.take(labelled), history.label[labelled], weight)
+    )

@@ -82,11 +82,6 @@ def shortest_interval(
 
     Of several equally short ones, as there are if draws have few distinct values, it is the one
     that holds most draws, so that rounding does not choose.
-
-    Args:
-        values: the draws, shape (n,), finite.
-        confidence: the share, in (0, 1).
-        weight: shape (n,), at least 0; equal if not given.
     """
     order = np.argsort(values)
     ordered = values[order]

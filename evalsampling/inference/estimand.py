@@ -8,9 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
-from evalsampling.inference.delta_method import Evidence
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.evidence import Gap, fewest_rows, find_gaps, find_missing_weight
+from evalsampling.inference.evidence import (
+    Evidence,
+    Gap,
+    fewest_rows,
+    find_gaps,
+    find_missing_weight,
+)
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
@@ -112,10 +117,8 @@ class Estimand:
         """Return the standard error that rates of the classes predict, shape (m,).
 
         Where weights alone stand for the unlabelled rows, and the chance of each is known, they
-        count too: those with next to no chance are hardly ever in a sample.
-
-        Args:
-            rate: shape (cells, classes): rates of the classes, summing to 1.
+        count too: those with next to no chance are hardly ever in a sample. Rates have the shape
+        (cells, classes).
         """
         of_labelled = self.linearisation.expected_error(rate)
         if self.inputs.response is not None or not self._can_anticipate:
@@ -149,11 +152,7 @@ class Estimand:
         return find_gaps(self._shares, self._row, number, self._open_shares, fewest_of_each)
 
     def fewest_rows(self, predictive: Predictive) -> IntArray:
-        """Return the number of labelled rows of each component's scarcest share, shape (m,).
-
-        Args:
-            predictive: draws of the labels of the domain, by the model of the labels.
-        """
+        """Return the number of labelled rows of each component's scarcest share, shape (m,)."""
         number, chosen = len(self.measure.components), self.unlabelled > 0
         expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)
         return fewest_rows(self._shares, self._row, number, self._open_shares, expected)

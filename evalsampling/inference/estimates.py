@@ -5,18 +5,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.anytime import add_anytime
-from evalsampling.inference.census import known_value
-from evalsampling.inference.delta_method import estimate
-from evalsampling.inference.domains import Domain, ReportedDomains
+from evalsampling.inference.anytime import gamble_on
+from evalsampling.inference.choice import by_weights, choose
+from evalsampling.inference.domains import Domain, ReportedDomains, known_value
 from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval
-from evalsampling.inference.linearisation import Linearisation
-from evalsampling.inference.model_based import combine_with_model
-from evalsampling.inference.own_probabilities import OwnProbabilities
+from evalsampling.inference.linearisation import Linearisation, OwnProbabilities
+from evalsampling.inference.model_based import DrawnNumber, by_model
 from evalsampling.inference.regions import (
     Ellipsoid,
     f_ellipsoid,
@@ -68,20 +66,23 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     if not estimand.is_pool and not estimand.inside.any():
         reason = inputs.sample.empty_because or f"no labelled row where {domain.title}"
         return [undefined(t, confidence, "no labels", reason) for t in targets]
-    estimates = _by_weights(estimand, targets, scope.methods)
+    of_design = _by_weights(estimand, targets, scope.methods)
     bands = estimand.is_pool and scope.bands_seed is not None
-    if bands and len(estimates) > 1:
+    if bands and len(targets) > 1:
         seed = [scope.bands_seed or 0, len(inputs.history.labelled)]
-        estimates = _with_bands(estimates, estimand, seed)
-    estimates = _with_model(estimates, estimand, bands)
-    if len(estimates) > 1:
-        return estimates
-    (single,) = estimates
-    if scope.anytime and estimand.is_pool:
-        single = add_anytime(single, measure, inputs)
-    if estimand.is_pool and single.target.against is None and single.value is not None:
-        single = dataclasses.replace(single, unsearched=estimand.unsearched)
-    return [single]
+        of_design = _with_bands(of_design, estimand, seed)
+    of_model = _by_model(of_design, estimand, bands)
+    if len(targets) > 1 or not estimand.is_pool:
+        return list(map(choose, of_design, of_model))
+    is_value = targets[0].against is None and of_design[0].value is not None
+    return [
+        choose(
+            of_design[0],
+            of_model[0],
+            gamble_on(measure, inputs) if scope.anytime else None,
+            estimand.unsearched if is_value else None,
+        )
+    ]
 
 
 def _extreme(
@@ -108,7 +109,7 @@ def _by_weights(
 ) -> list[Estimate]:
     """Return the design-based estimate of each component."""
     inputs = estimand.inputs
-    return estimate(
+    return by_weights(
         targets, *estimand.linearised, inputs.sample, estimand.evidence, inputs.confidence, methods
     )
 
@@ -136,24 +137,24 @@ def _with_bands(
     ]
 
 
-def _with_model(estimates: list[Estimate], estimand: Estimand, band: bool) -> list[Estimate]:
-    """Return the estimates with model-based intervals; unchanged without a model or a label."""
-    measure, inputs, domain = estimand.measure, estimand.inputs, estimand.domain
+def _by_model(
+    estimates: list[Estimate], estimand: Estimand, band: bool
+) -> Sequence[DrawnNumber | None]:
+    """Return each component by the model of the labels; None without a model or a label."""
+    measure, inputs = estimand.measure, estimand.inputs
     if inputs.model is None or not len(inputs.history.labelled):
-        return estimates
-    predictive = inputs.model.within(domain)
-    own = OwnProbabilities.of_labelled(estimand.linearisation)
-    expected = estimand.expected_error(inputs.model.mean_rates)
-    return combine_with_model(
+        return [None] * len(estimates)
+    predictive = inputs.model.within(estimand.domain)
+    return by_model(
         estimates,
         measure,
         inputs.model,
         predictive,
         estimand.fewest_rows(predictive),
+        estimand.expected_error(inputs.model.mean_rates),
+        OwnProbabilities.of_labelled(estimand.linearisation),
         band,
         inputs.combine,
-        own,
-        expected,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -15,6 +16,9 @@ FEWEST_EVIDENCE = 10
 
 With fewer, the variance estimated from labels is not reliable, and a model's interval depends
 mostly on its prior."""
+
+NARROW = 0.15
+"""Share of the error predicted from scores below which one estimated from labels is too small."""
 
 FAR = 3.0
 """Most standard errors by which a sum of weights may fall short of its expected value."""
@@ -34,6 +38,25 @@ class Gap:
 
     method: str
     words: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """Support for an estimate, or doubts about it, besides the weighted rows.
+
+    Attributes:
+        name: rows without which the number is undefined, in words: "positives".
+        gap: why the labels allow no claim; None if they do.
+        expected_error: standard error predicted from scores and labels; None if it is unknown.
+        bias: bias of the value; None if it is unknown, or zero by design.
+        is_hopeless: whether the number is undefined whatever the labels of the pool.
+    """
+
+    name: str
+    gap: Gap | None = None
+    expected_error: float | None = None
+    bias: Bias | None = None
+    is_hopeless: bool = False
 
 
 def find_gaps(
@@ -113,11 +136,6 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
     falls short by more than `FAR` standard errors, and is less than `LEAST_WEIGHT` of that share,
     most rows had hardly a chance. Draws aimed at a measure neglect the rows that matter least to
     it, so the check is meant for other measures.
-
-    Args:
-        sample: the weighted rows.
-        inside: shape (n,): whether a row may add to the measure.
-        share: share of the pool that such rows make up.
     """
     flag = inside.astype(np.float64)
     total = float(sample.mean(flag))

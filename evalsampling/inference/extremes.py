@@ -31,10 +31,6 @@ def levels(confidence: float, slices: int) -> tuple[float, float]:
     """Return the confidence of the slices' intervals: for the ends near and far.
 
     The near end, of the least the lower one, is that of which one slice has to hold.
-
-    Args:
-        confidence: of the interval of the extreme, in (0, 1).
-        slices: number of slices.
     """
     error = (1 - confidence) / 2
     return 1 - error, 1 - error / slices
@@ -49,12 +45,7 @@ def extreme_of(
 ) -> Estimate:
     """Return the estimate of the extreme of some slices.
 
-    Args:
-        measure: says which extreme.
-        target: the number.
-        near: estimates of the slices, with the intervals that the near end is taken from.
-        far: the same with the intervals of the far end.
-        confidence: in (0, 1).
+    The near end is taken from the intervals of ``near``, the far one from those of ``far``.
     """
     for estimate in near:
         if estimate.value is None:

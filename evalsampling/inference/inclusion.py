@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.inference.delta_method import Evidence, estimate
+from evalsampling.inference.choice import by_weights
 from evalsampling.inference.domains import WHOLE_POOL, Domain
-from evalsampling.inference.evidence import find_gaps
+from evalsampling.inference.evidence import Evidence, find_gaps
 from evalsampling.inference.random_answers import with_random_answers
 from evalsampling.inference.ratio_bias import biases, less_bias
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 
 def estimate_from_inclusion(
@@ -78,7 +78,7 @@ def estimate_from_inclusion(
         for gap, bias in zip(gaps, bias_of_parts, strict=True)
     ]
     targets = WHOLE_POOL.targets(measure, Domain())
-    return estimate(targets, value, influence, sample, evidence, confidence, methods)
+    return by_weights(targets, value, influence, sample, evidence, confidence, methods)
 
 
 def _votes(

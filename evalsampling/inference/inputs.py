@@ -13,9 +13,8 @@ from evalsampling.inference.unsearched import below_all_met, chances_of_labels, 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import History
+from evalsampling.stats.history import History, Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,9 +59,7 @@ class EstimationInput:
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
         """Tell whether every row that matters has a label, and labels do not vary.
 
-        Args:
-            cells: shape (cells,): which cells matter; for a measure those that may add to it.
-            domain: a part of the pool, or all of it, to which the rows belong.
+        Rows of the given cells in the domain matter: for a measure those that may add to it.
         """
         if self.stochastic:
             return False

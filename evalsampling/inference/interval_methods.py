@@ -2,7 +2,7 @@
 
 A method is a function of a `SampledNumber`. It returns an interval, or None if the method does not
 apply to the number. Packages add methods of their own as entry points of the group
-``evalsampling.interval_methods``; `policy` chooses the default one.
+``evalsampling.interval_methods``; `choice` has the default one.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class SampledNumber:
 
     Attributes:
         target: the number.
-        value: estimated value; `policy` cuts it to the bounds before a method sees it.
+        value: estimated value, within the bounds.
         error: standard error, at least 0; 0 if it is only rounding error.
         terms: shape (n,): squared contributions of the rows to the error.
         draws: number of independent terms: draws whose row has a label.

@@ -8,6 +8,8 @@ estimate is computed from; ``degrees`` are the degrees of freedom of the varianc
 not always whole; infinity gives the normal interval.
 
 References:
+    C. J. Clopper and E. S. Pearson, *The use of confidence or fiducial limits illustrated in the
+    case of the binomial*, Biometrika 26, 1934.
     W. G. Cochran, *Sampling Techniques*, third edition, Wiley 1977.
     E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
     number of positive counts estimated from survey data*, Survey Methodology 24, 1998.
@@ -23,7 +25,6 @@ import math
 import scipy
 
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.proportions import clopper_pearson
 
 DESIGN_BASED = "design-based"
 """Kind of intervals that need the design alone, and no model."""
@@ -58,14 +59,7 @@ class Interval:
 def wald(
     value: float, standard_error: float, confidence: float, bounds: tuple[float, float]
 ) -> Interval:
-    """Return the normal interval value +- z standard_error, cut at the bounds of the measure.
-
-    Args:
-        value: estimate, finite.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        bounds: least and greatest value the measure can have.
-    """
+    """Return the normal interval value +- z standard_error, cut at the bounds of the measure."""
     reach = float(scipy.special.ndtri((1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "wald")
 
@@ -79,14 +73,6 @@ def student(
 ) -> Interval:
     """Return the Student interval value +- t standard_error, cut at the bounds of the measure.
 
-    Args:
-        value: estimate, finite.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        bounds: least and greatest value the measure can have.
-        degrees: degrees of freedom of the variance estimate, greater than 0, need not be whole;
-            infinity gives the normal interval.
-
     References:
         Cochran, section 5.4.
     """
@@ -98,12 +84,6 @@ def log_student(value: float, standard_error: float, confidence: float, degrees:
     """Return the Student interval on the log scale, value exp(+- t standard_error / value).
 
     Means of squares are skewed to the right, and their logarithms less so.
-
-    Args:
-        value: estimate of a positive quantity, above 0.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        degrees: see `student`.
     """
     reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error / value
     factor = math.exp(min(reach, _LARGEST_REACH))
@@ -149,12 +129,6 @@ def logit(
     Fisher's z. The interval tends to the whole range as the standard error grows; it is the
     whole range where the logit is undefined: for a value at or beyond a bound, or bounds that
     are not finite.
-
-    Args:
-        value: estimate, finite.
-        standard_error: at least 0.
-        confidence: in (0, 1).
-        bounds: least and greatest value the measure can have.
     """
     width = bounds[1] - bounds[0]
     share = (value - bounds[0]) / width
@@ -174,14 +148,8 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
     """Return Wilson's score interval with the effective sample size of the design.
 
     The effective size n is that of `korn_graubard`; the interval is all p with
-    |value - p| <= z sqrt(p (1 - p) / n). It is narrower, and its coverage is near the level
-    rather than above it.
-
-    Args:
-        value: estimate in [0, 1]; values that sampling error carried outside are cut.
-        standard_error: greater than 0.
-        draws: number of draws it was estimated from, at least 2.
-        confidence: in (0, 1).
+    |value - p| <= z sqrt(p (1 - p) / n). It is narrower, and its coverage is near the level rather
+    than above it. A value that sampling error carried outside [0, 1] is cut.
     """
     value = min(max(value, 0.0), 1.0)
     size = _effective_size(value, standard_error, draws)
@@ -194,16 +162,11 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
 def korn_graubard(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
     """Return the Clopper-Pearson interval with the effective sample size of the design.
 
-    The effective size n = value (1 - value) / standard_error^2 is that of the simple random
-    sample with the same variance, and at most the number of draws. The interval is
-    Beta(x, n - x + 1) to Beta(x + 1, n - x) with x = n value. (Korn and Graubard also adjust n
-    for the degrees of freedom of a clustered design; here each draw is its own cluster.)
-
-    Args:
-        value: estimate in [0, 1]; values that sampling error carried outside are cut.
-        standard_error: greater than 0.
-        draws: number of draws it was estimated from, at least 2.
-        confidence: in (0, 1).
+    The effective size n = value (1 - value) / standard_error^2 is that of the simple random sample
+    with the same variance, and at most the number of draws. The interval is Beta(x, n - x + 1) to
+    Beta(x + 1, n - x) with x = n value. (Korn and Graubard also adjust n for the degrees of freedom
+    of a clustered design; here each draw is its own cluster.) A value that sampling error carried
+    outside [0, 1] is cut.
     """
     value = min(max(value, 0.0), 1.0)
     size = _effective_size(value, standard_error, draws)
@@ -217,11 +180,6 @@ def beta(value: float, standard_error: float, confidence: float) -> Interval:
     With s = value (1 - value) / standard_error^2 - 1 it is Beta(value s, (1 - value) s)
     (E. Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, section 2.2). If no such
     distribution exists, for a value at a bound or too large an error, it is the whole range.
-
-    Args:
-        value: estimate in [0, 1].
-        standard_error: greater than 0.
-        confidence: in (0, 1).
     """
     strength = value * (1 - value) / standard_error**2 - 1
     if not 0 < value < 1 or strength <= 0:
@@ -261,3 +219,15 @@ def _cut(centre: float, reach: float, bounds: tuple[float, float], method: str) 
     """Return the interval centre +- reach, cut at the bounds."""
     low, high = (min(max(end, bounds[0]), bounds[1]) for end in (centre - reach, centre + reach))
     return Interval(low, high, DESIGN_BASED, method)
+
+
+def clopper_pearson(hits: float, trials: float, confidence: float) -> tuple[float, float]:
+    """Return the ends of the exact interval of a proportion, each in [0, 1].
+
+    Beta(x, n - x + 1) to Beta(x + 1, n - x) for x hits in n trials. Neither need be whole: with an
+    effective sample size for n it is the interval of Korn and Graubard; without trials the range.
+    """
+    tail, misses = (1 - confidence) / 2, trials - hits
+    low = float(scipy.special.betaincinv(hits, misses + 1, tail)) if hits > 0 else 0.0
+    high = float(scipy.special.betaincinv(hits + 1, misses, 1 - tail)) if misses > 0 else 1.0
+    return low, high

@@ -20,8 +20,7 @@ import numpy as np
 import scipy
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.linearisation import Linearisation
-from evalsampling.inference.own_probabilities import OwnProbabilities
+from evalsampling.inference.linearisation import Linearisation, OwnProbabilities
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure

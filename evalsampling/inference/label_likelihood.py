@@ -42,13 +42,8 @@ def label_likelihood(
     """Return the label likelihood that the labels show, in (0, 1]; None for too few labels.
 
     It is exp(sum v log p(y|x) / sum v) over labelled rows, with their weights v and the mean prior
-    p of the cell, which designs are made from. Rows that are never drawn are left out.
-
-    Args:
-        table: the cells.
-        history: the labels.
-        sample: the weights of labelled questions.
-        inside: shape (questions,): which questions count; all if not given.
+    p of the cell, which designs are made from. Rows that are never drawn are left out. Only
+    questions that are ``inside`` count.
     """
     chosen = np.ones(len(sample.question), dtype=bool)
     if inside is not None:
@@ -63,12 +58,7 @@ def label_likelihood(
 
 
 def doubts(likelihood: float | None, what: str) -> list[str]:
-    """Return a warning if a likelihood is too low for rows to be chosen by probabilities.
-
-    Args:
-        likelihood: the label likelihood, None if it is not known.
-        what: the labels or rows it belongs to, in words.
-    """
+    """Return a warning if a likelihood is too low for rows to be chosen by probabilities."""
     if likelihood is None or likelihood >= WORTH_CHOOSING:
         return []
     return [

@@ -1,22 +1,21 @@
 """Model-based estimates and intervals, from predictive draws of all labels of the pool."""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import scipy
 
-from evalsampling.inference.census import value_among
+from evalsampling.inference.domains import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
-from evalsampling.inference.evidence import FEWEST_EVIDENCE
-from evalsampling.inference.intervals import SIMULTANEOUS, Interval, whole_range
-from evalsampling.inference.own_probabilities import OwnProbabilities
-from evalsampling.inference.policy import NARROW, with_model_based
+from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval
+from evalsampling.inference.linearisation import OwnProbabilities
 from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import TIE, Estimate, Sensitivity
-from evalsampling.inference.significance import Significance
-from evalsampling.inference.weights import effective_size
+from evalsampling.inference.sample import effective_size
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
 
@@ -38,68 +37,215 @@ _MOST_UNDEFINED = 0.5
 """Largest share of draws in which a measure with an interval may be undefined."""
 
 
-def combine_with_model(
+@dataclasses.dataclass(frozen=True)
+class DrawnNumber:
+    """A number by the model of the labels, beside its design-based estimate.
+
+    The ends of its interval are weighted means of those of the design-based interval and of the
+    shortest interval that holds a share of the draws, widened to hold the value. However the errors
+    of two numbers correlate, the weighted mean of their intervals holds their weighted mean if each
+    interval holds its number. The shortest interval is taken because positives that are not yet
+    labelled skew the draws against a bound, which equal tails would miss.
+
+    Attributes:
+        design: the design-based estimate.
+        drawn: draws of the number; None without any.
+        share: share of the draws that the interval holds: `share_held`.
+        weight: weight of the draws in the interval, in [0, 1].
+        pull: weight of their median in the value, in [0, 1]; 0 if the value is the design's.
+        evidence: labelled rows of the scarcest share that the number depends on.
+        observed: the measure on the labelled rows alone, NaN where undefined.
+        of_known_rows: whether the design knows which rows count: `Measure.is_of_known_rows`.
+        method: name of the model.
+        other_shares: draws under other shares of hidden positives, by share.
+        aside: draws without positives scored below any that was met; None if there are none such.
+        ends_of_band: ends at this number of a band of all draws of a curve; None without a band.
+        notes: why there are no draws, if a reader must know.
+    """
+
+    design: Estimate
+    drawn: DrawnRange | None = None
+    share: float = 1.0
+    weight: float = 1.0
+    pull: float = 0.0
+    evidence: int = 0
+    observed: float = math.nan
+    of_known_rows: bool = False
+    method: str = LabelModel.method
+    other_shares: Mapping[float, DrawnRange] = dataclasses.field(default_factory=dict)
+    aside: DrawnRange | None = None
+    ends_of_band: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def known(self) -> DrawnRange | None:
+        """The draws if cells fix enough of them for value and chance, else None."""
+        drawn = self.drawn
+        is_known = drawn is not None and drawn.defined.any() and drawn.is_informative
+        return drawn if is_known else None
+
+    @functools.cached_property
+    def _mean(self) -> tuple[float | None, float | None]:
+        """The weighted means of the design's value and the median of draws, and of their errors.
+
+        The mean of the errors is at least that of the value, however the two correlate. The value
+        stays in the design-based interval.
+        """
+        value, error, drawn = self.design.value, self.design.standard_error, self.known
+        if value is None or error is None or drawn is None or not self.pull:
+            return value, error
+        deviation = math.sqrt(drawn.variance)
+        if error == 0 and deviation == 0:
+            return value, error
+        value = (1 - self.pull) * value + self.pull * drawn.median
+        if self.design.claims:
+            value = min(max(value, self.design.low), self.design.high)
+        return value, (1 - self.pull) * error + self.pull * deviation
+
+    @property
+    def value(self) -> float | None:
+        """The design's value, moved towards the median of draws."""
+        return self._mean[0]
+
+    @property
+    def error(self) -> float | None:
+        """Standard error of the value."""
+        return self._mean[1]
+
+    @functools.cached_property
+    def interval(self) -> Interval | None:
+        """The model-based interval, None where draws or cells leave too much open."""
+        if self.drawn is None or _is_mostly_undefined(self.drawn):
+            return None
+        interval = self._up_to_bound(self._holding(self.drawn))
+        is_whole = (interval.low, interval.high) == self.design.target.bounds
+        return None if is_whole and self.drawn.gap > 0 else interval
+
+    @property
+    def band(self) -> list[Interval]:
+        """The simultaneous interval, none of a number that is on no curve."""
+        if self.ends_of_band is None:
+            return []
+        of_design, method = self.design.interval(SIMULTANEOUS), f"{self.method}, {SIMULTANEOUS}"
+        return [self._up_to_bound(self._averaged(*self.ends_of_band, of_design, method))]
+
+    @property
+    def sensitivity(self) -> tuple[Sensitivity, ...]:
+        """The interval under other shares of hidden positives."""
+        others = {share: self._holding(drawn) for share, drawn in self.other_shares.items()}
+        return tuple(Sensitivity(share, each.low, each.high) for share, each in others.items())
+
+    @property
+    def without_unmet(self) -> Interval | None:
+        """The part of the interval that is left without positives scored below all that were met.
+
+        None if it is nothing. Draws without them have more of a measure than the draws that they
+        were: they say which part of the interval is left, not how far it would reach elsewhere.
+        """
+        if self.aside is None or self.interval is None or not self.aside.defined.any():
+            return None
+        left = self._up_to_bound(self._holding(self.aside))
+        low, high = max(left.low, self.interval.low), min(left.high, self.interval.high)
+        return Interval(low, high, KIND, self.method) if low <= high else None
+
+    @property
+    def chance_above(self) -> float | None:
+        """The chance that the first of two compared systems is greater; None of other numbers.
+
+        It is the share of draws in which the first is greater, and half of those that are tied or
+        undecided by the cells. Like the interval, draws are averaged with the design, quantile by
+        quantile, so that chance and interval agree.
+        """
+        null, drawn = self.design.target.null, self.known
+        if null is None or drawn is None or _is_mostly_undefined(drawn):
+            return None
+        low, high = (self._ordered(ends[drawn.defined]) - null for ends in (drawn.low, drawn.high))
+        return float((1 + np.mean(low > TIE) - np.mean(high < -TIE)) / 2)
+
+    def _ordered(self, drawn: FloatArray) -> FloatArray:
+        """Return draws in order, averaged with as many quantiles of a normal distribution.
+
+        It is the one that has the design-based interval as its central interval. If that claims
+        nothing, only the draws count.
+        """
+        ordered, design = np.sort(drawn), self.design
+        if not design.claims:
+            return ordered
+        reach = float(scipy.special.ndtri((1 + design.confidence) / 2))
+        middle, deviation = (design.low + design.high) / 2, design.half_width / reach
+        level = (np.arange(len(ordered)) + 0.5) / len(ordered)
+        of_design = middle + deviation * scipy.special.ndtri(level)
+        return np.asarray((1 - self.weight) * of_design + self.weight * ordered)
+
+    def _holding(self, drawn: DrawnRange) -> Interval:
+        """Return an interval that holds a share of some draws, averaged with the design's."""
+        ends = drawn.interval(self.share)
+        return self._averaged(*ends, self.design.intervals[0], self.method)
+
+    def _averaged(
+        self, low: float, high: float, of_design: Interval | None, method: str
+    ) -> Interval:
+        """Return ends of draws, averaged with the design's if that claims anything.
+
+        The interval is widened to hold the value. Ends of draws are NaN if there are none.
+        """
+        if not (np.isfinite(low) and np.isfinite(high)):
+            return Interval(*self.design.target.bounds, KIND, method)
+        if self.design.claims and of_design is not None:
+            low = (1 - self.weight) * of_design.low + self.weight * low
+            high = (1 - self.weight) * of_design.high + self.weight * high
+        if self.value is not None:
+            low, high = min(low, self.value), max(high, self.value)
+        return Interval(low, high, KIND, method)
+
+    def _up_to_bound(self, interval: Interval) -> Interval:
+        """Return an interval extended to a bound that the labelled rows alone attain.
+
+        No labelled row then excludes that the measure of the whole pool is at the bound, too.
+        """
+        least, greatest = self.design.target.bounds
+        low = least if self.observed == least else interval.low
+        high = greatest if self.observed == greatest else interval.high
+        return Interval(low, high, interval.kind, interval.method)
+
+
+def by_model(
     estimates: Sequence[Estimate],
     measure: Measure,
     model: LabelModel,
     predictive: Predictive,
-    evidence: IntArray | None = None,
+    evidence: IntArray,
+    expected: FloatArray,
+    own: OwnProbabilities | None = None,
     band: bool = False,
     combine: bool = False,
-    own: OwnProbabilities | None = None,
-    expected: FloatArray | None = None,
-) -> list[Estimate]:
-    """Return estimates of a measure with their model-based intervals.
+) -> list[DrawnNumber]:
+    """Return the components of a measure by the model of the labels, without draws if it is wrong.
 
-    Its ends are weighted means of those of the design-based interval and of the shortest interval
-    that holds a share of the predictive draws (`share_held`), widened to hold the estimate. The
-    weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
-    assumes no more than the design does (`LabelModel.is_exact`). However the errors of two numbers
-    correlate, the weighted mean of their intervals holds their weighted mean if each interval holds
-    its number. The shortest interval is taken because positives that are not yet labelled skew the
-    draws against a bound, which equal tails would miss. Where it is known which rows count
-    (`Measure.is_of_known_rows`), the design's interval is the default if it is narrower.
+    The weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
+    assumes no more than the design does (`LabelModel.is_exact`). A value is weighted by the error
+    estimated from labels, an interval by the one `between` that and the expected one.
 
     Args:
-        estimates: of the measure's components, with design-based intervals.
+        estimates: of the measure's m components, with design-based intervals.
         measure: the measure estimated.
         model: model of the labels.
         predictive: the model's draws of the labels of the pool or of a part.
-        evidence: shape (m,): labelled rows of the scarcest share that each component depends on,
-            `FULL_EVIDENCE` if not given. With at least `FEWEST_EVIDENCE` the interval is
-            the first of the estimate's intervals, else the last; see `share_held`.
-        band: whether to add simultaneous intervals, of the components whose first interval is
-            model-based.
-        combine: whether the value becomes a weighted mean of itself and of the median of draws.
+        evidence: shape (m,): labelled rows of the scarcest share that each component depends on.
+        expected: shape (m,): standard errors of the design that the draws predict.
         own: what the rows' own probabilities add to the measure, nothing if not given.
-        expected: shape (m,): standard errors of the design that the draws predict; those of the
-            estimates if not given.
+        band: whether to add simultaneous intervals if there are several components.
+        combine: whether the value becomes a weighted mean of itself and of the median of draws.
     """
     if model.contradiction is not None:
         reason = (
             "scores and labels do not fit a curve, so value and interval are the design's alone: "
             f"{model.contradiction}"
         )
-        return [
-            dataclasses.replace(each, notes=(*each.notes, f"{each.target.title}: {reason}"))
-            for each in estimates
-        ]
+        return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
     of_measure = DrawnMeasure(measure, model.seed, own)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
-    errors = [estimate.standard_error for estimate in estimates]
-    biases = [0.0] * len(drawn)
-    if measure.is_of_known_rows:
-        biases = list(map(bias_of_draws, estimates, drawn))
-    weights = [
-        1.0 if model.is_exact else weight_of_draws(*of)
-        for of in zip(errors, drawn, biases, strict=True)
-    ]
-    of_design = estimates
-    if combine:
-        estimates = list(map(_combined, estimates, drawn, weights))
-    if expected is not None and not model.is_exact:
-        weights = weights_of_draws(errors, drawn, biases, expected, combine)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares, aside = {}, None
     for share in model.other_shares if is_number_of_pool else ():
@@ -107,34 +253,32 @@ def combine_with_model(
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
     observed = value_among(measure, model.history, predictive.domain).tolist()
-    combined = [
-        _with_model(
-            estimate,
-            drawn[i],
-            weights[i],
-            other_shares,
-            aside,
-            FULL_EVIDENCE if evidence is None else int(evidence[i]),
-            observed[i],
-            model.method,
-            measure.is_of_known_rows and not model.is_exact,
+    bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
+    numbers = []
+    for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
+        pull = weight = 1.0
+        if not model.is_exact:
+            bias = bias_of_draws(design, of_number) if measure.is_of_known_rows else 0.0
+            error = between(design.standard_error, float(expected[i]), 0.0 if combine else NARROW)
+            pull = weight_of_draws(design.standard_error, of_number, bias)
+            weight = weight_of_draws(error, of_number, bias)
+        numbers.append(
+            DrawnNumber(
+                design,
+                of_number,
+                share_held(design.confidence, int(evidence[i])),
+                weight,
+                pull if combine else 0.0,
+                int(evidence[i]),
+                observed[i],
+                measure.is_of_known_rows and not model.is_exact,
+                model.method,
+                other_shares,
+                aside,
+                None if bands is None else bands[i],
+            )
         )
-        for i, estimate in enumerate(estimates)
-    ]
-    if not band or len(combined) < 2:
-        return combined
-    low, high = (end.tolist() for end in _band(ends, of_design, of_measure, model))
-    method = f"{model.method}, {SIMULTANEOUS}"
-    intervals = [
-        _interval(estimate, low[i], high[i], weights[i], method)
-        for i, estimate in enumerate(estimates)
-    ]
-    return [
-        estimate.with_interval(_up_to_bound(interval, estimate.target.bounds, value))
-        if estimate.intervals[0].kind == KIND
-        else estimate
-        for estimate, interval, value in zip(combined, intervals, observed, strict=True)
-    ]
+    return numbers
 
 
 def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
@@ -157,38 +301,12 @@ def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -
     That is the square root of the inverse-variance weight: the estimated variance of the design
     reflects only the rows labelled so far, so it is too small where the draws matter most. The
     weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
-    value, its variance is unknown. A value is weighted by the error estimated from labels, an
-    interval by the one `between` that and the expected one.
-
-    Args:
-        error: standard error of the design-based estimate, None if there is no estimate.
-        drawn: draws of the same number.
-        bias: of the draws, added to their standard deviation by its square.
+    value, its variance is unknown. The bias of the draws is added to their standard deviation by
+    its square.
     """
     if not error or not drawn.defined.any():
         return 1.0
     return error / math.hypot(error, math.sqrt(drawn.variance), bias)
-
-
-def weights_of_draws(
-    errors: Sequence[float | None],
-    drawn: Sequence[DrawnRange],
-    biases: Sequence[float],
-    expected: FloatArray,
-    combine: bool = False,
-) -> list[float]:
-    """Return the weight of the draws of each number in its interval, in [0, 1].
-
-    Args:
-        errors: standard errors of the design-based estimates, m numbers.
-        drawn: draws of the same numbers.
-        biases: of the draws: `bias_of_draws`.
-        expected: shape (m,): standard errors of the design that the draws predict.
-        combine: whether the model stands for rows without a label in the estimates.
-    """
-    least = 0.0 if combine else NARROW
-    pairs = zip(errors, expected.tolist(), strict=True)
-    return list(map(weight_of_draws, (between(*pair, least) for pair in pairs), drawn, biases))
 
 
 def between(error: float | None, expected: float, least: float = 0.0) -> float | None:
@@ -218,8 +336,8 @@ def _band(
     estimates: Sequence[Estimate],
     of_measure: "DrawnMeasure",
     model: LabelModel,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of a band that holds a share of the curves entirely, shape (m,) each.
+) -> list[tuple[float, float]]:
+    """Return the m ends of a band that holds a share of the curves entirely.
 
     It does so under the expected share of hidden positives, under half of it and under twice of it:
     near the bottom of the ranking every point of a curve depends on that share, so a wrong one
@@ -233,27 +351,8 @@ def _band(
     low = np.fmin.reduce([value, *(simultaneous(least, confidence)[0] for least, _ in draws)])
     high = np.fmax.reduce([value, *(simultaneous(most, confidence)[1] for _, most in draws)])
     least, greatest = np.transpose([estimate.target.bounds for estimate in estimates])
-    return np.clip(low, least, greatest), np.clip(high, least, greatest)
-
-
-def _combined(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estimate:
-    """Return an estimate whose value is a weighted mean of its own and of the median of draws.
-
-    The value stays in the default interval, and is unchanged if `drawn` is not informative. The
-    standard error is the weighted mean of both, which is at least that of the value, however the
-    two errors correlate.
-    """
-    if estimate.value is None or estimate.standard_error is None:
-        return estimate
-    if not (drawn.defined.any() and drawn.is_informative):
-        return estimate
-    if estimate.standard_error == 0 and drawn.variance == 0:
-        return estimate
-    value = (1 - weight) * estimate.value + weight * drawn.median
-    if estimate.claims:
-        value = min(max(value, estimate.intervals[0].low), estimate.intervals[0].high)
-    error = (1 - weight) * estimate.standard_error + weight * math.sqrt(drawn.variance)
-    return dataclasses.replace(estimate, value=value, standard_error=error)
+    ends_of_band = (np.clip(end, least, greatest).tolist() for end in (low, high))
+    return list(zip(*ends_of_band, strict=True))
 
 
 def share_held(confidence: float, evidence: int) -> float:
@@ -272,129 +371,9 @@ def share_held(confidence: float, evidence: int) -> float:
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)
 
 
-def _with_model(
-    estimate: Estimate,
-    drawn: DrawnRange,
-    weight: float,
-    other_shares: Mapping[float, DrawnRange],
-    aside: DrawnRange | None,
-    evidence: int,
-    observed: float,
-    method: str = LabelModel.method,
-    of_known_rows: bool = False,
-) -> Estimate:
-    """Return an estimate with its model-based interval, if there is one.
-
-    ``drawn`` are draws of the number, ``other_shares`` those under other shares of hidden
-    positives, ``aside`` those without positives scored below any that was met. ``evidence`` is the
-    number of labelled rows of the scarcest share, ``observed`` the measure on the labelled rows
-    alone, ``method`` the name of the model, ``of_known_rows`` see `Measure.is_of_known_rows`.
-    """
-    if drawn.defined.mean() < 1 - _MOST_UNDEFINED:
-        return estimate
-    estimate = _with_chance(estimate, drawn, weight) if drawn.is_informative else estimate
-    share = share_held(estimate.confidence, evidence)
-    interval = _interval(estimate, *drawn.interval(share), weight, method)
-    interval = _up_to_bound(interval, estimate.target.bounds, observed)
-    if (interval.low, interval.high) == estimate.target.bounds and drawn.gap > 0:
-        return estimate
-    combined = with_model_based(estimate, interval, drawn, evidence, of_known_rows)
-    if combined.intervals[0].kind != KIND:
-        return combined
-    without_unmet = None
-    if aside is not None and aside.defined.any():
-        left = _interval(estimate, *aside.interval(share), weight, method)
-        left = _up_to_bound(left, estimate.target.bounds, observed)
-        without_unmet = _within(left, combined.intervals[0])
-    others = [
-        (hidden, _interval(estimate, *other.interval(share), weight, method))
-        for hidden, other in other_shares.items()
-    ]
-    return dataclasses.replace(
-        combined,
-        sensitivity=tuple(Sensitivity(hidden, each.low, each.high) for hidden, each in others),
-        without_unmet=without_unmet,
-    )
-
-
-def _with_chance(estimate: Estimate, drawn: DrawnRange, weight: float) -> Estimate:
-    """Return an estimate with the chance that the first of two compared systems is greater.
-
-    It is the share of draws in which the first is greater, and half of those that are tied or
-    undecided by the cells. Like the interval, draws are averaged with the design, quantile by
-    quantile, so that chance and interval agree. An estimate that is no comparison is returned as it
-    is.
-    """
-    null = estimate.target.null
-    if null is None:
-        return estimate
-    low, high = (
-        _averaged(estimate, ends[drawn.defined], weight) - null for ends in (drawn.low, drawn.high)
-    )
-    chance = float((1 + np.mean(low > TIE) - np.mean(high < -TIE)) / 2)
-    tested = estimate.significance or Significance(None)
-    return dataclasses.replace(
-        estimate, significance=dataclasses.replace(tested, chance_above=chance)
-    )
-
-
-def _averaged(estimate: Estimate, drawn: FloatArray, weight: float) -> FloatArray:
-    """Return draws in order, averaged with as many quantiles of a normal distribution.
-
-    It is the one that has the design-based interval as its central interval. If that claims
-    nothing, only the draws count.
-    """
-    ordered = np.sort(drawn)
-    if not estimate.claims:
-        return ordered
-    design = estimate.intervals[0]
-    reach = float(scipy.special.ndtri((1 + estimate.confidence) / 2))
-    middle, deviation = (design.low + design.high) / 2, (design.high - design.low) / 2 / reach
-    level = (np.arange(len(ordered)) + 0.5) / len(ordered)
-    of_design = middle + deviation * scipy.special.ndtri(level)
-    return np.asarray((1 - weight) * of_design + weight * ordered)
-
-
-def _interval(
-    estimate: Estimate, low: float, high: float, weight: float, method: str = LabelModel.method
-) -> Interval:
-    """Return an interval of draws, averaged with the design's if that claims anything.
-
-    It is widened to hold the value. The ends of the draws are NaN if there is no such interval. If
-    the method ends with `SIMULTANEOUS`, the design's simultaneous interval is taken.
-    """
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return dataclasses.replace(whole_range(estimate.target.bounds, method), kind=KIND)
-    design = estimate.interval(SIMULTANEOUS if method.endswith(SIMULTANEOUS) else None)
-    if estimate.claims and design is not None:
-        low = (1 - weight) * design.low + weight * low
-        high = (1 - weight) * design.high + weight * high
-    if estimate.value is not None:
-        low, high = min(low, estimate.value), max(high, estimate.value)
-    return Interval(low, high, KIND, method)
-
-
-def _up_to_bound(interval: Interval, bounds: tuple[float, float], observed: float) -> Interval:
-    """Return an interval extended to a bound that the measure attains on the labelled rows alone.
-
-    No labelled row then excludes that the measure of the whole pool is at the bound, too.
-    """
-    low, high = bounds
-    return dataclasses.replace(
-        interval,
-        low=low if observed == low else interval.low,
-        high=high if observed == high else interval.high,
-    )
-
-
-def _within(interval: Interval, outer: Interval) -> Interval | None:
-    """Return the part of an interval that another holds, None if that holds nothing of it.
-
-    Draws without positives in a part of the pool have more of a measure than the draws that they
-    were: they say which part of an interval is left, not how far it would reach elsewhere.
-    """
-    low, high = max(interval.low, outer.low), min(interval.high, outer.high)
-    return dataclasses.replace(interval, low=low, high=high) if low <= high else None
+def _is_mostly_undefined(drawn: DrawnRange) -> bool:
+    """Return whether a number is undefined in too many draws for an interval."""
+    return bool(drawn.defined.mean() < 1 - _MOST_UNDEFINED)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -91,11 +91,6 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
     """Return how many rows each draw represents, including its own, shape (draws,).
 
     0 for a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
-
-    Args:
-        history: rounds and labels.
-        table: the cells.
-        ask_again: whether every draw is a new question, also of a row drawn before.
     """
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
@@ -133,15 +128,8 @@ def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> Float
     """Return the share of a round's rows that have a label, in the response class of each leaf.
 
     The rows are cut by leaf into classes of equal size, then classes with few answers are joined
-    with the next.
-
-    Args:
-        leaf: shape (n,): leaves of the rows first drawn in the round, at least one.
-        has_label: shape (n,): whether each has a label.
-        leaves: number of leaves.
-
-    Returns:
-        Shape (leaves,), in [0, 1].
+    with the next. Of the rows first drawn in the round there are the leaf and whether they have a
+    label.
     """
     most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
     below = np.searchsorted(np.sort(leaf), np.arange(leaves))

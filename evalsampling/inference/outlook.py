@@ -2,8 +2,7 @@
 
 The width of an interval falls with a power of the number of labels. Under simple random sampling
 that is 1/2. The default intervals of an adaptive design fall faster, since later rounds draw where
-earlier ones left most to learn: with a power of 1/1.6 on 53 real pools (`benchmarks/outlook.py`,
-docs/studies/outlook.md).
+earlier ones left most to learn: with a power of about 1/1.6 on real pools.
 """
 
 import dataclasses

@@ -151,9 +151,6 @@ class PrecisionCurve:
         For h = p this is sum_j recall_j (h_j - h_(j+1)), monotone in the recalls if h falls. So it
         is at most the sum for a falling h above p with the greatest recalls, and at least that for
         a falling h below p with the least recalls.
-
-        Args:
-            place: groups to sum over, ascending; all if not given.
         """
         chosen = np.arange(len(self.ranked)) if place is None else place
         recall, p = self.recall, self.precision
@@ -171,9 +168,6 @@ class PrecisionCurve:
         With A the area below c over ranks, without the part (N - r_k) P / 2 of the last trapezoid,
         it is (A + (N - r_k) P / 2 - P^2 / 2) / (P (N - P)). It rises with A. So the bounds are
         its least and its greatest value over P, with the least and the greatest A.
-
-        Args:
-            place: groups whose ranks are the corners, ascending; all if not given.
         """
         rows, c, p = float(self.rank[-1]), self.gain, self._positives
         chosen = np.arange(len(self.ranked)) if place is None else place
@@ -196,10 +190,6 @@ class PrecisionCurve:
 
         These follow from those of the groups: the cumulated gain is at least that of the groups
         above, and is the greatest if all rows of the part are positive.
-
-        Args:
-            place: index of the group.
-            rows: number of rows of the first part, at least 1, fewer than the group has.
         """
         ranked, c = self.ranked, self.gain
         above = [float(end[place - 1]) if place else 0.0 for end in c.ends]

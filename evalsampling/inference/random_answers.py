@@ -28,8 +28,7 @@ import numpy as np
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import History
-from evalsampling.stats.votes import Votes
+from evalsampling.stats.history import History, Votes
 
 _GOLDEN = (5**0.5 - 1) / 2
 """The golden ratio's fraction, whose multiples are spread most evenly over [0, 1)."""
@@ -84,10 +83,6 @@ def one_answer_a_row(history: History, classes: int) -> History:
     A row's answers say less of its cell than as many rows do. Where they differ, one is taken by
     their shares: with the fraction of a multiple of the golden ratio, row by row in the order of
     the cells. So the shares of neighbouring rows together are those of all their answers.
-
-    Args:
-        history: the answers.
-        classes: number of classes.
     """
     labelled = history.labelled
     places = np.stack([history.cell[labelled], history.rank[labelled]], axis=1)

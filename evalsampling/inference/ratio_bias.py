@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.base import Measure
-from evalsampling.measures.mean_and_ratio import Ratio
+from evalsampling.measures.base import Measure, Ratio
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 MOST_MEANS = 100
 """Most weighted means of a measure whose bias is estimated: it takes their covariance matrix."""
@@ -45,12 +44,7 @@ class Bias:
 
 
 def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
-    """Return the bias of the ratio of the weighted means of two columns; None if it is undefined.
-
-    Args:
-        loss: shape (n, 2): numerator and denominator of each row of the sample.
-        sample: n rows with their weights.
-    """
+    """Return the bias of the ratio of the weighted means of two columns, None if undefined."""
     x, y = sample.mean(loss)
     if y == 0 or not sample.draws:
         return None
@@ -76,15 +70,8 @@ def biases(
 
     With e the residual l - R^ of a row, or l itself where weights are not normalised, it is
     tr(D2g Cov(e)) / 2 - Dg Cov(e, 1): the first term of any curved g, the second of the division
-    by the sum of the weights.
-
-    Args:
-        measure: the measure, with its g and l.
-        outputs: outputs for the row of each answer.
-        votes: the answers about the n rows of the sample.
-        sample: n rows with their weights.
-        inside: shape (n,): which rows are in the domain.
-        normalised: whether weights are divided by their sum over the domain.
+    by the sum of the weights. The rows ``inside`` are those of the domain; weights are
+    ``normalised`` if they are divided by their sum over it.
     """
     none = [None] * len(measure.components)
     total = float(sample.weight @ inside)

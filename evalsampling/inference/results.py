@@ -212,22 +212,32 @@ class Estimate:
 
 
 def undefined(
-    target: Target, confidence: float, method: str, reason: str, warn: bool = False
+    target: Target,
+    confidence: float,
+    method: str,
+    reason: str,
+    warn: bool = False,
+    bias: Bias | None = None,
 ) -> Estimate:
     """Return an estimate without a value, whose interval is the whole range."""
     interval = whole_range(target.bounds, method)
-    warnings = (reason,) if warn else ()
-    return Estimate(target, None, None, confidence, (interval,), reason, warnings, reliable=False)
+    return Estimate(
+        target,
+        None,
+        None,
+        confidence,
+        (interval,),
+        reason,
+        warnings=(reason,) if warn else (),
+        reliable=False,
+        bias=bias,
+    )
 
 
 def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
     """Return the exact estimate of a number whose rows all have labels.
 
-    Args:
-        target: the number.
-        value: g at the risk of all its rows, NaN if undefined.
-        confidence: in (0, 1).
-        undefined_without: rows that the measure needs, in words that follow "no".
+    The value is NaN if it is undefined. The words ``undefined_without`` follow "no".
     """
     if not np.isfinite(value):
         whose = "the pool has" if target.slice is None else "there are"
@@ -249,10 +259,8 @@ def brief(
 ) -> list[str]:
     """Return the sentences about some estimates, each once, with those of many points summed up.
 
-    Args:
-        estimates: estimates of any numbers.
-        sentences: function that returns the sentences of an estimate: its warnings or its notes.
-        most: greatest number of sentences of one kind and measure that are returned in full.
+    The warnings, or other ``sentences`` of an estimate; at most ``most`` of a kind and a measure
+    are returned in full.
     """
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
@@ -272,14 +280,9 @@ def brief(
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
     """Return half the width of the widest default interval on the whole pool.
 
-    Comparisons of systems, which are added automatically, count only if there is nothing else.
-
-    Args:
-        estimates: estimates on the pool; those on slices are ignored.
-
-    Returns:
-        At least 0; None if there is no estimate on the whole pool, or an interval claims nothing or
-        is not reliable, or an end is infinite.
+    Comparisons of systems, which are added automatically, count only if there is nothing else. None
+    if there is no estimate on the whole pool, or an interval claims nothing or is not reliable, or
+    an end is infinite.
     """
     watched = _watched(estimates)
     halves = [estimate.half_width for estimate in watched]
@@ -308,9 +311,7 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
 def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
     """Return whether every default interval on the whole pool is as narrow as wanted.
 
-    Args:
-        estimates: estimates on the pool; those on slices are ignored.
-        half_width: greatest half-width wanted; with None the result is False.
+    It is not if no width is wanted.
     """
     widest = widest_half(estimates)
     return half_width is not None and widest is not None and widest <= half_width
@@ -321,10 +322,8 @@ def is_significant(
 ) -> bool:
     """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
-    Args:
-        estimates: at least one, those of the first measure first.
-        level: greatest p-value wanted; with None the result is False.
-        anytime: whether to take the p-values that hold if they are looked at after every round.
+    They are not if no level is wanted. The first estimate is of the first measure. With
+    ``anytime`` p-values are those that hold if they are looked at after every round.
     """
     significances = [
         estimate.significance or Significance(None) for estimate in estimates

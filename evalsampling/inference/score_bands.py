@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evalsampling.inference.intervals import clopper_pearson
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
-from evalsampling.stats.proportions import clopper_pearson
 
 MOST_BANDS = 12
 """Most bands by default: as many as a reader can take in at a glance."""

@@ -7,19 +7,45 @@ References:
     Order Restrictions*, Wiley 1972, section 1.2 (pool adjacent violators).
 """
 
+import copy
 import dataclasses
+from typing import Protocol
 
 import numpy as np
 import scipy
 
+from evalsampling.errors import InputError
 from evalsampling.inference.anticipation import calibrated_prior
-from evalsampling.inference.own_model import OwnModel, probabilities
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 CALIBRATIONS = ("logistic", "isotonic")
 """Names of the calibrations that a spec may ask for."""
+
+_LEAST = 1e-9
+"""Least probability of a class, so that no row is out of reach."""
+
+_ROUNDING = 1e-6
+"""How far the probabilities of a cell may sum up to something else than 1."""
+
+
+class OwnModel(Protocol):
+    """A function of cells and labels; of the same ones it must return the same.
+
+    Both are copies: what it writes into them changes nothing else.
+    """
+
+    def __call__(self, cells: CellTable, labels: FloatArray) -> FloatArray:
+        """Return P(label | cell), shape (cells, classes), rows summing to 1.
+
+        Args:
+            cells: the cells of the pool: see `stats.cells.CellTable`.
+            labels: shape (cells, classes): labels of each class so far. Which rows of a cell have
+                labels does not depend on the labels, so they have no weights. Of a stochastic
+                oracle an answer counts once; several to a question share one.
+        """
+
 
 Calibration = str | OwnModel | None
 """A name in `CALIBRATIONS`, a model of the user's own, or None for the scores as they are."""
@@ -49,13 +75,7 @@ def recalibrated(
     """Return the probability of each class in each cell, shape (cells, classes), rows summing to 1.
 
     Without a calibration it is the unchanged prior; without labels too, unless a model of the
-    user's own says otherwise.
-
-    Args:
-        table: the cells.
-        history: rounds and labels so far.
-        calibration: what calibrates.
-        system: index of the system whose predictions enter the logistic regression.
+    user's own says otherwise. The predictions of a system enter the logistic regression.
 
     Raises:
         InputError: if an own model returns no probabilities.
@@ -82,15 +102,7 @@ def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Float
     The rate of a class in a cell is the least-squares fit, increasing with the cell's prior of the
     class, to the labels and to `PSEUDO_LABELS` more at the rates of the logistic regression. Which
     row of a cell has a label does not depend on the label, so the fit needs no weights of the
-    design.
-
-    Args:
-        table: the cells.
-        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
-        system: index of the system whose predictions enter the logistic regression.
-
-    Returns:
-        Shape (cells, classes), rows summing to 1.
+    design. The predictions of a system enter the logistic regression. Rows of the result sum to 1.
     """
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows
@@ -112,3 +124,41 @@ def _increasing(prior: FloatArray, hits: FloatArray, weight: FloatArray) -> Floa
     weights = np.bincount(place, weight)
     fit = scipy.optimize.isotonic_regression(np.bincount(place, hits) / weights, weights=weights)
     return np.asarray(fit.x[place], dtype=np.float64)
+
+
+def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
+    """Return the probability of each label in each cell by an own model, shape (cells, classes).
+
+    The key of the spec is for messages.
+
+    Raises:
+        InputError: if the model fails, or returns no probabilities of this shape.
+    """
+    labels = history.seen(len(table), table.classes)
+    own = copy.deepcopy(dataclasses.replace(table))  # Without what is remembered of the cells.
+    try:
+        values = np.asarray(model(own, labels), dtype=np.float64)
+    except Exception as error:  # Whatever a function of somebody else raises.
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{key}: the model failed: {text}") from error
+    problem = _problem(values, (len(table), table.classes))
+    if problem:
+        raise InputError(f"{key}: {problem}")
+    floored: FloatArray = np.maximum(values, _LEAST)
+    return floored / floored.sum(axis=1, keepdims=True)
+
+
+def _problem(values: FloatArray, shape: tuple[int, int]) -> str:
+    """Return why values are no probabilities of cells, in words; empty if they are."""
+    if values.shape != shape:
+        return f"the model must return an array of shape {shape}, got {values.shape}"
+    wrong = ~((values >= 0) & (values <= 1 + _ROUNDING))  # NaN is not.
+    if wrong.any():
+        cell = int(np.flatnonzero(wrong.any(axis=1))[0])
+        worst = values[cell][wrong[cell]][0]
+        return f"the model must return probabilities from 0 to 1, got {worst} in cell {cell}"
+    sums = values.sum(axis=1)
+    cell = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[cell] - 1) > _ROUNDING:
+        return f"the probabilities of a cell must sum up to 1, got {sums[cell]:.6g} in cell {cell}"
+    return ""

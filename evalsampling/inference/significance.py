@@ -42,12 +42,7 @@ class Significance:
 
 
 def two_sided_p_value(statistic: float, degrees: float = math.inf) -> float:
-    """Return the two-sided p-value P(|T| > |t|) (eq. 3.24), T normal or Student's.
-
-    Args:
-        statistic: t, the estimate divided by its standard error, of any sign.
-        degrees: degrees of freedom of T, above 0, need not be whole; infinite for the normal.
-    """
+    """Return the two-sided p-value P(|T| > |t|) (eq. 3.24), T normal or Student's."""
     return float(2 * scipy.special.stdtr(degrees, -abs(statistic)))
 
 
@@ -79,12 +74,6 @@ def required_draws(effect: float, deviation: float, wanted: float, alpha: float)
     """Return the number of draws with which a two-sided normal test has a wanted power.
 
     It is (z + Phi^-1(wanted))^2 / (e / s)^2 and need not be whole.
-
-    Args:
-        effect: e, the true difference, of any sign, not 0.
-        deviation: s, standard deviation of a single draw's contribution.
-        wanted: the power, in (alpha, 1).
-        alpha: level of the test, in (0, 1).
     """
     reach = float(scipy.special.ndtri(1 - alpha / 2) + scipy.special.ndtri(wanted))
     return (reach * deviation / effect) ** 2

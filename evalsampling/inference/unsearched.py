@@ -53,12 +53,8 @@ def chances_of_labels(
     """Return the sum over rounds of a row's chance of a label, shape (cells,).
 
     None if the chances of all cells were not kept. Within a round a row's label is taken to be
-    missing whatever row it is.
-
-    Args:
-        table: the cells.
-        history: rounds and labels.
-        with_replacement: whether draws of a round are independent, each with its own chance.
+    missing whatever row it is. With replacement the draws of a round are independent, each with its
+    own chance.
     """
     total = np.zeros(len(table))
     for drawn in history.rounds:
@@ -74,10 +70,8 @@ def chances_of_labels(
 def most_positives(chance: FloatArray, rows: IntArray, alpha: float) -> FloatArray:
     """Return the most positives among rows none of which was found to be one: shape (cells,).
 
-    Args:
-        chance: shape (cells,): sum over rounds of the chance that a row is labelled.
-        rows: shape (cells,): rows without a label that may be positive.
-        alpha: probability, in (0, 1), that there are more.
+    Rows have no label; ``chance`` is what `chances_of_labels` returns. There are more with a
+    probability of alpha.
     """
     order = np.argsort(chance, kind="stable")
     cost = chance[order] * rows[order]

@@ -166,7 +166,7 @@ class LabelSpace(abc.ABC):
     """
 
     kind: ClassVar[str] = "classes"
-    default_measure: ClassVar[str] = "f1"
+    default_measure: ClassVar[Any] = "f1"
     default_sampler: ClassVar[str | None] = None
     score_key: ClassVar[str] = "score"
     system_keys: ClassVar[tuple[str, ...]] = (

@@ -70,7 +70,7 @@ class Numbers(LabelSpace):
 
     kind: ClassVar[str] = "numbers"
     compared: ClassVar[str | None] = "compared numbers"
-    default_measure: ClassVar[str] = "mse"
+    default_measure: ClassVar[Any] = "mse"
     default_sampler: ClassVar[str | None] = "active_risk"
     score_key: ClassVar[str] = "variance"
     system_keys: ClassVar[tuple[str, ...]] = ("variance", "prediction")

@@ -45,8 +45,8 @@ class Sets(LabelSpace):
 
     kind: ClassVar[str] = "sets"
     refusal: ClassVar[str] = (
-        "is about rows of one class; with labels.multilabel there are micro_f1, macro_f1, class_f1 "
-        "and their like, and accuracy of whole sets"
+        "is about rows of one class; with labels.multilabel there are f1, precision and recall "
+        "with average: micro, macro or each, and accuracy of whole sets"
     )
     needs_columns: ClassVar[bool] = True
     labels: tuple[str, ...]

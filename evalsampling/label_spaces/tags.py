@@ -56,11 +56,11 @@ class Tags(Sets):
     rule: ClassVar[str | None] = "majority"
     refusal: ClassVar[str] = (
         f"is not about single labels; with more than {MOST_LABELS} in labels.multilabel there are "
-        "micro_f1, macro_f1, class_f1 and their like"
+        "f1, precision and recall with average: micro, macro or each"
     )
     has_classes: ClassVar[bool] = False
     tagged: ClassVar[bool] = True
-    default_measure: ClassVar[str] = "micro_f1"
+    default_measure: ClassVar[Any] = {"name": "f1", "average": "micro"}
     default_sampler: ClassVar[str | None] = "poisson"
     are: ClassVar[str] = "rows have any number of labels"
     positive: ClassVar[int] = 0  # type: ignore[misc]

@@ -19,8 +19,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.formats import allow_long_cells
 from evalsampling.labels.limits import MOST_BYTES
-from evalsampling.labels.task_names import opaque_name
-from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, payload_columns
+from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, opaque_name, payload_columns
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -40,9 +39,8 @@ _SCHEMA = pa.schema(
 class Controls:
     """Control tasks of one or several batches.
 
-    Attributes:
-        table: columns task, id, kind, label (the true class of a gold row), question (number, from
-            1, of the question that a repeat asks again), and maybe the payload.
+    Columns of the table: task, id, kind, label (the true class of a gold row), question (number,
+    from 1, of the question that a repeat asks again), and maybe the payload.
     """
 
     table: pa.Table

@@ -20,6 +20,9 @@ from evalsampling.spec.sink import SinkSpec
 
 FOLDER, CONFIG = "label-studio", "label-config.xml"
 
+TOKEN = "LABEL_STUDIO_TOKEN"
+"""Environment variable that holds the key of a user of a server."""
+
 _LABEL, _COMMENT = "label", "comment"
 """Names of the controls of the page."""
 

@@ -83,12 +83,7 @@ class _Format:
 
 
 def sink_of(spec: EvaluationSpec) -> Sink:
-    """Return the sink that a spec names.
-
-    Raises:
-        InputError: if it is not installed here, or cannot be imported; or if its file has the name
-            of one of ours.
-    """
+    """Return the sink that a spec names, whose file has no name that is taken."""
     name = spec.sink.format
     sink: Sink = SINKS.find("sink.format", name, spec.pool.directory)
     if sink.batch in _TAKEN or "/" in sink.batch or sink.batch.startswith("."):
@@ -97,40 +92,21 @@ def sink_of(spec: EvaluationSpec) -> Sink:
 
 
 def reader_of(spec: EvaluationSpec) -> Sink | None:
-    """Return the sink of a spec if it is of another package and reads deliveries, else None.
-
-    Raises:
-        InputError: as `sink_of` says.
-    """
+    """Return the sink of a spec if it is of another package and reads deliveries, else None."""
     return None if spec.sink.format in SINKS.own else sink_of(spec)
 
 
 def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
     """Return the name of the file of a batch, or of the folder of its files.
 
-    Args:
-        spec: spec of the evaluation.
-        disputed: whether it is a batch of adjudication, where `LINKED` is the name of another file.
-
-    Raises:
-        InputError: as `sink_of` says.
+    Of a batch of adjudication (``disputed``) `LINKED` is the name of another file.
     """
     name = sink_of(spec).batch
     return "disputed.parquet" if disputed and name == LINKED else name
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-    """Write the tasks for the annotators.
-
-    Args:
-        table: as `tasks.blind` makes it.
-        path: of the file, or of the folder.
-        spec: of the evaluation, with the format.
-        batch: opaque name of the batch.
-
-    Raises:
-        InputError: if the format needs a package that is not installed.
-    """
+    """Write the tasks for the annotators, as `tasks.blind` makes them: see `Sink.write`."""
     with naming(path):
         sink_of(spec).write(table, path, spec, batch)
 

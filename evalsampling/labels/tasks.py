@@ -1,12 +1,13 @@
 """Tasks: the rows that were drawn, under opaque names, as annotators see them."""
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.task_names import keyed_hash, opaque_name, with_check
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.payload import Mask
@@ -20,6 +21,11 @@ SAMPLE, ADJUDICATION, GOLD, REPEAT = "sample", "adjudication", "gold", "repeat"
 about before."""
 
 REDACTED = "[redacted]"
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PREFIX = "t_"
+_DIGITS = 16
+_DIGEST_BYTES = 10
 
 
 def task_name(
@@ -95,3 +101,49 @@ def payload_columns(batch: pa.Table) -> list[str]:
 def shown_columns(table: pa.Table) -> list[str]:
     """Return the names of the payload columns of what annotators get: see `blind`."""
     return [name for name in table.column_names if name not in (TASK, LABEL)]
+
+
+# --- opaque names
+
+
+def opaque_name(key: bytes, *parts: Any) -> str:
+    """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
+
+    No spreadsheet takes it for a number, and the values cannot be read from it.
+    """
+    return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+
+
+def keyed_hash(text: str, key: bytes) -> str:
+    """Return a hash of a text: 16 letters and digits."""
+    digest = hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES, key=key).digest()
+    return base64.b32encode(digest).decode().lower()
+
+
+def with_check(name: str) -> str:
+    """Return the name of a task followed by its check character.
+
+    It detects one wrong character, and nearly all swaps of two neighbours (ISO/IEC 7064,
+    MOD 37,36).
+    """
+    return name + _check_character(name.removeprefix(_PREFIX))
+
+
+def check_problem(name: str) -> str:
+    """Return the end of a message about an unknown name, empty unless its check is wrong."""
+    body = name.removeprefix(_PREFIX)
+    if not name.startswith(_PREFIX) or not set(body) <= set(_ALPHABET):
+        return ""
+    if len(body) == _DIGITS + 1 and _check_character(body[:-1]) != body[-1]:
+        return ": its check character is wrong, so it was mistyped or cut"
+    return ""
+
+
+def _check_character(text: str) -> str:
+    """Return the check character of ISO/IEC 7064 MOD 37,36."""
+    base = len(_ALPHABET)
+    rest = base
+    for letter in text:
+        rest = (rest + _ALPHABET.index(letter)) % base or base
+        rest = rest * 2 % (base + 1)
+    return _ALPHABET[(1 - rest) % base]

@@ -16,14 +16,8 @@ YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 def long_table(ids: Iterable[str]) -> list[str]:
-    """Return the columns of the table that `evalsampling export` writes, a line for each vote.
-
-    Args:
-        ids: columns that name the row.
-    """
-    return [
-        "task", *ids, "kind", "annotator", "label", "time", "skipped", "unsure", "comment",
-    ]  # fmt: skip
+    """Return the columns of the table that `evalsampling export` writes, a line for each vote."""
+    return ["task", *ids, "kind", "annotator", "label", "time", "skipped", "unsure", "comment"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from evalsampling.labels.label_flags import missing_flag
 from evalsampling.labels.register import Register, answer_of
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, Answer
-from evalsampling.labels.task_names import check_problem
+from evalsampling.labels.tasks import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import BY_TASK, Pair, Vote, with_values
 from evalsampling.pool.row_ids import in_other_order

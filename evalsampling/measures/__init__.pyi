@@ -2,6 +2,11 @@ import collections.abc
 
 import evalsampling.parts.registry
 
+from .averages import F1OfMacroAverages as F1OfMacroAverages
+from .averages import MacroF as MacroF
+from .averages import MicroF as MicroF
+from .averages import PerClassF as PerClassF
+from .averages import WeightedF1 as WeightedF1
 from .base import Component as Component
 from .base import Measure as Measure
 from .binary import Accuracy as Accuracy
@@ -21,39 +26,23 @@ from .comparisons import MeanDifference as MeanDifference
 from .comparisons import Quotient as Quotient
 from .comparisons import difference as difference
 from .confusion import ConfusionMatrix as ConfusionMatrix
-from .curve_points import PrecisionAtRecall as PrecisionAtRecall
 from .curves import AveragePrecision as AveragePrecision
 from .curves import PRCurve as PRCurve
+from .curves import PrecisionAtRecall as PrecisionAtRecall
 from .curves import ROCArea as ROCArea
 from .curves import ROCCurve as ROCCurve
 from .extremes import Greatest as Greatest
 from .extremes import Least as Least
-from .f_alpha import FAlpha as FAlpha
-from .f_alpha import FEta as FEta
-from .f_alpha import MacroF1 as MacroF1
-from .f_alpha import MacroFAlpha as MacroFAlpha
-from .f_alpha import MacroPrecision as MacroPrecision
-from .f_alpha import MacroRecall as MacroRecall
-from .f_alpha import MicroF1 as MicroF1
-from .f_alpha import MicroFAlpha as MicroFAlpha
-from .f_alpha import MicroPrecision as MicroPrecision
-from .f_alpha import MicroRecall as MicroRecall
-from .f_alpha import PerClassF1 as PerClassF1
-from .f_alpha import PerClassFAlpha as PerClassFAlpha
-from .f_alpha import PerClassPrecision as PerClassPrecision
-from .f_alpha import PerClassRecall as PerClassRecall
 from .joint import Joint as Joint
-from .loss_matrix import GeneralizedRisk as GeneralizedRisk
-from .loss_matrix import TableRisk as TableRisk
-from .multiclass import F1OfMacroAverages as F1OfMacroAverages
-from .multiclass import WeightedF1 as WeightedF1
 from .regression import CoefficientOfDetermination as CoefficientOfDetermination
 from .regression import MeanAbsoluteError as MeanAbsoluteError
 from .regression import MeanError as MeanError
 from .regression import MeanSquaredError as MeanSquaredError
 from .regression import RootMeanSquaredError as RootMeanSquaredError
 from .risks import Brier as Brier
+from .risks import GeneralizedRisk as GeneralizedRisk
 from .risks import LogLoss as LogLoss
+from .risks import TableRisk as TableRisk
 from .sliced import Sliced as Sliced
 
 BY_NAME: evalsampling.parts.registry.Registry[collections.abc.Callable[..., Measure]]

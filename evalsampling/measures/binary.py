@@ -8,8 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Measure, Share, set_own, takes_columns
-from evalsampling.measures.mean_and_ratio import Mean, Ratio, divide
+from evalsampling.measures.base import (
+    PREDICTION,
+    Mean,
+    Measure,
+    Ratio,
+    Share,
+    divide,
+    set_own,
+    takes_columns,
+)
+from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -112,35 +121,52 @@ _SHARES = {
 
 @dataclasses.dataclass(frozen=True)
 class FBeta(Binary, Ratio):
-    """F_beta = (1 + beta^2) TP / (beta^2 P + PP).
+    """F_beta = TP / (alpha PP + (1 - alpha) P), alpha = 1 / (1 + beta^2).
 
-    l = [y f, (beta^2 y + f) / (1 + beta^2)], g(R) = R1 / R2 ([MR] table 1). Undefined without
-    positives and predicted positives.
+    l = [y f, alpha f + (1 - alpha) y], g(R) = R1 / R2 ([MR] table 1, [Y] eq. 3). Undefined if no
+    row adds to the denominator. Alpha is what [Y] calls so and [AE] eq. 3.26 eta: 0 is recall, 1
+    precision, 1/2 F1.
+
+    References:
+        [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021.
+        [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012.
 
     Attributes:
         beta: weight of recall against precision, from 0.001 to 1000.
+        alpha: weight of precision in the harmonic mean, in [0, 1], in place of beta.
 
     Raises:
-        ValueError: the weight is not such a number.
+        ValueError: a weight is not such a number, or both are given.
     """
 
     beta: float = 1.0
+    alpha: float | None = None
     made_of = ("recall", "precision")
 
     def __post_init__(self) -> None:
-        """Check the weight, which the name shows unless it is 1."""
+        """Check the weight, which the name shows unless it is that of F1."""
         if isinstance(self.beta, bool) or not isinstance(self.beta, int | float):
             raise ValueError(f"beta must be a number, got {self.beta!r}")
         if not 1e-3 <= self.beta <= 1e3:
             raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
-        name = "f1" if self.beta == 1 else f"f_beta(beta={self.beta:.12g})"
-        set_own(self, name=name)
+        shown = f"beta={self.beta:.12g}"
+        if self.alpha is not None:
+            check_share("alpha", self.alpha)
+            if self.beta != 1:
+                raise ValueError("it takes beta or alpha, not both")
+            shown = f"alpha={self.alpha:g}"
+        set_own(self, name="f1" if self.weight_of_precision == 0.5 else f"f_beta({shown})")
+
+    @property
+    def weight_of_precision(self) -> float:
+        """Alpha, given as such or by beta."""
+        return 1 / (1 + self.beta**2) if self.alpha is None else self.alpha
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [y f, (beta^2 y + f) / (1 + beta^2)], shape (n, 2)."""
+        """Return [y f, alpha f + (1 - alpha) y], shape (n, 2)."""
         f, y = self._flags(outputs, label)
-        square = self.beta**2
-        return np.stack([y * f, (square * y + f) / (1 + square)], axis=1)
+        alpha = self.weight_of_precision
+        return np.stack([y * f, alpha * f + (1 - alpha) * y], axis=1)
 
 
 @dataclasses.dataclass(frozen=True)

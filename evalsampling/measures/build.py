@@ -10,6 +10,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.measures import BY_NAME, Joint, gains
+from evalsampling.measures.averages import ALPHA, Averaged, averaged
 from evalsampling.measures.base import Measure, set_own
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
 from evalsampling.measures.curves import Thresholded
@@ -24,9 +25,9 @@ from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_kinds import ORDER
+from evalsampling.stats.slices import SliceCodes, UnknownSliceError
 
 _COARSE = 1024
 """Roundings to float32 between thresholds from which on they may be rounded to it."""
@@ -116,11 +117,15 @@ def entry_of(item: Any) -> Any:
         return item
     names = BY_NAME.references(type(item))
     entry: dict[str, Any] = {"name": item.name if item.name in names else names[-1]}
+    if isinstance(item, Averaged) and item.average:
+        entry = {"name": item.family, "average": item.average}
     fields: Any = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
     for field in fields:
         value = getattr(item, field.name)
         if field.init and field.name not in GIVEN and value != field.default:
             entry[field.name] = list(value) if isinstance(value, tuple) else value
+    if entry["name"] in ALPHA:
+        entry.pop("alpha", None)
     return entry
 
 
@@ -128,12 +133,6 @@ def choose_measures(
     entry: Any, listed: Sequence[Measure], spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults.
-
-    Args:
-        entry: a name, or a mapping as an entry of the spec's ``measure``.
-        listed: measures that are looked at first.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
 
     Raises:
         InputError: there is no such measure.
@@ -152,12 +151,7 @@ def compare(kind: str, first: Measure, other: Measure) -> Measure:
 
 
 def build_joints(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
-    """Return the measures of each entry ``joint``, for which regions are reported too.
-
-    Args:
-        spec: names the measures.
-        ranges: see `build_measures`.
-    """
+    """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
         tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
     ]
@@ -167,10 +161,6 @@ def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measur
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     For the least of a measure over slices these are all slices.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
     """
     built = build_entry(spec.measures[0], spec, ranges)
     return as_one([item.drawn_for for item in built])
@@ -182,14 +172,8 @@ def build_drawn_for(
     """Return all measures of a spec that rounds can be drawn for, as one, and their weights.
 
     Beside the first entry these are the others but for those whose labels cannot be expected, and
-    those that look at thresholds of scores, which strata are not cut at.
-
-    Args:
-        spec: names the measures.
-        ranges: see `build_measures`.
-
-    Returns:
-        The measure, and the weight of each of its components, shape (m,).
+    those that look at thresholds of scores, which strata are not cut at. Weights are of the
+    components, shape (m,).
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
@@ -225,11 +209,6 @@ def build_entry(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about.
-
-    Args:
-        entry: an entry of the spec's ``measure``, or like one.
-        spec: has the systems and classes.
-        ranges: see `build_measures`.
 
     Raises:
         InputError: naming a measure or parameter that is wrong, or what the pool lacks.
@@ -328,14 +307,16 @@ class _Builder:
 
     def _construct(self, maker: Any) -> Measure:
         """Return a measure of a class that is a dataclass, with the fields that the spec gives."""
-        space = self.spec.labels.space
+        space, parameters = self.spec.labels.space, dict(self.entry.parameters)
+        fixed: dict[str, Any] = {"beta": 1.0, "alpha": None} if self.entry.name == "f1" else {}
+        if "average" in parameters and self.entry.name in (*ALPHA, "f_beta"):
+            maker, parameters, fixed = averaged(self.entry.name, parameters)
         names = {field.name for field in dataclasses.fields(maker)}
         is_own = ":" in self.entry.name
         if space.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.refusal}")
-        parameters = dict(self.entry.parameters)
         of_class = parameters.pop("positive", None) if "positive" in names else None
-        given = {**space.measure_fields(), "system": self.system}
+        given = {**space.measure_fields(), "system": self.system, **fixed}
         if of_class is not None:
             given["positive"] = self._code(of_class)
         if "thresholds" in names:
@@ -343,8 +324,6 @@ class _Builder:
             given["thresholds"] = self._thresholds(wanted)
         if parameters.get("over") is not None:
             parameters["over"] = self._codes(parameters["over"])
-        if self.entry.name == "f1":
-            given["beta"] = 1.0
         measure: Measure = construct("measure", maker, self.entry.name, parameters, given)
         if of_class is not None:
             word, _, shown = measure.name.removesuffix(")").partition("(")
@@ -464,12 +443,7 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 
 
 def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins.
-
-    Args:
-        spec: names the measure.
-        ranges: see `build_measures`.
-    """
+    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
     parts = thresholded_parts(build_driver(spec, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 

@@ -16,9 +16,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Component, Measure, Share, set_own
+from evalsampling.measures.base import PREDICTION, Component, Mean, Measure, Share, divide, set_own
 from evalsampling.measures.joint import Joint, OfParts, is_part_of, parts_of
-from evalsampling.measures.mean_and_ratio import Mean, divide
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -348,9 +347,7 @@ BY_KIND: Mapping[str, Callable[[Measure, Measure], Comparison]] = {
 def is_nil(measure: Measure, outputs: Outputs) -> bool:
     """Tell whether a measure is the difference of two systems that agree on the whole pool.
 
-    Args:
-        measure: any measure.
-        outputs: outputs of one row of each kind in the pool.
+    The outputs are those of one row of each kind in the pool.
     """
     is_exact = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
     if not isinstance(measure, Difference) or not is_exact:

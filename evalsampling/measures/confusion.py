@@ -4,8 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Component, Share
-from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.measures.base import PREDICTION, Component, Mean, Share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 

@@ -49,11 +49,7 @@ class Deviation:
     ) -> "Deviation":
         """Return the deviation with the R_a that the cells give.
 
-        Args:
-            measure: l and g.
-            table: the cells.
-            prior: shape (cells, classes): probability of each class.
-            smoothing: lambda, in [0, 1].
+        Probabilities have the shape (cells, classes); the smoothing is lambda, in [0, 1].
 
         Raises:
             InputError: the measure is undefined at R_a.
@@ -70,9 +66,7 @@ class Deviation:
     def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
         """Return h of rows, shape (n,), each with its own probabilities.
 
-        Args:
-            outputs: of n rows.
-            prior: shape (n, classes): probability of each class, or of each of many labels.
+        Probabilities are of each class, or of each of many labels.
         """
         if outputs.tags is not None:
             expected = expected_of_rows(outputs.tags, prior)
@@ -81,12 +75,7 @@ class Deviation:
         return np.sqrt(np.sum(anticipated * self._squares(outputs, prior.shape[1]), axis=1))
 
     def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
-        """Return h of the rows of each cell, shape (cells,), their root mean square.
-
-        Args:
-            table: the cells.
-            prior: shape (cells, classes): probability of each class.
-        """
+        """Return h of the rows of each cell, shape (cells,), their root mean square."""
         if table.expected is not None:
             return self._by_label(table.outputs, _of_labels(table, self.smoothing))
         views = bounding_outputs(self.measure, table)
@@ -124,12 +113,7 @@ def _shrunk(expected: FloatArray, tags: FloatArray, smoothing: float) -> FloatAr
 
 
 def anticipate(prior: FloatArray, smoothing: float) -> FloatArray:
-    """Return p_a, shape (n, classes), rows summing to 1: clipped, then smoothed ([Y] eq. 13).
-
-    Args:
-        prior: shape (n, classes): probability of each class.
-        smoothing: lambda, in [0, 1].
-    """
+    """Return p_a, shape (n, classes), rows summing to 1: clipped, then smoothed ([Y] eq. 13)."""
     clipped = np.maximum(prior, LEAST_PROBABILITY)
     clipped = clipped / clipped.sum(axis=1, keepdims=True)
     return smoothing * clipped + (1 - smoothing) / prior.shape[1]

@@ -28,9 +28,7 @@ _LABELS_AT_A_TIME = 256
 def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> FloatArray:
     """Return what is expected of the labels of rows, shape (n, 1 + systems, labels).
 
-    Args:
-        tags: shape (n, systems, labels): which labels each system predicts.
-        probability: shape (n, labels): of each label.
+    ``tags`` says which labels each system predicts, shape (n, systems, labels).
     """
     p = probability[:, None]
     return np.concatenate([p, tags * p], axis=1)
@@ -39,10 +37,7 @@ def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> Fl
 def smoothed(expected: FloatArray, tags: FloatArray, weight: float) -> FloatArray:
     """Return what is expected if every probability p is weight p + (1 - weight) / 2.
 
-    Args:
-        expected: shape (n, 1 + systems, labels).
-        tags: shape (n, systems, labels): shares of rows that are predicted each label.
-        weight: in [0, 1].
+    ``tags`` are shares of rows that are predicted each label, shape (n, systems, labels).
     """
     even = np.concatenate([np.ones_like(expected[:, :1]), tags], axis=1) / 2
     return weight * expected + (1 - weight) * even

@@ -10,8 +10,8 @@ from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.measures.joint import Joint, OfParts
 from evalsampling.measures.sliced import Sliced
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.named_slices import Where, as_tuples, described
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import Where, as_tuples, described
 
 
 @dataclasses.dataclass(frozen=True)

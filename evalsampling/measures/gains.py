@@ -14,10 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from evalsampling.measures.base import Measure, Share, set_own
+from evalsampling.measures.base import Mean, Measure, Share, set_own
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
-from evalsampling.measures.mean_and_ratio import Mean
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.gains import ExpectedLists, dcg, discounts, err

@@ -28,14 +28,8 @@ def expected_norms(
 
     Static importance sampling draws rows by it: v(x) = sum_y n(x, y) p(y|x) of a deterministic
     oracle, the root of sum_y n(x, y)^2 p(y|x) of a stochastic one ([MR] remark 4 and equation 5),
-    with n of `loss_norms` at the risk R0 that p implies. p is at least `FLOOR`.
-
-    Args:
-        measure: l and g.
-        table: the cells.
-        prior: shape (cells, classes): probability of each class.
-        stochastic: whether answers about a row may differ.
-        floor: eps_0 of proposition 2, above 0.
+    with n of `loss_norms` at the risk R0 that p implies. p is at least `FLOOR`. The floor is eps_0
+    of proposition 2. Answers about a row may differ if the oracle is stochastic.
 
     Raises:
         InputError: if the measure is undefined at R0, so that no row adds to it.
@@ -53,15 +47,7 @@ def loss_norms(
 ) -> FloatArray:
     """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
 
-    Args:
-        measure: the measure, with its loss l and Jacobian Dg.
-        outputs: outputs of the systems for n rows.
-        label: shape (n,): class codes.
-        risk: R, shape (d,).
-        floor: eps_t, greater than 0.
-
-    Returns:
-        Shape (n,).
+    Norms of n rows, shape (n,), at the point R, with eps_t as the floor.
     """
     norms = measure.proposal_norm(outputs, label, risk)
     return np.maximum(norms, floor * measure.adds(outputs, label))

@@ -53,10 +53,7 @@ def known_exactly(measure: Measure, table: CellTable) -> bool:
 def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
     """Return the total loss of rows with given labels, shape (d,): R times the number of rows.
 
-    Args:
-        measure: the measure.
-        table: the cells.
-        mass: shape (cells, classes): rows, or expected rows, of each label in each cell.
+    ``mass`` is how many rows of each cell have each label, maybe expected ones: (cells, classes).
     """
     by_kind = mass[table.kind_cell] * table.kind_share[:, None]
     views = bounding_outputs(measure, table)
@@ -96,11 +93,6 @@ def expected_risk(measure: Measure, table: CellTable, rows: FloatArray) -> Float
 
     It is exact: losses are linear in each label, and cells sum up labels and predictions. Entries
     that involve no label are those of the pool if ``rows`` are all rows.
-
-    Args:
-        measure: the measure.
-        table: the cells, with `expected`.
-        rows: shape (cells,): number of rows of each cell.
     """
     assert table.expected is not None
     return measure.mean_loss(table.outputs, table.expected, rows)  # type: ignore[arg-type]
@@ -113,11 +105,6 @@ def rows_of_cells(
 
     Probabilities that the measure does not look at are 0 and take no memory: with C classes there
     would be C^2 for each cell.
-
-    Args:
-        measure: what the rows are for.
-        table: the cells.
-        chosen: shape (cells,).
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     if table.expected is not None:  # Rows with every label, and all predictions of their cell.
@@ -144,11 +131,7 @@ def numbers_of_rows(
 ) -> FloatArray:
     """Return how many rows of the pool each row of `rows_of_cells` stands for, shape (n,).
 
-    Args:
-        measure: what the rows are for.
-        table: the cells.
-        chosen: shape (cells,).
-        by_class: shape (cells, classes): rows of each cell that have each label.
+    ``by_class`` is how many rows of each cell have each label, shape (cells, classes).
     """
     kinds = np.flatnonzero(chosen[table.kind_cell])
     views = len(bounding_outputs(measure, table))

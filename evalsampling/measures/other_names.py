@@ -13,6 +13,14 @@ _OF_CLASS = (
 )
 
 MEANT: Mapping[str, str] = {
+    **{
+        f"{word}_{name}": f"it is {{name: {name}, average: {average}}}"
+        for word, average in {"micro": "micro", "macro": "macro", "class": "each"}.items()
+        for name in ("f1", "precision", "recall", "f_beta")
+    },
+    "weighted_f1": "it is {name: f1, average: weighted}",
+    "f_alpha": "it is f_beta, which takes beta or alpha",
+    "f_eta": "it is f_beta, with eta as its alpha",
     "precision_at_k": _AT_RANK.format("precision", "precision"),
     "recall_at_k": _AT_RANK.format("recall", "recall"),
     "failure_rate": _OF_CLASS,

@@ -11,8 +11,15 @@ import math
 import numpy as np
 
 from evalsampling.label_spaces.numbers import ERRORS, FIRST, Numbers
-from evalsampling.measures.base import PREDICTION, Measure, Share, set_own, takes_columns
-from evalsampling.measures.mean_and_ratio import Mean, divide
+from evalsampling.measures.base import (
+    PREDICTION,
+    Mean,
+    Measure,
+    Share,
+    divide,
+    set_own,
+    takes_columns,
+)
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 

@@ -1,14 +1,36 @@
-"""Mean losses of predicted probabilities."""
+"""Risks: mean losses of predicted probabilities, and those of a table of costs.
+
+References:
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, eq. 3.1
+    (risk) and 3.27 (generalized risk): the cost of each prediction for each label.
+"""
 
 import dataclasses
+import functools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from evalsampling.measures.base import Share, rows_of_class, set_own
-from evalsampling.measures.mean_and_ratio import Mean
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.measures.base import (
+    PREDICTION,
+    Mean,
+    Measure,
+    Ratio,
+    Share,
+    rows_of_class,
+    set_own,
+)
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
+
+ZERO_ONE = "zero_one"
+BY_DISTANCE = {"squared": 2, "absolute": 1}
+"""Losses of classes that are numbers: powers of the distance between prediction and label."""
+
+Table = tuple[tuple[float, ...], ...]
+"""A row for each predicted class, a column for each label."""
 
 
 class Risk(Mean):
@@ -68,3 +90,174 @@ class LogLoss(Risk):
         """Return -log p_y, shape (n, 1)."""
         chosen = outputs.probability[np.arange(len(label)), self.system, label]
         return -np.log(np.clip(chosen, self.clip, 1 - self.clip))[:, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class _OfTable(Measure):
+    """Base of risks of hard predictions of any number of classes.
+
+    Attributes:
+        losses: ``zero_one``; ``squared`` or ``absolute``, of classes that are numbers; or a row for
+            each predicted class with the loss for each label.
+        classes: number of classes.
+        titles: what each class is called, a number for the losses by distance.
+        system: number of the system it is about.
+    """
+
+    losses: str | Table = ZERO_ONE
+    classes: int = 2
+    titles: tuple[str, ...] = ()
+    system: int = 0
+    looks_at = PREDICTION
+    greater_is_better = False
+
+    @functools.cached_property
+    def table(self) -> FloatArray:
+        """The loss of each prediction for each label, shape (classes, classes)."""
+        if self.losses == ZERO_ONE:
+            return 1.0 - np.eye(self.classes)
+        if isinstance(self.losses, str):
+            if self.losses in BY_DISTANCE:
+                value = self._numbers()
+                return np.asarray(np.abs(value[:, None] - value) ** BY_DISTANCE[self.losses])
+            choices = ", ".join((ZERO_ONE, *BY_DISTANCE))
+            raise ValueError(f"losses must be {choices} or a table, got {self.losses!r}")
+        return _square("losses", self.losses, self.classes)
+
+    def _numbers(self) -> FloatArray:
+        """Return the classes as numbers, shape (classes,)."""
+        titles = self.titles or tuple(map(str, range(self.classes)))
+        try:
+            return np.array([float(title) for title in titles])
+        except ValueError as error:
+            raise ValueError(
+                f"losses: {self.losses} needs classes that are numbers, got {', '.join(titles)}"
+            ) from error
+
+    def _at(self, table: FloatArray, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return the entry of a table for each row's prediction and label, shape (n,)."""
+        return np.asarray(table[outputs.prediction[:, self.system], label])
+
+    def _cheapest(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows have the least loss that is possible for their label, shape (n,)."""
+        return self._at(self.table, outputs, label) == self.table.min(axis=0)[label]
+
+
+@dataclasses.dataclass(frozen=True)
+class TableRisk(_OfTable, Mean):
+    """Mean loss of predictions: l = L[f, y], g(R) = R.
+
+    The error rate with the loss ``zero_one``; the mean squared or absolute error of grades with
+    ``squared`` or ``absolute``; the mean cost of mistakes with a table of your own.
+    """
+
+    def __post_init__(self) -> None:
+        """Check the loss, and name the measure after it."""
+        bounds = (float(self.table.min()), float(self.table.max()))
+        frozen = _frozen(self.losses)
+        name = "risk" if frozen == ZERO_ONE else f"risk(losses={_as_text(frozen)})"
+        set_own(self, losses=frozen, name=name, bounds=bounds)
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return L[f, y], shape (n, 1)."""
+        return self._at(self.table, outputs, label)[:, None]
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the share of right predictions; with a table of your own, one for each label.
+
+        In such a table one kind of mistake may cost far more than another.
+        """
+        right = self._cheapest(outputs, label)
+        if not isinstance(self.losses, str):
+            costly = np.flatnonzero(np.ptp(self.table, axis=0))
+            return tuple(rows_of_class(label, int(code), right) for code in costly)
+        everything = np.ones(len(label), dtype=bool)
+        return (Share("accuracy", "labels", everything, right, "right prediction", "error"),)
+
+
+@dataclasses.dataclass(frozen=True)
+class GeneralizedRisk(_OfTable, Ratio):
+    """Weighted mean loss: l = [W[f, y] L[f, y], W[f, y]], g(R) = R1 / R2 ([AE] eq. 3.27).
+
+    Undefined if no row has a weight.
+
+    Attributes:
+        weights: a row for each predicted class with the weight for each label, at least 0.
+    """
+
+    weights: Table = ()
+    evidence_name = "rows of positive weight"
+
+    def __post_init__(self) -> None:
+        """Check loss and weight, and name the measure after them."""
+        table = self.table
+        if isinstance(self.weights, Sequence) and not self.weights:
+            raise ValueError("weights is missing: a row for each predicted class")
+        weight = _square("weights", self.weights, self.classes)
+        if np.any(weight < 0) or not np.any(weight > 0):
+            raise ValueError("weights must be at least 0 throughout, and above 0 somewhere")
+        losses, weights = _frozen(self.losses), _frozen(self.weights)
+        name = f"generalized_risk(losses={_as_text(losses)}, weights={_as_text(weights)})"
+        counted = table[weight > 0]
+        bounds = (float(counted.min()), float(counted.max()))
+        set_own(self, losses=losses, weights=weights, name=name, bounds=bounds)
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return [W L, W], shape (n, 2)."""
+        weight = self._at(np.array(self.weights), outputs, label)
+        return np.stack([weight * self._at(self.table, outputs, label), weight], axis=1)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return the rows of positive weight, shape (n,)."""
+        return self._at(np.array(self.weights), outputs, label) > 0
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the share of rows of positive weight with the least loss for their label."""
+        return (
+            Share(
+                name="weighted accuracy",
+                rows_name=self.evidence_name,
+                rows=self.evidence(outputs, label),
+                hits=self._cheapest(outputs, label),
+                hit_name="right prediction",
+                miss_name="error",
+            ),
+        )
+
+
+def _square(key: str, given: Any, classes: int) -> FloatArray:
+    """Return a table of the spec as an array, shape (classes, classes).
+
+    Raises:
+        ValueError: it is not a row for each predicted class with a finite number for each label.
+    """
+    rows = given if isinstance(given, list | tuple) else ()
+    numbers = [
+        cell
+        for row in rows
+        for cell in (row if isinstance(row, list | tuple) else ())
+        if isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
+    ]
+    is_table = len(rows) == classes and all(
+        isinstance(row, list | tuple) and len(row) == classes for row in rows
+    )
+    if not is_table or len(numbers) != classes**2:
+        raise ValueError(
+            f"{key} must have a row for each of the {classes} predicted classes, and in each a "
+            f"finite number for each label, got {given!r}"
+        )
+    return np.array(numbers, dtype=np.float64).reshape(classes, classes)
+
+
+def _frozen(table: str | Table) -> str | Table:
+    """Return a table as tuples of numbers; a name unchanged."""
+    if isinstance(table, str):
+        return table
+    return tuple(tuple(float(cell) for cell in row) for row in table)
+
+
+def _as_text(table: str | Table) -> str:
+    """Return a table as text for the measure's name."""
+    if isinstance(table, str):
+        return table
+    return "[" + ", ".join(f"[{', '.join(f'{cell:g}' for cell in row)}]" for row in table) + "]"

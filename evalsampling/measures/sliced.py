@@ -7,8 +7,8 @@ import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.named_slices import Where, as_tuples, described
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import Where, as_tuples, described
 
 
 @dataclasses.dataclass(frozen=True)

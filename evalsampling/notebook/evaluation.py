@@ -343,6 +343,7 @@ class Evaluation:
         *receivers: str,
         at_least: Mapping[str, float] | None = None,
         at_most: Mapping[str, float] | None = None,
+        overwrite: bool = False,
     ) -> list[str]:
         """Send the estimates to receivers, and return where they are at each of them.
 
@@ -350,12 +351,16 @@ class Evaluation:
             *receivers: as ``"mlflow"``, ``"table:estimates/"`` or ``"openlineage:events.jsonl"``.
             at_least: gates to send along, as `gates` takes them.
             at_most: likewise.
+            overwrite: whether a file that evalsampling did not write may be replaced.
 
         Raises:
-            InputError: if there is no such receiver; or if one could not be sent to: the others
-                have got the estimates then.
+            InputError: if there is no such receiver, or a file of others is there; or if one could
+                not be sent to: the others have got the estimates then.
         """
         addresses = read_addresses(receivers)
+        for address in addresses:
+            if address.output is not None:
+                address.output.check(overwrite)
         run = self.state.run(self._targets(at_least, at_most))
         receipts = [address.send(run) for address in addresses]
         problems = [receipt.words for receipt in receipts if receipt.problem]

@@ -2,7 +2,11 @@
 
 import importlib
 import sys
-from collections.abc import Callable
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -27,3 +31,31 @@ def imported(what: str, load: Callable[[], Any]) -> Any:
         is_missing = isinstance(error, ImportError | AttributeError)
         text = str(error) if is_missing else f"cannot be imported: {type(error).__name__}: {error}"
         raise InputError(f"{what}: {' '.join(text.split())}") from error
+
+
+_PACKAGE = Path(__file__).parents[1]
+_OURS = tuple(str(folder.resolve()) for folder in (_PACKAGE, _PACKAGE / "pipelines"))
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+
+
+@contextmanager
+def blamed() -> Iterator[None]:
+    """Run a block; what code outside of this package and of libraries raises is one line of it.
+
+    Raises:
+        InputError: where a sampler, a measure, a scorer or another part of the user's own failed,
+            or ended the program; names its file and line.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            path = str(Path(frame.filename).resolve())
+            if path.startswith(_OURS):
+                break
+            if not path.startswith(_LIBRARIES) and Path(path).exists():
+                what = f"{type(error).__name__}: {error}"
+                raise InputError(f"{path}, line {frame.lineno}: {what}") from error
+        raise

@@ -18,10 +18,10 @@ from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
 from evalsampling.stats.arrays import FloatArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
-from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
 from evalsampling.stats.rank_prior import RankPrior
+from evalsampling.stats.slices import SliceCodes
 
 _DIGITS = 9
 """Of expected numbers of labels, so that no stratum depends on the order of a sum."""

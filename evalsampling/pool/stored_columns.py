@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.stats.named_slices import Named, SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.packed_bits import packed, unpacked
+from evalsampling.stats.slices import Named, SliceCodes
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 

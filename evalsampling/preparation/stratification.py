@@ -26,11 +26,10 @@ from evalsampling.preparation.summary import (
 )
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import BY_LEAF, CellGrid, CellSums, CellTable
+from evalsampling.stats.cells import BY_LEAF, GUESSED, CellGrid, CellSums, CellTable, by_verdict
 from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
-from evalsampling.stats.named_slices import Named
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Partition
 from evalsampling.stats.rank_prior import RankPrior
@@ -44,8 +43,8 @@ from evalsampling.stats.score_kinds import (
 )
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
+from evalsampling.stats.slices import Named
 from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
-from evalsampling.stats.verdicts import GUESSED, by_verdict
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
@@ -198,7 +197,7 @@ class Stratification:
 
     @property
     def expects_guesses(self) -> bool:
-        """Whether nothing tells what labels to expect but the verdicts: see `stats.verdicts`."""
+        """Whether nothing tells what labels to expect but the verdicts: see `stats.cells`."""
         return self.by_predictions and self.prior == EVEN
 
     def decided(self, spec: EvaluationSpec) -> EvaluationSpec:

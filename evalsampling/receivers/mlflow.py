@@ -1,6 +1,8 @@
 """MLflow: values and ends of intervals as metrics, the report and the table as artifacts."""
 
+import collections
 import contextlib
+import hashlib
 import os
 import re
 import tempfile
@@ -20,7 +22,11 @@ from evalsampling.version import __version__
 ID = "evalsampling.run_id"
 """Tag by which a run is met again."""
 
-_LONGEST_TAG = 5000
+_LONGEST_TAG, _LONGEST_NAME = 5000, 200
+
+_LIMITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "25", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+"""Seconds of a request and repeats of it, where the environment says nothing else: a server that
+is silent is given up within a minute, not after the client's own twenty."""
 
 
 class MLflow:
@@ -29,7 +35,8 @@ class MLflow:
     Where the server is, MLflow's own environment says: MLFLOW_TRACKING_URI and others.
     """
 
-    writes_files = False
+    def output(self, where: str | None) -> None:
+        """Return None: no file is written here."""
 
     def check(self, where: str | None) -> None:
         """Check that the package is here, and what it needs for the place where it keeps runs.
@@ -51,6 +58,8 @@ class MLflow:
     def send(self, run: Run, where: str | None) -> str:
         """Log a run; one that was sent before, or in part, is logged to the same run again."""
         mlflow = _package()
+        for name, value in _LIMITS.items():
+            os.environ.setdefault(name, value)
         with _run_of(mlflow, run, where) as active:
             mlflow.set_tags(_tags(run))
             mlflow.log_params(_parameters(run))
@@ -104,15 +113,21 @@ def _earlier(mlflow: Any, run: Run, experiment: str | None) -> str | None:
 def metrics(run: Run) -> dict[str, float]:
     """Return value and ends of the interval of each number, points of curves apart, and counts."""
     values: dict[str, float] = {"labels": run.labels, "open": run.open, "round": run.round}
-    for number in run.numbers:
-        if number.is_point:
-            continue
-        name = re.sub(r"[^\w. /-]", "_", title_of(number))
-        if name in values:
-            raise InputError(f"two estimates would be called {name!r} by MLflow")
+    numbers = {title_of(number): number for number in run.numbers if not number.is_point}
+    alike = collections.Counter(map(_name, numbers))
+    for title, number in numbers.items():
+        name = _name(title, is_shared=alike[_name(title)] > 1)
         parts = {name: number.value, f"{name}.low": number.low, f"{name}.high": number.high}
         values |= {key: value for key, value in parts.items() if value is not None}
     return values
+
+
+def _name(title: str, is_shared: bool = False) -> str:
+    """Return a name that MLflow takes: no path, not long, and of one number alone."""
+    name = re.sub(r"[^\w. -]", "_", title)
+    if is_shared or len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]} {hashlib.sha256(title.encode()).hexdigest()[:8]}"
+    return name
 
 
 def _tags(run: Run) -> dict[str, str]:

@@ -19,6 +19,7 @@ from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.stats.finite import finite
 from evalsampling.storage import is_url, replace_file
+from evalsampling.storage.outputs import Output
 from evalsampling.telemetry.redaction import without_passwords
 from evalsampling.version import __version__
 
@@ -31,13 +32,16 @@ FACET = "urn:evalsampling:facets:1-0-0:EstimatesDatasetFacet"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
 _WEB = ("http://", "https://")
-_SECONDS = 30
+_CONNECT_SECONDS, _ANSWER_SECONDS = 5, 30
 
 
 class OpenLineage:
     """Writes the events of a run to a file, a line each, or posts them to a server."""
 
-    writes_files = True
+    def output(self, where: str | None) -> Output | None:
+        """Return the file of the events; None if a server gets them."""
+        place = where or os.environ["OPENLINEAGE_URL"]
+        return None if _is_server(place) else Output(place, b'{"producer": "urn:evalsampling:')
 
     def check(self, where: str | None) -> None:
         """Check that a file, or a server, is named."""
@@ -51,7 +55,7 @@ class OpenLineage:
         """Write the file as a whole, or post each event."""
         place = where or os.environ["OPENLINEAGE_URL"]
         lines = [json.dumps(event, allow_nan=False) for event in events(run)]
-        if not place.startswith(_WEB):
+        if not _is_server(place):
             if not is_url(place):
                 Path(place).parent.mkdir(parents=True, exist_ok=True)
             replace_file(place, "".join(f"{line}\n" for line in lines).encode())
@@ -64,22 +68,27 @@ class OpenLineage:
 OPEN_LINEAGE = OpenLineage()
 
 
+def _is_server(place: str) -> bool:
+    return place.lower().startswith(_WEB)
+
+
 def _post(server: str, event: str) -> None:
-    """Post an event; a key in OPENLINEAGE_API_KEY goes along."""
-    import urllib.request  # Few runs have a server.
+    """Post an event; a key in OPENLINEAGE_API_KEY goes along, and to no other server."""
+    import requests  # Few runs have a server.
 
     path = os.environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage")
     key = os.environ.get("OPENLINEAGE_API_KEY")
-    request = urllib.request.Request(
+    headers = {"Content-Type": "application/json"}
+    answer = requests.post(
         f"{server.rstrip('/')}/{path.lstrip('/')}",
         data=event.encode(),
-        headers={
-            "Content-Type": "application/json",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        },
+        headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
+        timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
+        allow_redirects=False,
     )
-    with urllib.request.urlopen(request, timeout=_SECONDS):
-        pass
+    answer.raise_for_status()
+    if answer.is_redirect:
+        raise InputError(f"{server}: sends events elsewhere; name the server that takes them")
 
 
 def events(run: Run) -> list[dict[str, Any]]:
@@ -92,9 +101,9 @@ def _event(run: Run, kind: str, time: datetime.datetime) -> dict[str, Any]:
     engine = {"name": "evalsampling", "version": __version__}
     job_type = {"processingType": "BATCH", "integration": "EVALSAMPLING", "jobType": "ESTIMATE"}
     return {
+        "producer": PRODUCER,
         "eventType": kind,
         "eventTime": time.isoformat(timespec="milliseconds"),
-        "producer": PRODUCER,
         "schemaURL": _SPEC,
         "run": {
             "runId": str(uuid.UUID(run.id)),

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from evalsampling.errors import InputError, UsageError
 from evalsampling.parts.registry import Registry
+from evalsampling.storage.outputs import Output
 from evalsampling.telemetry import logs
+from evalsampling.telemetry.redaction import without_passwords
 
 if TYPE_CHECKING:
     from evalsampling.receivers.run import Run
@@ -17,9 +19,12 @@ if TYPE_CHECKING:
 class Receiver(Protocol):
     """A place that results are sent to."""
 
-    @property
-    def writes_files(self) -> bool:
-        """Whether what stands behind the receiver's name is a path."""
+    def output(self, where: str | None) -> Output | None:
+        """Return the file or folder that is written to, None if there is none.
+
+        Args:
+            where: as `check` has it.
+        """
 
     def check(self, where: str | None) -> None:
         """Check, before any work is done, that results can be sent there.
@@ -74,6 +79,13 @@ class Receipt:
             return f"reported to {self.where}"
         return f"not reported to {self.to}: {self.problem}"
 
+    def tell(self) -> None:
+        """Say it on stderr; a failure also if quiet, and in the log."""
+        if self.problem is None:
+            logs.say(self.words)
+        else:
+            logs.fail(self.words)
+
 
 @dataclasses.dataclass(frozen=True)
 class Address:
@@ -105,21 +117,22 @@ class Address:
         return cls(text, receiver, where if mark else None)
 
     @property
-    def path(self) -> str | None:
-        """Path that the receiver writes to, None if it writes elsewhere."""
-        return self.where if self.receiver.writes_files else None
+    def output(self) -> Output | None:
+        """The file that the receiver writes, None if it writes none."""
+        return self.receiver.output(self.where)
 
     def send(self, run: "Run") -> Receipt:
         """Send a run; whatever the receiver raises is the problem of the receipt.
 
         What it prints goes to stderr: stdout is for results.
         """
+        to = without_passwords(self.text)
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                return Receipt(self.text, self.receiver.send(run, self.where))
+                return Receipt(to, self.receiver.send(run, self.where))
         except Exception as error:  # Of packages and servers: estimates stay what they are.
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            return Receipt(self.text, problem=f"{kind}{logs.one_line(error)}")
+            return Receipt(to, problem=f"{kind}{logs.one_line(error)}")
 
 
 def read_addresses(texts: Sequence[str]) -> list[Address]:

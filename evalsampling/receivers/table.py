@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.receivers.run import Run
+from evalsampling.receivers.run import SCHEMA, Run
 from evalsampling.storage import is_url, replace_file
+from evalsampling.storage.outputs import Output, marked
 
 _ENDS = (".parquet", ".csv")
 
@@ -17,7 +18,10 @@ _ENDS = (".parquet", ".csv")
 class TableReceiver:
     """Writes the table of a run to a file of its own in a folder, or in place of one file."""
 
-    writes_files = True
+    def output(self, where: str | None) -> Output | None:
+        """Return the file or folder."""
+        head = ",".join(f'"{name}"' for name in SCHEMA.names)
+        return Output(str(where), head.encode())
 
     def check(self, where: str | None) -> None:
         """Check that a file or folder is named."""
@@ -42,7 +46,7 @@ def content(table: pa.Table, path: str) -> bytes:
     """Return a table as the bytes of a file, by the end of its name."""
     if not path.endswith(".csv"):
         file = io.BytesIO()
-        pq.write_table(table, file)
+        pq.write_table(marked(table), file)
         return file.getvalue()
     import pyarrow.csv  # Most tables are Parquet.
 

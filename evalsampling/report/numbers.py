@@ -158,7 +158,7 @@ class Number:
 
 HALF_AND_TWICE = ("half as many", "twice as many")
 """Hidden positives that the entries of `sensitivity` expect, beside those of the spec: words for
-`inference.model_based.OTHER_SHARES`, in their order."""
+`inference.predictive.OTHER_SHARES`, in their order."""
 
 
 def two_digits(value: float) -> str:

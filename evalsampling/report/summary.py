@@ -4,7 +4,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evalsampling.inference.assumptions import rested_on
+from evalsampling.inference.choice import rested_on
 from evalsampling.report.facts import Facts
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import (

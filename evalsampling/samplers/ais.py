@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evalsampling.inference.own_model import OwnModel, probabilities
+from evalsampling.inference.score_calibration import OwnModel, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
 from evalsampling.measures.loss_norms import FLOOR, cell_norms
@@ -22,7 +22,7 @@ from evalsampling.measures.on_cells import (
     cells_adding_to,
     model_risk,
 )
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.samplers.optimal import atom_norms
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray, FloatArray
@@ -55,7 +55,7 @@ class AdaptiveImportance(ReplacementSampler):
         branching: children of a node of the tree; the model is flat if this is at least the number
             of leaves. Where leaves have a hierarchy of their own, that is the tree.
         model: ``tree``; ``scores`` for the prior probabilities as they are, so that only the
-            chances of labelled rows adapt; or a function (`inference.own_model.OwnModel`).
+            chances of labelled rows adapt; or a function (`inference.score_calibration.OwnModel`).
         accelerate: False to fit the tree by expectation-maximization alone, as [MR] does; on
             large pools that does not move (`stats.oracle.fit_dirichlet_tree`).
         epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.
@@ -204,7 +204,7 @@ class AdaptiveImportance(ReplacementSampler):
         if not value.any():  # No row adds, so any will do.
             value = np.ones(len(table))
         total = np.sum(table.count * value)
-        return Proposal(value / total, no_atoms(), np.zeros(0), posterior)
+        return Proposal(value / total, posterior=posterior)
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells can add to the measure sampled for, shape (cells,)."""

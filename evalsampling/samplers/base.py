@@ -7,8 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from evalsampling.inference.census import known_value
-from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
+from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
 from evalsampling.inference.estimates import (
     estimate_measure,
     point_estimate,
@@ -26,7 +25,7 @@ from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
@@ -41,7 +40,6 @@ class Sampler(abc.ABC):
     files it takes the same next step.
 
     Attributes:
-        heeds_costs: whether rows whose labels are cheap are drawn more often.
         needs_costs: whether it is of no use where all labels cost the same.
         queries_ranks: whether it sees the cells as a ranked list.
         takes_queries: whether it can draw rows that are queries, with lists of items.
@@ -53,7 +51,8 @@ class Sampler(abc.ABC):
         has_atoms: whether labelled rows may have chances of their own.
         draws_by_number: whether the permanent random numbers of rows decide which are drawn, where
             they are known.
-        draws_again: whether a round without replacement may draw rows of earlier rounds again.
+        by_row: whether a round draws rows that were not drawn before, each with a chance that its
+            cell alone decides.
         draws_for_all: whether rounds are drawn for all measures, with weights, not the first alone.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
@@ -63,7 +62,6 @@ class Sampler(abc.ABC):
     name = "sampler"
     with_replacement = False
     takes_stochastic_oracle = True
-    heeds_costs = False
     needs_costs = False
     queries_ranks = False
     takes_queries = False
@@ -73,7 +71,7 @@ class Sampler(abc.ABC):
     needs_classes = False
     has_atoms = False
     draws_by_number = False
-    draws_again = False
+    by_row = True
     draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
@@ -90,10 +88,7 @@ class Sampler(abc.ABC):
 
     @property
     def keeps_order(self) -> bool:
-        """Whether the order of draws counts in estimates.
-
-        It does with replacement, by rank, and where answers about a row may differ.
-        """
+        """Whether the order of draws counts in estimates."""
         return self.with_replacement or self.queries_ranks or self.stochastic
 
     @abc.abstractmethod
@@ -296,6 +291,7 @@ class ReplacementSampler(Sampler):
     """Draws with replacement from a proposal, estimates by importance weighting.
 
     Attributes:
+        heeds_costs: whether rows whose labels are cheap are drawn more often.
         draws: draws of a round; None to draw until the questions wanted were asked, at most
             `DRAWS_PER_NEW_ROW` for each.
         delta: share of the pool's own distribution mixed into the proposal, in [0, 1]: a
@@ -303,6 +299,7 @@ class ReplacementSampler(Sampler):
     """
 
     with_replacement = True
+    by_row = False
     heeds_costs = True
     draws: int | None = None
     delta: float = 0.0
@@ -393,11 +390,6 @@ def weights_under(
     weights = np.zeros(questions)
     np.divide(1 / table.rows, chance, out=weights[: len(answered)], where=chance > 0)
     return weights
-
-
-def no_atoms() -> IntArray:
-    """Return the atoms of a proposal that has none."""
-    return np.zeros(0, dtype=np.int64)
 
 
 def no_rounds(table: CellTable) -> History:

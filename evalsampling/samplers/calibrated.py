@@ -86,7 +86,6 @@ class CalibratedDesign(Sampler):
     name = "calibrated"
     draws_for_all = True
     bears_looks = True
-    heeds_costs = True
     needs_classes = True
     takes_stochastic_oracle = False
 

@@ -24,7 +24,7 @@ from evalsampling.measures.on_cells import (
 )
 from evalsampling.measures.regression import MeanSquaredError
 from evalsampling.measures.risks import Brier
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -126,7 +126,7 @@ class Compare(ReplacementSampler):
         Raises:
             InputError: if no row can tell the systems apart.
         """
-        return Proposal(self._probability(table), no_atoms(), np.zeros(0))
+        return Proposal(self._probability(table))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells have rows that can be drawn, shape (cells,)."""

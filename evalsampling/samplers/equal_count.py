@@ -41,7 +41,6 @@ class EqualCountStrata(Sampler):
 
     strata: int = 10
     takes_stochastic_oracle = False
-    heeds_costs = True
     needs_classes = True
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
+from evalsampling.samplers.base import ReplacementSampler, no_rounds
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -48,7 +48,7 @@ class Given(ReplacementSampler):
             raise InputError(
                 "sampler given: a cell whose weight was above 0 at first must not have 0 later"
             )
-        return Proposal(weight / np.sum(table.count * weight), no_atoms(), np.zeros(0))
+        return Proposal(weight / np.sum(table.count * weight))
 
     def _checked(self, table: CellTable, history: History) -> FloatArray:
         """Return the user's weights, shape (cells,), after checks of their shape and values."""

@@ -17,7 +17,7 @@ from evalsampling.inference.score_calibration import (
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.loss_norms import FLOOR, expected_norms
 from evalsampling.measures.on_cells import cells_adding_to
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray
 from evalsampling.stats.cells import CellTable
@@ -36,8 +36,8 @@ class Importance(ReplacementSampler):
 
     Attributes:
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the prior,
-            before each round, or a function (`inference.own_model.OwnModel`); None for the prior as
-            it is, the same for every round.
+            before each round, or a function (`inference.score_calibration.OwnModel`); None for the
+            prior as it is, the same for every round.
         epsilon: eps_0 of [MR] proposition 2, above 0: least weight of a loss that is not 0.
     """
 
@@ -63,13 +63,13 @@ class Importance(ReplacementSampler):
         if table.expected is not None:
             deviation = Deviation.from_cells(self.measure, table, table.prior)
             value = deviation.of_cells(table, table.prior)
-            return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
+            return Proposal(value / np.sum(table.count * value))
         table = recalibrated_table(table, history, self.calibration, self.measure.system)
         prior = table.leaf_prior[table.leaf]
         value = expected_norms(self.measure, table, prior, self.stochastic, self.epsilon)
         if not value.any():  # No row adds, so any will do.
             value = np.ones(len(table))
-        return Proposal(value / np.sum(table.count * value), no_atoms(), np.zeros(0))
+        return Proposal(value / np.sum(table.count * value))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells can add to the measure sampled for, shape (cells,)."""

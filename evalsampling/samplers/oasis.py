@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.binary import FBeta, Precision, Recall
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -54,7 +54,7 @@ class Oasis(ReplacementSampler):
     def _weight_of_precision(self) -> float:
         """The weight a of precision in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN))."""
         if isinstance(self.measure, FBeta):
-            return 1 / (1 + self.measure.beta**2)
+            return self.measure.weight_of_precision
         return float(isinstance(self.measure, Precision))
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
@@ -84,7 +84,7 @@ class Oasis(ReplacementSampler):
             self.epsilon,
         )  # fmt: skip
         by_row = q / np.maximum(table.leaf_count, 1)
-        return Proposal(by_row[table.leaf], no_atoms(), np.zeros(0))
+        return Proposal(by_row[table.leaf])
 
     def _f_measure(
         self,

@@ -9,7 +9,7 @@ from evalsampling.inference.inputs import EstimationInput
 from evalsampling.measures.base import Measure
 from evalsampling.measures.loss_norms import loss_norms
 from evalsampling.measures.on_cells import always_adds_to
-from evalsampling.samplers.base import ReplacementSampler, no_atoms, no_rounds
+from evalsampling.samplers.base import ReplacementSampler, no_rounds
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -28,7 +28,7 @@ class DeviationSampler(ReplacementSampler):
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal, the same for every round unless labels calibrate the scores."""
-        return Proposal(self.probability(table, history), no_atoms(), np.zeros(0))
+        return Proposal(self.probability(table, history))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return which cells are expected to move the measure, shape (cells,).

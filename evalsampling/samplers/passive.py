@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -21,4 +21,4 @@ class Passive(ReplacementSampler):
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the proposal that gives each of the M rows of the pool the probability 1 / M."""
-        return Proposal(np.full(len(table), 1 / table.rows), no_atoms(), np.zeros(0))
+        return Proposal(np.full(len(table), 1 / table.rows))

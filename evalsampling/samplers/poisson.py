@@ -86,14 +86,13 @@ class Poisson(Sampler):
     cap: bool = False
     name = "poisson"
     takes_tags = True
-    heeds_costs = True
     trusts_prior = True
     draws_by_number = True
 
     @property
-    def draws_again(self) -> bool:  # type: ignore[override]
-        """See the attribute of `Sampler`."""
-        return self.online == "include"
+    def by_row(self) -> bool:  # type: ignore[override]
+        """Whether no round draws rows of earlier rounds again."""
+        return self.online != "include"
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -22,8 +22,7 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.curves import Thresholded
 from evalsampling.samplers.base import Sampler, no_rounds
-from evalsampling.samplers.terms import LEAST_PRECISION_UNDER_NOISE, Terms
-from evalsampling.samplers.wave import Wave
+from evalsampling.samplers.wave import LEAST_PRECISION_UNDER_NOISE, Terms, Wave
 from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -62,6 +61,7 @@ class RankedSampler(Sampler):
     """
 
     queries_ranks = True
+    by_row = False
     epsilon: float = 0.03
     delta: float = 0.05
     beta: float = 1.05

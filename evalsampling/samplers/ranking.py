@@ -17,7 +17,7 @@ from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.gains import Gain, GainMoments
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
@@ -86,7 +86,7 @@ class Ranking(ReplacementSampler):
             InputError: if the systems rank all queries alike.
         """
         size = self._size(table)
-        return Proposal(size / (table.count @ size), no_atoms(), np.zeros(0))
+        return Proposal(size / (table.count @ size))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
         """Return whether the queries of each cell can be drawn, shape (cells,)."""

@@ -28,7 +28,7 @@ class Stratified(Sampler):
     """Draws rows without replacement, from each leaf in proportion to its rows.
 
     Each of the U rows not drawn yet has the same chance n / U to be among the n rows of a round. By
-    ordered pivotal sampling (`stats.pivotal`) each leaf gets its share of the n, rounded up or
+    ordered pivotal sampling (`stats.inclusion`) each leaf gets its share of the n, rounded up or
     down, and so does each cell. So after any round all rows have had the same chance to be drawn.
 
     Where labels differ in cost, rows are stratified by class of costs too, and the chance of a row
@@ -44,7 +44,6 @@ class Stratified(Sampler):
 
     name = "stratified"
     takes_tags = True
-    heeds_costs = True
     takes_stochastic_oracle = False
 
     def design(

@@ -1,4 +1,4 @@
-"""What a budget buys, by formula and before any label: draws, distinct labels, cost, savings."""
+"""What a budget buys, and what a test takes, by formula: draws, labels, cost, savings."""
 
 import math
 from collections.abc import Mapping
@@ -8,18 +8,17 @@ import numpy as np
 import scipy
 
 from evalsampling.errors import InputError
-from evalsampling.inference.linearisation import influence_by_cell
+from evalsampling.inference.anticipation import draw_moments
+from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures.base import Measure
+from evalsampling.measures.comparisons import Comparison, Quotient
 from evalsampling.measures.deviation import Deviation
-from evalsampling.measures.joint import parts_of
-from evalsampling.measures.on_cells import model_risk
-from evalsampling.samplers.base import Sampler, no_rounds
-from evalsampling.samplers.calibrated import CalibratedDesign
+from evalsampling.samplers.base import ReplacementSampler, Sampler, no_rounds
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import draws_within, predicted_saving
 from evalsampling.stats.draws import Proposal
-from evalsampling.stats.inclusion import compromise, distinct_rows, least_variance
+from evalsampling.stats.inclusion import distinct_rows
 
 MOST_DRAWS = 1e15
 """Most draws: a number of distinct rows that takes more is treated as out of reach."""
@@ -94,31 +93,45 @@ def saving_of(measure: Measure, table: CellTable) -> float | None:
     return predicted_saving(size, table.count, table.cost) if size.any() else None
 
 
-def prices_of(sampler: Sampler, table: CellTable) -> list[tuple[Measure, float]]:
-    """Return how much wider intervals are for rounds that serve several measures, for each.
+def draws_for(
+    measure: Comparison,
+    sampler: Sampler,
+    table: CellTable,
+    confidence: float,
+    power: float,
+    effect: float | None,
+) -> dict[str, Any] | None:
+    """Return the draws that a test needs under a sampler's first proposal, if scores are right.
 
-    It is the standard error under rounds for all of them by that under rounds for the one alone, at
-    least 1, if the prior is right. There is none of a sampler that draws for one measure, nor of a
-    measure that no label is expected to change.
+    By the noncentral t distribution: of few draws, whose tails are heavier, too few. Another
+    ``effect`` (of a ratio its logarithm) than scores expect leaves the mean square of a draw as it
+    is.
+
+    Returns:
+        ``draws``, and their expected ``labels`` and ``cost``; each None if no number of draws has
+        the power.
     """
-    parts = parts_of(sampler.measure)
-    if len(parts) < 2 or not isinstance(sampler, CalibratedDesign):
-        return []
-    share = table.count / table.rows
-    risk = model_risk(sampler.measure, table, share[:, None] * table.prior)
-    influence = influence_by_cell(sampler.measure, table, risk)
-    mean, square = (
-        np.einsum("cy,cym->mc", table.prior, power) for power in (influence, influence**2)
-    )
-    variance = np.maximum(square - mean**2, 0.0)
-    least, size = least_variance(variance, share), compromise(variance, share, sampler.weights)
-    drawn = size > 0
-    of_joint = (variance[:, drawn] / size[drawn]) @ share[drawn] * (size @ share)
-    ends = np.cumsum([len(part.components) for part in parts])[:-1]
-    return [
-        (part, float(np.sqrt(np.max(joint / alone))))
-        for part, joint, alone in zip(
-            parts, np.split(of_joint, ends), np.split(least, ends), strict=True
-        )
-        if np.all(alone > 0)
-    ]
+    start = no_rounds(table)
+    proposal = sampler.proposal(table, start)
+    if not isinstance(sampler, ReplacementSampler) or not sampler.can_estimate(table, measure):
+        return None
+    if len(measure.components) > 1:
+        return None
+    assert proposal is not None
+    unknown = dict.fromkeys(("standard_error", "draws", "labels", "cost"))
+    normalised = sampler.inputs(table, start, confidence).self_normalised
+    value, deviation = draw_moments(measure, table, proposal.cell_probability, normalised)
+    if isinstance(measure, Quotient):
+        if value <= 0:
+            return unknown
+        value, deviation = math.log(value), deviation / value
+    wanted = value if effect is None else effect
+    variance = deviation**2 + value**2 - wanted**2
+    if wanted == 0 or not math.isfinite(variance) or variance <= 0:
+        return unknown
+    deviation = math.sqrt(variance)
+    draws = required_draws_of_student(wanted, deviation, power, 1 - confidence)
+    effort = effort_of_draws(proposal, table, draws)
+    if sampler.stochastic:
+        effort |= {"labels": float(draws)}
+    return {"standard_error": deviation / math.sqrt(draws), **effort}

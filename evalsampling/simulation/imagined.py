@@ -1,15 +1,11 @@
 """Imagined pools for plans before any label: labels drawn from the scores' probabilities."""
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 import numpy as np
 import scipy
 
-from evalsampling.inference.linearisation import influence_by_cell
-from evalsampling.measures.base import Measure
-from evalsampling.measures.on_cells import model_risk
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import HiddenPrior
@@ -39,9 +35,6 @@ add a positive."""
 
 _MOST = 1 - 1e-9
 """Greatest probability whose log-odds are changed."""
-
-_FARTHEST = 1e3
-"""Largest change of the logarithm of a probability: beyond it labels are practically certain."""
 
 
 def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
@@ -191,42 +184,3 @@ def _predicted_share(table: CellTable, positive: int) -> FloatArray:
     """Return the share of the rows of each cell that it predicts positive, shape (cells,)."""
     predicted = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
     return table.mean_by_cell(predicted)
-
-
-def with_value(measure: Measure, table: CellTable, wanted: float) -> CellTable | None:
-    """Return the table with probabilities under which a measure has a wanted expected value.
-
-    The probability of a label y is multiplied by exp(t d(y)), d being the influence of a row with
-    that label on the measure: of all probabilities with the same mean of d, these are the nearest
-    in relative entropy (I. Csiszár, *I-divergence geometry of probability distributions and
-    minimization problems*, Annals of Probability 3, 1975).
-
-    Returns:
-        None if no t gives that value.
-    """
-    influence = influence_by_cell(measure, table, _expected_risk(measure, table))[:, :, 0]
-    largest = float(np.abs(influence).max())
-    if largest == 0:
-        return None
-    with np.errstate(divide="ignore"):
-        logarithm = np.log(table.prior)
-
-    def tilted(t: float) -> CellTable:
-        height = logarithm + t * influence
-        prior = np.exp(height - height.max(axis=1, keepdims=True))
-        return dataclasses.replace(table, prior=prior / prior.sum(axis=1, keepdims=True))
-
-    def excess(t: float) -> float:
-        return float(measure.value(_expected_risk(measure, tilted(t)))[0]) - wanted
-
-    far = math.copysign(1 / largest, -excess(0.0)) / 64
-    while excess(far) * far < 0:
-        if abs(far) * largest > _FARTHEST:
-            return None
-        far *= 2
-    return tilted(float(scipy.optimize.brentq(excess, 0.0, far)))
-
-
-def _expected_risk(measure: Measure, table: CellTable) -> FloatArray:
-    """Return the expected mean loss under the probabilities of a table, shape (d,)."""
-    return np.asarray(model_risk(measure, table, table.prior * table.count[:, None]) / table.rows)

@@ -22,13 +22,8 @@ from evalsampling.measures.build import Range, build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.effort import effort_of, paid_by, prices_of, saving_of
-from evalsampling.simulation.imagined import (
-    Curves,
-    imagine,
-    is_believed,
-)
-from evalsampling.simulation.power import draws_for
+from evalsampling.simulation.effort import draws_for, effort_of, paid_by, saving_of
+from evalsampling.simulation.imagined import Curves, imagine, is_believed
 from evalsampling.simulation.processes import repeat_all
 from evalsampling.simulation.selection import Selection, candidates_of, mean_selection
 from evalsampling.simulation.simulate import Plan, run_repeat, selections, title
@@ -47,8 +42,7 @@ MOST_LABELS = 25_600
 WIDER = 1.75
 """Factor by which either end of a range is moved out.
 
-It is the least with which the range holds what came of nine in ten of 53 real pools, of F1 and of
-recall (benchmarks/README.md); with any group of them left out it is 1.65 to 1.75."""
+It was chosen on 53 real pools, so that the range held what came in nine of ten."""
 
 FEWEST_LABELS = 50
 """The default budgets begin between this and twice as much."""
@@ -91,7 +85,7 @@ def plan(
         beyond the largest. Unless budgets are given, the largest is doubled until it is enough, up
         to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison and
         sampler that draws with replacement, whose budget pays for the draws that its test needs
-        (`simulation.power.draws_for`), None if there is no such number.
+        (`effort.draws_for`), None if there is no such number.
     """
     if spec.pool.lists is not None:
         raise InputError(
@@ -160,7 +154,6 @@ def plan(
         else spreads
     )
     for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
-        prices = prices_of(sampler, table)
         for m, measure in enumerate(measures):
             rows = [
                 {
@@ -171,7 +164,6 @@ def plan(
                     **_widened(off, spread["half_width"], _most_half(measure)),
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
-                    "price": next((price for part, price in prices if part == measure), None),
                 }
                 for budget, spread, off in zip(
                     plan.budgets, sampler_spreads[m], if_off[m], strict=True

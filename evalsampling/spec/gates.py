@@ -1,13 +1,16 @@
 """Gates: the least or greatest value that a number must have, for a job to go on."""
 
-import contextlib
 import dataclasses
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec.sections import Section
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""A number as people write it: Python's own rule takes ``1_0`` and digits of other scripts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +91,7 @@ def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:
     for text in texts:
         name, mark, value = text.rpartition("=")
         number, target = name.strip(), math.nan
-        with contextlib.suppress(ValueError):
+        if NUMBER.fullmatch(value.strip()):
             target = float(value)
         if not mark or not number or not math.isfinite(target):
             raise UsageError(f"{option}: must be like recall=0.9, got {text!r}")

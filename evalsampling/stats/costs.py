@@ -31,13 +31,7 @@ class CostClasses:
 
     @classmethod
     def spanning(cls, low: float, high: float, classes: int) -> "CostClasses":
-        """Return classes of equal width on the logarithmic scale.
-
-        Args:
-            low: least cost, above 0.
-            high: greatest cost.
-            classes: most classes, at least 1.
-        """
+        """Return classes of equal width on the logarithmic scale."""
         edges = np.geomspace(low, high, (classes if high > low else 1) + 1)
         edges[0], edges[-1] = low, high
         return cls(edges)
@@ -52,12 +46,7 @@ class CostClasses:
         return np.searchsorted(self.edges[1:-1], cost, side="right").astype(np.int64)
 
     def relative(self, cost: FloatArray, cost_class: IntArray) -> FloatArray:
-        """Return costs as shares of the greatest cost of their class, shape (n,), in (0, 1].
-
-        Args:
-            cost: shape (n,).
-            cost_class: shape (n,): class of each cost.
-        """
+        """Return costs as shares of the greatest cost of their class, shape (n,), in (0, 1]."""
         return np.minimum(cost / self.edges[cost_class + 1], 1.0)
 
     def absolute(self, share: FloatArray, cost_class: IntArray) -> FloatArray:
@@ -89,11 +78,7 @@ def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
 
     If the size is optimal for a number of rows, the result is optimal for an amount of money: for
     proposals (theorem 4.2), inclusion probabilities, and allocations to strata (W. G. Cochran,
-    *Sampling Techniques*, 3rd edition, 1977, theorem 5.6).
-
-    Args:
-        size: shape (n,), at least 0.
-        cost: shape (n,), above 0; None if all labels cost the same.
+    *Sampling Techniques*, 3rd edition, 1977, theorem 5.6). Without costs it is the size itself.
     """
     return size if cost is None else size / np.sqrt(cost)
 
@@ -114,9 +99,8 @@ class Price:
     def of_rows(cls, mass: FloatArray, cost: FloatArray | None) -> "Price":
         """Return the price of the label of a randomly drawn row.
 
-        Args:
-            mass: shape (cells,): probability that it is from each cell, up to a factor.
-            cost: shape (cells,): mean cost of a row; None if all cost 1.
+        It is of each cell with a probability in proportion to ``mass``. The ``cost`` is the mean of
+        each cell, 1 if not given.
         """
         if not mass.any():
             return cls(math.inf, 0.0)
@@ -141,11 +125,7 @@ class Price:
 def draws_within(money: float, probability: FloatArray, rows: IntArray, cost: FloatArray) -> float:
     """Return n*, the number of draws whose expected cost is an amount of money (theorem 4.2).
 
-    Args:
-        money: Lambda, above 0.
-        probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
-        rows: shape (cells,): rows of each cell.
-        cost: shape (cells,): mean cost of a row.
+    A draw takes a given row of a cell with the ``probability`` q.
     """
     return money / float(np.sum(rows * probability * cost))
 
@@ -154,15 +134,9 @@ def predicted_saving(size: FloatArray, rows: IntArray, cost: FloatArray | None =
     """Return the error variance of the best proposal divided by that of even draws, at equal cost.
 
     (mean sqrt(h c))^2 / (mean h mean c), h the expected squared effect of a label on the measure;
-    without costs (mean sqrt(h))^2 / mean h.
-
-    Args:
-        size: shape (cells,): sqrt(h) of the rows of each cell, not all 0.
-        rows: shape (cells,): rows of each cell.
-        cost: shape (cells,): mean cost of a row; None if all cost the same.
-
-    Returns:
-        At most 1 without costs; in (0, 1] with them, by Cauchy and Schwarz.
+    without costs (mean sqrt(h))^2 / mean h. The ``size`` is sqrt(h) of the rows of each cell, not 0
+    everywhere. The result is at most 1 without costs, and in (0, 1] with them, by Cauchy and
+    Schwarz.
     """
     cost = np.ones(len(size)) if cost is None else cost
     total = rows.sum()

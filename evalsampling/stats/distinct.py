@@ -9,11 +9,7 @@ from evalsampling.stats.arrays import IntArray
 
 
 def numbered_within(group: IntArray) -> IntArray:
-    """Return the number of each element within its group, from 0, in their order: shape (n,).
-
-    Args:
-        group: shape (n,).
-    """
+    """Return the number of each element within its group, from 0, in their order: shape (n,)."""
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     number = np.empty(len(group), dtype=np.int64)
@@ -31,9 +27,6 @@ def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     """Return indices of the distinct rows, in sorted order, and for each row which one it equals.
 
     Like `numpy.unique` along the first axis, twenty times as fast.
-
-    Args:
-        rows: shape (n, columns), numbers, at least one column.
     """
     order = np.lexsort(rows.T[::-1])
     ordered = rows[order]

@@ -28,8 +28,8 @@ class Proposal:
     """
 
     cell_probability: FloatArray
-    atom: IntArray
-    atom_probability: FloatArray
+    atom: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    atom_probability: FloatArray = dataclasses.field(default_factory=lambda: np.zeros(0))
     posterior: FloatArray | None = None
 
     def mixed(self, delta: float, rows: int) -> "Proposal":

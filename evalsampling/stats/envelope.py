@@ -31,7 +31,8 @@ class Envelope:
     The paper's bound after a point assumes that m items follow it. After a point nearer to the end
     of the list, only the bound of one positive for each item is used.
 
-    Methods take the ranks ``at`` which they look, shape (n,).
+    Methods take the ranks ``at`` which they look, shape (n,), and a ``factor`` by which the
+    precisions of points may be off.
 
     Attributes:
         rank: shape (k,), from 1, ascending: y.
@@ -48,12 +49,7 @@ class Envelope:
     rows: int
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the greatest possible precision, shape (n,).
-
-        Args:
-            at: shape (n,): ranks.
-            factor: by which the precisions of points may be too small.
-        """
+        """Return the greatest possible precision, shape (n,)."""
         v = at[:, None].astype(np.float64)
         hits = self._hits
         gain = np.where(self.rank + self.m <= self.rows, self._gain, self.m)
@@ -64,12 +60,7 @@ class Envelope:
         return np.minimum(1.0, factor * np.min(most / v, axis=1))
 
     def lower(self, at: IntArray, factor: float = 1.0) -> FloatArray:
-        """Return the least possible precision, shape (n,).
-
-        Args:
-            at: shape (n,): ranks.
-            factor: by which the precisions of points may be too large.
-        """
+        """Return the least possible precision, shape (n,)."""
         v = at[:, None].astype(np.float64)
         hits, gain = self._hits, self._gain
         near = np.where(self.exact, hits - np.minimum(self.rank - v, gain), hits - gain)
@@ -81,10 +72,6 @@ class Envelope:
         """Return the least and the greatest possible precision, each of shape (n,).
 
         Where bounds from estimates cross, they are swapped.
-
-        Args:
-            at: shape (n,): ranks.
-            factor: by which the precisions of points may be too small or too large.
         """
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
@@ -105,12 +92,9 @@ class Envelope:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the precision interpolated between points, and its bounds, each of shape (n,).
 
-        They hold without weak monotonicity: up to a rank there are at least the positives up to
-        the point before it, and at most these and all rows since; likewise for the point after it.
-
-        Args:
-            at: shape (n,): ranks, none beyond the last point.
-            factor: by which estimates may be off.
+        They hold without weak monotonicity: up to a rank there are at least the positives up to the
+        point before it, and at most these and all rows since; likewise for the point after it. No
+        rank is beyond the last point.
         """
         off = np.where(self.exact, 1.0, factor)
         rank = np.append(0, self.rank)

@@ -8,14 +8,9 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
     """Return the stratum of each cell, shape (cells,), numbered from 0 without gaps.
 
-    Cells in the order of the key are divided where the rows so far pass a multiple of M / strata;
-    a cell goes where its middle is. So strata differ from equal ones by a cell at most, and are
-    fewer where cells are large.
-
-    Args:
-        key: shape (cells,): orders the cells; ties keep their order.
-        rows: shape (cells,): rows of each cell, M in all.
-        strata: most strata, at least 1.
+    Cells in the order of the key are divided where the rows so far pass a multiple of M / strata; a
+    cell goes where its middle is. So strata differ from equal ones by a cell at most, and are fewer
+    where cells are large. Cells have ``rows``, M in all; cells of equal keys keep their order.
     """
     order = np.argsort(key, kind="stable")
     middle = np.cumsum(rows[order]) - rows[order] / 2
@@ -31,9 +26,6 @@ def with_labels(labels: IntArray) -> IntArray:
     Strata of a group share their labels, as if they had been drawn alike; so only strata without
     labels are joined to others. Walking up the strata, a group ends with the first that has labels;
     strata left at the end join the last group.
-
-    Args:
-        labels: shape (strata,): number of labels in each.
     """
     has_labels = labels > 0
     group: IntArray = np.cumsum(has_labels) - has_labels

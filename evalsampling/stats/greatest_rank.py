@@ -36,13 +36,7 @@ class GreatestRank:
 
     @classmethod
     def cut(cls, columns: Sequence[str], scores: Sequence[ScoreCounts], leaves: int) -> Self:
-        """Return the leaves of a pool.
-
-        Args:
-            columns: names of the scores.
-            scores: counts of each score over the pool, at least one row.
-            leaves: most leaves wanted, at least 1.
-        """
+        """Return the leaves of a pool."""
         edges, levels = [], []
         for counts in scores:
             bins = counts.bins(LOGIT_RANK.bins(leaves))

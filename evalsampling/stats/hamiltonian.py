@@ -1,7 +1,10 @@
-"""Draws from a density by Hamiltonian Monte Carlo, many chains side by side.
+"""Draws from a density by Hamiltonian Monte Carlo, many chains side by side; ascent to its modes.
 
 References:
     R. M. Neal, *MCMC using Hamiltonian dynamics*, Handbook of Markov Chain Monte Carlo, 2011.
+    C. C. Margossian, M. D. Hoffman, P. Sountsov, L. Riou-Durand, A. Vehtari and A. Gelman, *Nested
+    R-hat: assessing the convergence of Markov chain Monte Carlo when running many short chains*,
+    Bayesian Analysis 2024.
 """
 
 import dataclasses
@@ -11,6 +14,9 @@ from typing import Protocol
 import numpy as np
 
 from evalsampling.stats.arrays import FloatArray
+
+_MOST_STEPS = 60
+"""Most steps of a climb."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,13 +65,8 @@ def hamiltonian(
     """Return draws of x with a given density, shape (kept x chains, dimensions).
 
     Best where x is scaled so that the density is near to a standard normal one. The first draw of
-    every chain comes first. A trajectory that ends where the density is not finite is rejected.
-
-    Args:
-        density: of points, shape (n, dimensions).
-        start: shape (chains, dimensions).
-        schedule: numbers and lengths of chains.
-        rng: source of randomness.
+    every chain comes first. A trajectory that ends where the density is not finite is rejected. The
+    density is of points, shape (n, dimensions); each chain has a start of its own.
 
     Raises:
         ValueError: if the density is 0 or not a number at a start.
@@ -112,3 +113,64 @@ def _leapfrog(
     end = density(point)
     momentum += step / 2 * end.gradient
     return point, momentum, end
+
+
+def nested_r_hat(values: FloatArray) -> float:
+    """Return how far chains from different starts disagree: 1 if not at all, inf if none moves.
+
+    sqrt(1 + B / W): B the variance of the means of groups of chains, each group from a start of its
+    own, W the mean within groups of the variance of the means of chains and of the variance within
+    chains. Chains that are too short to settle one by one still show whether their starts matter.
+    Values have the shape (groups, chains, draws), at least two of each.
+    """
+    chains = values.mean(axis=2)
+    between = np.var(chains.mean(axis=1), ddof=1)
+    within = np.mean(np.var(chains, axis=1, ddof=1) + np.var(values, axis=2, ddof=1).mean(axis=1))
+    if between == 0:
+        return 1.0
+    return float(np.sqrt(1 + between / within)) if within > 0 else np.inf
+
+
+class ScoredDensity(Density, Protocol):
+    """A density at n points of d dimensions, with its information there."""
+
+    @property
+    def information(self) -> FloatArray:
+        """Expected negative second derivatives of the logarithm, shape (n, d, d)."""
+        ...
+
+
+def climb(
+    density: Callable[[FloatArray], ScoredDensity], start: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the modes reached from each start, shape (n, d), their log density and information.
+
+    By scoring steps, damped where they do not climb (Levenberg and Marquardt).
+    """
+    initial = density(start)
+    z, height = start.copy(), initial.logarithm.copy()
+    gradient, information = initial.gradient.copy(), initial.information.copy()
+    damping = np.full(len(z), 1e-3)
+    going = np.arange(len(z))
+    for _ in range(_MOST_STEPS):
+        damped = information[going]
+        diagonal = np.einsum("nii->ni", damped)  # a view, which may be written to
+        diagonal += diagonal * damping[going, None]
+        step = np.linalg.solve(damped, gradient[going, :, None])[:, :, 0]
+        length = np.sqrt(np.einsum("ni,ni->n", step, step))
+        step *= np.minimum(1, 3 / np.maximum(length, 1e-300))[:, None]
+        proposed = density(z[going] + step)
+        gained = proposed.logarithm - height[going]
+        rises = gained >= 0
+        moved, missed = going[rises], going[~rises]
+        damping[moved] = np.maximum(damping[moved] / 5, 1e-6)
+        damping[missed] = 10 * damping[missed] + 1e-3
+        if len(moved):
+            z[moved] += step[rises]
+            height[moved] = proposed.logarithm[rises]
+            gradient[moved] = proposed.gradient[rises]
+            information[moved] = proposed.information[rises]
+        going = np.concatenate([moved[gained[rises] >= 1e-4], missed])
+        if not len(going):
+            break
+    return z, height, information

@@ -5,7 +5,11 @@ eight little-endian bytes of an integer id. XXH64 has a published specification,
 rows are drawn on every machine and by every version; it is written here for whole columns
 at a time (no value ever becomes a Python object).
 
+The rows of least hash are a simple random sample of a pool. Those of two samples together are that
+of both pools, so such samples are mergeable and do not depend on how the pool was cut.
+
 References:
+    E. Cohen and H. Kaplan, *Summarizing data using bottom-k sketches*, PODC 2007.
     Y. Collet, *xxHash fast digest algorithm*, specification version 0.1.1, section "XXH64".
 """
 
@@ -181,3 +185,30 @@ def _avalanche(state: UInt64Array) -> None:
     state ^= state >> 29
     state *= _P3
     state ^= state >> 32
+
+
+def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int) -> IntArray:
+    """Return the places of the rows of least hash.
+
+    Args:
+        hashes: shape (n,), hashes of the rows' ids (`stats.hashing`).
+        values: shape (n, columns): rows of equal hash are taken in the order of their values,
+            that of the first column first.
+        capacity: most rows wanted, at least 1.
+
+    Returns:
+        Their places, shape (at most capacity,), in the order of their hashes, then values.
+
+    Raises:
+        ValueError: if the capacity is less than 1.
+    """
+    if capacity < 1:
+        raise ValueError(f"capacity must be at least 1, got {capacity}")
+    places = np.arange(len(hashes))
+    if len(hashes) > capacity:
+        places = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])
+    kept = hashes[places]
+    order = np.argsort(kept)
+    if np.any(np.diff(kept[order]) == 0):  # so rare that values need not be compared as a rule
+        order = np.lexsort([*values[places].T[::-1], kept])
+    return places[order[:capacity]]

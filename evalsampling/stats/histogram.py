@@ -172,11 +172,6 @@ def dyadic_exponent(minimum: float, maximum: float, limit: int) -> int:
     """Return the smallest exponent with at most ``limit`` bins over [minimum, maximum].
 
     Quotients score / 2^exponent stay below 2^52, so that bin numbers are exact.
-
-    Args:
-        minimum: least score.
-        maximum: greatest score.
-        limit: at least 2.
     """
     magnitude = math.frexp(max(abs(minimum), abs(maximum)))[1]
     exponent = max(_FINEST, magnitude - 52)

@@ -1,4 +1,4 @@
-"""The rounds, draws and labels of an evaluation so far, in one frozen record.
+"""The rounds, draws and answers of an evaluation so far, in one frozen record.
 
 A row of the pool is identified by its cell and its *rank*, its place in the permanent random
 order of the cell. Ids are in the reserve alone: no statistic needs them.
@@ -14,10 +14,66 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 NO_LABEL = -1
 """Label code of a question without an answer."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Votes:
+    """The answers to n questions: one entry for each class among the answers to a question.
+
+    The mean loss over the answers to a question counts as one draw of a stochastic oracle: they
+    are about the same row, so they are not independent of each other.
+
+    Attributes:
+        row: shape (v,): which of the n questions; ascending.
+        label: shape (v,): class code.
+        share: shape (v,): share of the question's answers that are this class, in (0, 1].
+        rows: n.
+        answers: shape (n,): number of answers to each question; None if there is one to each.
+    """
+
+    row: IntArray
+    label: IntArray
+    share: FloatArray
+    rows: int
+    answers: IntArray | None = None
+
+    @classmethod
+    def of_labels(
+        cls,
+        label: IntArray,
+        shares: FloatArray | None = None,
+        answers: IntArray | None = None,
+    ) -> "Votes":
+        """Return the answers to questions.
+
+        Args:
+            label: shape (n,): class codes.
+            shares: shape (n, classes): share of each class among the answers; a row of zeros where
+                all answers are the label; None if that is so everywhere.
+            answers: shape (n,): number of answers to each question; None if one to each.
+        """
+        n = len(label)
+        if shares is None:
+            return cls(np.arange(n), label, np.ones(n), n, answers)
+        spread = shares.copy()
+        alone = np.flatnonzero(~spread.any(axis=1))
+        spread[alone, label[alone]] = 1.0
+        row, code = np.nonzero(spread)
+        return cls(row, code, spread[row, code], n, answers)
+
+    def spread(self, weight: FloatArray) -> FloatArray:
+        """Return the weight of each entry, shape (v,), from that of the questions, shape (n,)."""
+        return weight if self.rows == len(self.row) else weight[self.row] * self.share
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """Return the mean of values over the answers to each question, shape (n, ...)."""
+        if self.rows == len(self.row):
+            return values
+        share = self.share.reshape(-1, *[1] * (values.ndim - 1))
+        return np.add.reduceat(share * values, np.searchsorted(self.row, np.arange(self.rows)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +104,6 @@ class Round:
 
         The shuffle follows from their number, not from labels: draws of a round are exchangeable,
         and tests that bet on one draw after the other are right in such an order.
-
-        Args:
-            place: shape (questions,): the new number of each question.
         """
         question = place[self.question]
         shuffle = np.random.Generator(np.random.PCG64(len(question))).permutation(len(question))
@@ -121,13 +174,7 @@ class History:
 
     @classmethod
     def start(cls, systems: int = 1, classes: int = 2, slices: int = 0) -> "History":
-        """Return an empty history.
-
-        Args:
-            systems: number of systems.
-            classes: number of classes.
-            slices: number of slice columns.
-        """
+        """Return an empty history."""
         empty = np.zeros(0, dtype=np.int64)
         outputs = Outputs.none(systems, classes)
         return cls(empty, empty, empty, outputs, np.zeros((0, slices), dtype=np.int64))
@@ -168,12 +215,8 @@ class History:
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question counts once, divided among the classes of its answers.
-
-        Args:
-            cells: number of cells.
-            classes: number of classes.
-            question: the labelled questions that count; all by default.
+        A labelled question counts once, divided among the classes of its answers. Only the labelled
+        ``question``s count if they are given.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
@@ -211,8 +254,7 @@ class History:
     def permuted(self, order: IntArray) -> "History":
         """Return the same history, its questions in another order.
 
-        Args:
-            order: shape (questions,): the present number of each question, round by round.
+        The order is the present number of each question, round by round.
         """
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
@@ -271,9 +313,7 @@ class History:
     def first(self, rounds: int) -> "History":
         """Return the history of the first rounds, with all their labels so far.
 
-        Args:
-            rounds: number of rounds; if it is all of them, this very object is returned, by which
-                a model that was fitted to it is recognised.
+        Of all rounds it is this very object, by which a model that was fitted to it is recognised.
         """
         if rounds >= len(self.rounds):
             return self

@@ -8,6 +8,10 @@ References:
     section 3.6 (probabilities proportional to size, those above 1 being set to 1).
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
     appendices B.1 and C.
+    J.-C. Deville and Y. Tillé, *Unequal probability sampling without replacement through a
+    splitting method*, Biometrika 85, 1998 (the pivotal method); G. Chauvet, *On a characterization
+    of ordered pivotal sampling*, Bernoulli 18, 2012; P. Brändén and J. Jonasson, *Negative
+    dependence in sampling*, Scandinavian Journal of Statistics 39, 2012.
 """
 
 import numpy as np
@@ -17,20 +21,16 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
-from evalsampling.stats.pivotal import round_sizes
+
+_ROUNDING = 1e-9
+"""A fraction this close to 0 or 1 differs from it by rounding only."""
 
 
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     """Return inclusion probabilities min(1, kappa size) that sum to an expected number of rows.
 
-    Args:
-        size: shape (cells,), at least 0: measure of size of each row of a cell.
-        rows: shape (cells,): rows of each cell.
-        expected: number of rows wanted, at least 0. If rows of positive size are fewer, all of
-            them are taken.
-
-    Returns:
-        Shape (cells,), in [0, 1]; 0 where the size is 0.
+    If rows of positive size are fewer than expected, all of them are taken. Shape (cells,), 0 where
+    the size is 0.
     """
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)
@@ -49,11 +49,7 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
 def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray) -> float:
     """Return the expected number of rows of `water_fill` whose expected cost is an amount of money.
 
-    Args:
-        money: at least 0; all rows of positive size if it pays for them.
-        size: shape (cells,): measure of size of each row of a cell.
-        rows: shape (cells,): rows of each cell.
-        cost: shape (cells,): mean cost of a row.
+    All rows of positive size if the money pays for them. The ``cost`` is the mean of each cell.
     """
     most = float(rows[size > 0].sum())
 
@@ -67,11 +63,6 @@ def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
     """Return a measure of size of which a share is spread evenly over rows, shape (cells,).
 
     The sizes of all rows sum to 1: a defensive mixture, which gives every row a chance.
-
-    Args:
-        size: shape (cells,), at least 0: measure of size of each row of a cell.
-        rows: shape (cells,): rows of each cell.
-        even: the share, in [0, 1].
     """
     total = float(size @ rows)
     flat = np.full(len(size), 1 / max(int(rows.sum()), 1))
@@ -83,12 +74,9 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
 
     It minimises the sum of their variances, each times its weight and by the least that a size for
     it alone leaves, the squared mean of its standard deviations (W. G. Cochran, *Sampling
-    Techniques*, 3rd edition, 1977, section 5A.3). A quantity without variance adds nothing.
-
-    Args:
-        variance: shape (m, cells): what a row of a cell adds to the variance of each quantity.
-        share: shape (cells,): share of the rows.
-        weights: shape (m,), above 0.
+    Techniques*, 3rd edition, 1977, section 5A.3). A quantity without variance adds nothing. Of each
+    cell there are the ``share`` of its rows and what a row adds to the ``variance`` of each of m
+    quantities, shape (m, cells).
     """
     least = least_variance(variance, share)
     by_least = np.divide(weights, least, out=np.zeros_like(least), where=least > 0)
@@ -98,9 +86,7 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
 def least_variance(variance: FloatArray, share: FloatArray) -> FloatArray:
     """Return the variance that the best size for each quantity alone leaves: shape (m,), one draw.
 
-    Args:
-        variance: shape (m, cells).
-        share: shape (cells,): share of the rows.
+    See `compromise` for the arguments.
     """
     return np.asarray((np.sqrt(variance) @ share) ** 2)
 
@@ -108,10 +94,7 @@ def least_variance(variance: FloatArray, share: FloatArray) -> FloatArray:
 def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
     """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88).
 
-    Args:
-        size: shape (cells,): measure of size h of each row of a cell.
-        rows: shape (cells,): rows of each cell, N in all.
-        expected: number of rows wanted, n.
+    Rows of each cell have the size h; N are all rows, n those expected.
     """
     held = rows > 0
     return bool(size[held].max(initial=0.0) * expected >= size @ rows)
@@ -120,12 +103,9 @@ def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
 def distinct_rows(probability: FloatArray, rows: IntArray | FloatArray, draws: float) -> float:
     """Return the expected number of distinct rows among draws with replacement.
 
-    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83).
-
-    Args:
-        probability: shape (cells,): q, the chance that one draw takes a given row of a cell.
-        rows: shape (cells,): rows of each cell, N in all; or their costs, for the expected cost.
-        draws: number of draws, at least 0, need not be whole.
+    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83). A
+    draw takes a given row of a cell with ``probability`` q. Costs in place of rows give the
+    expected cost. Draws need not be whole.
     """
     if draws == 0:
         return 0.0
@@ -155,7 +135,7 @@ def draw_unseen(
         rng: source of randomness; only ``random`` is called.
         posterior: model behind the round, shape (leaves, classes), if there is one.
         group: shape (cells,): groups of cells whose total is likewise the expected one, rounded up
-            or down (`stats.pivotal.round_sizes`); the leaves if not given.
+            or down (`stats.inclusion.round_sizes`); the leaves if not given.
         answers: most questions about a row of a stochastic oracle. A cell then counts as that many
             copies of it, one after the other, and statements about rows are about copies.
     """
@@ -203,3 +183,55 @@ def draw_next(
     )
     ranks %= table.count[cells]
     return history.with_round(drawn, cells, ranks, table.outputs.take(table.first_kind[cells]))
+
+
+def round_sizes(size: FloatArray, group: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return sizes rounded up or down at random, each with the size as its mean, shape (n,).
+
+    The sum over a group is likewise its sum of sizes, rounded up or down, and so is the sum of all,
+    which does not vary if it is whole.
+
+    Fractions duel in order, first within groups, then the survivors of groups: if two fractions sum
+    to at most 1, one of them gets the sum and the other nothing; else one of them is taken, and the
+    other keeps the sum minus 1. Which one wins does not affect whom the survivor duels next.
+
+    The set of parts that get one more is strongly Rayleigh: its generating polynomial P has no zero
+    with all variables in the upper half-plane. Let Q be that of the design which begins after a
+    duel of i and j, with w for its survivor. If Q = A + B z_w has no such zero, nor has P: if the
+    sum is at most 1 then P = Q(z_w = a z_i + (1 - a) z_j), a mean of the two; else P = z_i z_j Q(y)
+    / y, 1 / y = a / z_i + (1 - a) / z_j, and y is in the half-plane too. Members of a group stand
+    beside each other. Of the generator only ``random`` is called.
+    """
+    whole = np.floor(size + _ROUNDING)
+    fraction = np.maximum(size - whole, 0.0)
+    parts = np.flatnonzero(fraction > _ROUNDING)
+    last = np.append(np.diff(group[parts]) != 0, True)
+    taken = np.zeros(len(size), dtype=np.int64)
+    of_group, of_all = _NOBODY, _NOBODY
+    for part, chance, ends in zip(
+        parts.tolist(), fraction[parts].tolist(), last.tolist(), strict=False
+    ):
+        of_group = _duel(of_group, (part, chance), taken, rng)
+        if ends:
+            of_all, of_group = _duel(of_all, of_group, taken, rng), _NOBODY
+    survivor, chance = of_all
+    if chance > _ROUNDING and (chance > 1 - _ROUNDING or rng.random() < chance):
+        taken[survivor] = 1
+    return whole.astype(np.int64) + taken
+
+
+_NOBODY = (-1, 0.0)
+
+
+def _duel(
+    first: tuple[int, float], other: tuple[int, float], taken: IntArray, rng: np.random.Generator
+) -> tuple[int, float]:
+    """Return the survivor of a duel and its fraction; mark in ``taken`` if the other is taken."""
+    (i, p), (j, q) = first, other
+    if p <= _ROUNDING or q <= _ROUNDING:
+        return first if q <= _ROUNDING else other
+    if p + q <= 1 + _ROUNDING:
+        return (i if rng.random() < p / (p + q) else j), min(p + q, 1.0)
+    i_is_taken = p > 1 - _ROUNDING or rng.random() < (1 - q) / (2 - p - q)
+    taken[i if i_is_taken else j] = 1
+    return (j if i_is_taken else i), p + q - 1

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
-from evalsampling.stats.bottom_k import bottom_k
+from evalsampling.stats.hashing import bottom_k
 
 _LEAF = -1
 """Stands for the feature of a node that is not split."""

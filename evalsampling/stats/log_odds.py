@@ -29,10 +29,6 @@ def log_odds_of_rank(value: FloatArray, count: IntArray) -> FloatArray:
 
     Half of the rows with a group's own value count as below it, so only the order of the values
     matters.
-
-    Args:
-        value: shape (groups,): by which the groups are ranked.
-        count: shape (groups,): rows, at least 1.
     """
     _, place = np.unique(value, return_inverse=True)
     rows = np.bincount(place, count)

@@ -11,7 +11,6 @@ References:
 import dataclasses
 
 import numpy as np
-import scipy
 
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.tree import LeafTree
@@ -95,7 +94,9 @@ def fit_dirichlet_tree(
            b_yc prop. to B_yc + sum_{k under c} n_yk among siblings        ([MR] eq. 11)
 
     Eq. 11 subtracts from B the number of leaves under c, which the authors' experiments first
-    add; the effective counts above are what they ran. No iteration lowers `log_posterior`.
+    add; the effective counts above are what they ran. No iteration lowers the log posterior,
+    sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk)
+    + sum_k u_k log sum_y theta_y psi_yk up to a constant.
 
     These iterations move by the share of rows that have a label: on a large pool, where it is tiny,
     they would stop where they started. So two of them are extrapolated (SQUAREM),
@@ -143,46 +144,6 @@ def fit_dirichlet_tree(
     return OracleFit(posterior.T, iterations, *mode.parameters(joint))
 
 
-def log_posterior(
-    tree: LeafTree,
-    prior: FloatArray,
-    labelled: FloatArray,
-    unlabelled: FloatArray,
-    theta: FloatArray,
-    branches: FloatArray,
-    concentration: TreePrior = PUBLISHED,
-) -> float:
-    """Return what `fit_dirichlet_tree` maximizes: the log posterior, up to a constant.
-
-    sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk)
-    + sum_k u_k log sum_y theta_y psi_yk.
-
-    The last two terms are the log likelihood of the rows' leaves and of the given labels. The
-    M step of the fit divides A + n and B + n by their sums, which maximizes the expectation of
-    log p(labels, leaves | theta, b) plus A log theta plus B log b. The first two terms are
-    therefore the log prior: Dirichlet densities with the parameters A + 1 and, for the children
-    of each node and each class, B + 1. (The same values are the mode under A and B themselves if
-    the densities are those of the log-odds.)
-
-    Args:
-        tree: over the leaves.
-        prior: s(y|k), shape (leaves, classes).
-        labelled: o, shape (leaves, classes).
-        unlabelled: u, shape (leaves,).
-        theta: shape (classes,).
-        branches: b, shape (classes, nodes).
-        concentration: what A and B are made of.
-    """
-    root_counts, node_counts = concentration.effective_counts(tree, prior)
-    joint = _joint(tree, theta, branches)
-    return float(
-        scipy.special.xlogy(root_counts, theta).sum()
-        + scipy.special.xlogy(node_counts, branches).sum()
-        + scipy.special.xlogy(labelled.T, joint).sum()
-        + scipy.special.xlogy(unlabelled, joint.sum(axis=0)).sum()
-    )
-
-
 def predict_stochastic(
     tree: LeafTree,
     prior: FloatArray,
@@ -228,16 +189,8 @@ def beta_by_stratum(
 ) -> FloatArray:
     """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]).
 
-    (s m_k + positives_k) / (s + positives_k + negatives_k).
-
-    Args:
-        prior_mean: m, shape (strata,), in [0, 1].
-        strength: s, positive: pseudo-counts of a stratum, one number or shape (strata,).
-        positives: shape (strata,): positive labels, or their weights.
-        negatives: shape (strata,): negative labels, or their weights.
-
-    Returns:
-        pi, shape (strata,).
+    (s m_k + positives_k) / (s + positives_k + negatives_k). Positives and negatives are labels, or
+    their weights. The strength s is one number, or one of each stratum.
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
 

@@ -80,13 +80,7 @@ def about_orders(orders: OrderCounts | None) -> list[str]:
 
 
 def order_keys(left: UInt64Array, right: UInt64Array, backward: BoolArray) -> UInt64Array:
-    """Return keys of pairs: equal but for the last bit if one is the other in the other order.
-
-    Args:
-        left: shape (n,): hashes of the left records.
-        right: shape (n,): hashes of the right ones.
-        backward: shape (n,): whether the left record comes after the right one.
-    """
+    """Return keys of pairs: equal but for the last bit if one is the other in the other order."""
     first, second = np.minimum(left, right), np.maximum(left, right)
     mixed = first * _ODD + second
     key = hash_integers(mixed.view(np.int64), 0)
@@ -105,13 +99,7 @@ def turned(key: UInt64Array) -> BoolArray:
 
 
 def sampled(left: IntArray, right: IntArray, rows: int) -> BoolArray:
-    """Return which rows of a pool are kept: about `SAMPLED`, both orders of a pair or neither.
-
-    Args:
-        left: shape (n,): numbers that the left records have, cheap to make and well spread.
-        right: shape (n,): those of the right ones.
-        rows: of the pool.
-    """
+    """Return which rows of a pool are kept: about `SAMPLED`, both orders of a pair or neither."""
     mixed = (_spread(left) + _spread(right)) * _ODD
     share = SAMPLED / max(rows, SAMPLED)
     return np.asarray(_spread(mixed.view(np.int64)) <= np.uint64(share * (2**64 - 2**11)))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.named_slices import SliceCodes, UnknownSliceError, Where, joined
+from evalsampling.stats.slices import SliceCodes, UnknownSliceError, Where, joined
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,11 +51,7 @@ class Outputs:
         return columns if self.slices is None else [*columns, *self.slices.code.T]
 
     def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
-        """Return outputs like these from their `columns`, and how many columns these are.
-
-        Args:
-            columns: shape (n, at least as many): theirs first.
-        """
+        """Return outputs like these from their `columns`, and how many columns these are."""
         rows, taken = len(columns), 0
         parts: list[Any] = []
         for part in (self.prediction, self.score, self.probability, self.grades, self.tags):

@@ -9,20 +9,11 @@ from evalsampling.stats.arrays import BoolArray
 
 
 def packed(rows: BoolArray) -> npt.NDArray[np.uint8]:
-    """Return the bytes of rows of truth values, shape (n, bytes).
-
-    Args:
-        rows: shape (n, values).
-    """
+    """Return the bytes of rows of truth values, shape (n, bytes)."""
     return np.packbits(rows, axis=1)
 
 
 def unpacked(rows: Iterable[bytes], values: int) -> BoolArray:
-    """Return the rows that `packed` made bytes of, shape (n, values).
-
-    Args:
-        rows: the bytes of each of n rows.
-        values: truth values of a row, at least 1.
-    """
+    """Return the rows that `packed` made bytes of, shape (n, values)."""
     data = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, (values + 7) // 8)
     return np.unpackbits(data, axis=1, count=values).astype(np.bool_)

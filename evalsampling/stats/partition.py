@@ -35,12 +35,7 @@ class Paths:
 
     @classmethod
     def from_rows(cls, columns: Sequence[Coded], most: int) -> "Paths":
-        """Return the paths of rows.
-
-        Args:
-            columns: coarse to fine.
-            most: leaves that are possible.
-        """
+        """Return the paths of rows."""
         paths, _ = _distinct(columns)
         return cls(most, tuple(sorted(paths, key=_order)[: most + 1]))
 
@@ -83,9 +78,6 @@ class Partition:
 
     def find(self, columns: Sequence[Coded]) -> IntArray:
         """Return the leaf of each row, shape (n,).
-
-        Args:
-            columns: coarse to fine.
 
         Raises:
             ValueError: if a row is in none.

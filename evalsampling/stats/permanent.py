@@ -16,9 +16,6 @@ def permanent_numbers(hashes: UInt64Array) -> FloatArray:
     """Return the permanent random number of each row, shape (n,), in [0, 1).
 
     The first 53 bits of its hash over 2^53: exact in float64, so any program gets the same.
-
-    Args:
-        hashes: shape (n,): of the ids, keyed by the seed.
     """
     return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
 
@@ -26,9 +23,7 @@ def permanent_numbers(hashes: UInt64Array) -> FloatArray:
 def share_beyond(number: FloatArray, bound: FloatArray) -> FloatArray:
     """Return where numbers lie between bounds and 1, as shares: 0 at a bound, or if it is 1.
 
-    Args:
-        number: shape (n,), at most 1; below its bound it counts as the bound.
-        bound: shape (n,), in [0, 1].
+    A number below its bound counts as the bound.
     """
     left = 1 - bound
     beyond = np.maximum(number - bound, 0.0)
@@ -69,21 +64,11 @@ class PermanentNumbers:
 
     @classmethod
     def of_hashes(cls, cell: IntArray, hashes: UInt64Array, count: IntArray) -> "PermanentNumbers":
-        """Return the numbers of rows ordered by cell and hash.
-
-        Args:
-            cell: shape (n,), ascending: index into the cell table.
-            hashes: shape (n,): of the ids, keyed by the seed.
-            count: shape (cells,): rows of each cell of the pool.
-        """
+        """Return the numbers of rows ordered by cell and hash."""
         return cls(cell, permanent_numbers(hashes), count)
 
     def after(self, drawn: IntArray) -> FloatArray:
-        """Return the least number above those of the first rows of each cell, shape (cells,).
-
-        Args:
-            drawn: shape (cells,): how many are meant, at most as many as are known.
-        """
+        """Return the least number above those of the first rows of each cell, shape (cells,)."""
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         begin = np.zeros(len(self.count))
         has = drawn > 0
@@ -124,10 +109,6 @@ class FreshNumbers(RowNumbers):
 
         If a round draws all rows of a cell with known numbers, and the cell has more, one more row
         is counted: reading it shows that the reserve is too short.
-
-        Args:
-            kept: shape (n,): the rows with known numbers that it draws.
-            chance: shape (cells,), in [0, 1].
         """
         cells = len(self.goes_on)
         sizes = np.bincount(self.cell[kept], minlength=cells)

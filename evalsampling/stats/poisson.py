@@ -98,10 +98,6 @@ def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
 
     That of before <= u < until given u >= before, u being the row's permanent random number, so
     that all rounds together are one Poisson sample.
-
-    Args:
-        until: shape (cells,), in [0, 1].
-        before: shape (cells,), in [0, 1].
     """
     return np.minimum(share_beyond(until, before), 1.0)
 

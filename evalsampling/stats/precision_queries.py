@@ -35,12 +35,7 @@ class QueryBound:
     delta: float
 
     def published(self, p_min: float, queries: int) -> int:
-        """Return s of [SX] equation 5, the number of answers that a query takes.
-
-        Args:
-            p_min: least precision of the list.
-            queries: K.
-        """
+        """Return s of [SX] equation 5, the number of answers that a query takes."""
         margin = (self.beta - 1 - self.eta) * p_min / (1 + self.eta)
         return math.ceil(self._log(queries) / (2 * margin**2))
 
@@ -55,13 +50,7 @@ class QueryBound:
         return max(self.published(p_min, queries), math.ceil(needed))
 
     def supported(self, draws: float, p_min: float, queries: int) -> float:
-        """Return the least beta that a number of answers a query supports, infinite if none.
-
-        Args:
-            draws: answers for each item up to the rank, at least, times the rank.
-            p_min: least precision of the list.
-            queries: K.
-        """
+        """Return the least beta that a number of answers a query supports, infinite if none."""
         if draws <= 0 or p_min <= 0:
             return math.inf
         needed = self._log(queries) / draws
@@ -111,12 +100,8 @@ def head_rank(epsilon: float, m: int, first: int) -> int:
 def votes_of_head(rows: int, eta: float, delta: float) -> int:
     """Return how many answers each row of the head needs so that all majorities are right.
 
-    The least odd n with rows P(Binomial(n, eta) > n / 2) <= delta ([SX] footnote 3).
-
-    Args:
-        rows: number of rows of the head.
-        eta: chance that an answer is wrong, below 1/2.
-        delta: chance that a majority is wrong.
+    The least odd n with rows P(Binomial(n, eta) > n / 2) <= delta ([SX] footnote 3). An answer is
+    wrong with a chance of ``eta``, below 1/2, a majority of ``delta``.
     """
     votes = 1
     while rows * scipy.special.bdtrc((votes - 1) // 2, votes, eta) > delta:
@@ -138,11 +123,6 @@ def logarithmic_ranks(rows: int, first: int, epsilon: float) -> tuple[int, list[
     """Return the ranks of LogStrat: the one up to which all rows get labels, and those queried.
 
     (1+e)^l with l = ceil(log_(1+e) r~), then (1+e)^i for i = l+1, ..., floor(log_(1+e) N), and N.
-
-    Args:
-        rows: N.
-        first: r~.
-        epsilon: e.
     """
     step = math.log1p(epsilon)
     begin = math.ceil(math.log(first) / step - 1e-9)

@@ -44,10 +44,7 @@ class RankPrior:
     def of(cls, bins: ScoreBins, predicted: int) -> "RankPrior":
         """Return the prior of a pool.
 
-        Args:
-            bins: of its scores.
-            predicted: rows that are predicted positive. Of a class that is never predicted
-                `ONE_CLASS` of the rows are taken to be.
+        Of a class that is never predicted `ONE_CLASS` of the rows are taken to be.
         """
         log_odds = log_odds_by_rank(bins.counts, predicted)
         width = float(np.ptp(log_odds)) / _STEPS
@@ -73,12 +70,7 @@ class RankPrior:
 
 
 def log_odds_by_rank(counts: IntArray, predicted: float) -> FloatArray:
-    """Return the log-odds of a positive in runs of rows of equal rank, shape (n,).
-
-    Args:
-        counts: shape (n,): rows of each run, from the lowest up.
-        predicted: rows that are predicted positive: see `RankPrior.of`.
-    """
+    """Return the log-odds of a positive in runs of rows of equal rank, shape (n,)."""
     rows = int(counts.sum())
     share = predicted / rows
     if share in (0, 1):

@@ -51,13 +51,7 @@ class RankedList:
         return min(int(np.searchsorted(self.rank, rank)), len(self) - 1)
 
     def nearest(self, rank: float, low: int, high: int) -> int:
-        """Return the group strictly between two groups whose rank is nearest on the log scale.
-
-        Args:
-            rank: the rank looked for.
-            low: index of a group.
-            high: index of a group at least two further down.
-        """
+        """Return the group strictly between two groups whose rank is nearest on the log scale."""
         inner = np.log(self.rank[low + 1 : high])
         return low + 1 + int(np.argmin(np.abs(inner - np.log(rank))))
 
@@ -71,10 +65,5 @@ class RankedList:
         return None if np.any(next_highest >= threshold) else after - 1
 
     def sums(self, cell: IntArray, weight: npt.NDArray[np.generic] | None = None) -> FloatArray:
-        """Return the number of questions of each group, or their total weight, shape (groups,).
-
-        Args:
-            cell: shape (questions,): cell of each question.
-            weight: shape (questions,); 1 each if not given.
-        """
+        """Return the number of questions of each group, or their total weight, shape (groups,)."""
         return np.bincount(self.group[cell], weight, len(self)).astype(np.float64)

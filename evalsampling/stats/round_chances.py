@@ -32,6 +32,7 @@ class RoundChances:
         posterior: shape (leaves, classes): model behind the round, if there is one.
         begin: shape (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this,
             where rounds of a fixed size decided which they were; None if their chances did.
+        workspace: identity of the workspace it was designed in; None where nobody asks for it.
     """
 
     code: IntArray
@@ -40,6 +41,7 @@ class RoundChances:
     wanted: int | None = None
     posterior: FloatArray | None = None
     begin: FloatArray | None = None
+    workspace: str | None = None
 
     @classmethod
     def of_pool(
@@ -53,23 +55,13 @@ class RoundChances:
     ) -> "RoundChances":
         """Return the chances of a round of a pool; rows of other cells get the mean chance.
 
-        Args:
-            code: shape (cells,), ascending: codes of the cells.
-            count: shape (cells,): rows of each.
-            chance: see the attribute.
-            wanted: see the attribute.
-            posterior: see the attribute.
-            begin: see the attribute.
+        Cells have ascending codes; the others are attributes.
         """
         mean = float(count @ chance) / max(int(count.sum()), 1)
         return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
     def of_cells(self, code: IntArray) -> FloatArray:
-        """Return the chance of a row of each of some cells, shape (n,).
-
-        Args:
-            code: shape (n,): codes of the cells.
-        """
+        """Return the chance of a row of each of some cells, shape (n,)."""
         return self._of_cells(code, self.chance, self.elsewhere)
 
     def beginnings(self, code: IntArray) -> FloatArray | None:
@@ -91,6 +83,7 @@ class RoundChances:
             "wanted": self.wanted,
             "posterior": None if self.posterior is None else self.posterior.tolist(),
             "begin": None if self.begin is None else self.begin.tolist(),
+            "workspace": self.workspace,
         }
 
     @classmethod
@@ -115,6 +108,7 @@ class RoundChances:
             wanted,
             None if posterior is None else _shares("posterior", posterior, (-1, -1)),
             None if begin is None else _shares("begin", begin, (len(code),)),
+            content["workspace"],
         )
 
 
@@ -134,12 +128,8 @@ def taken_by_last(
 ) -> tuple[BoolArray, FloatArray]:
     """Return which rows the last of some rounds takes, and the chance that it had, shape (n,) each.
 
-    A row that an earlier round takes is none of the last one's.
-
-    Args:
-        rounds: the rounds in order, at least one, of samplers without replacement.
-        code: shape (n,): code of the cell of each row.
-        number: shape (n,), in [0, 1): permanent random numbers of the rows.
+    A row that an earlier round takes is none of the last one's. Rows have the code of their cell
+    and a permanent random number. Samplers drew without replacement.
     """
     below, chance = np.zeros(len(code)), np.zeros(len(code))
     for past in rounds:

@@ -25,15 +25,8 @@ def agglomerative_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArr
 
     Every bin begins as a cluster. The two neighbours whose union raises the sum of squares least
     are joined (the leftmost of equals), until one is left; the joins that were last are the
-    coarsest cuts.
-
-    Args:
-        place: shape (bins,), ascending: middles of the bins.
-        rows: shape (bins,), above 0.
-        leaves: most clusters wanted, at least 1.
-
-    Returns:
-        The first bins of clusters, shape (at most leaves - 1,), each once.
+    coarsest cuts. Bins have ascending middles and rows. First bins of clusters are returned, at
+    most leaves - 1.
     """
     bins = len(place)
     count, mean = rows.astype(np.float64).tolist(), place.tolist()
@@ -70,15 +63,8 @@ def divisive_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArray:
     """Return where clusters part that were divided, coarsest first.
 
     All bins begin as one cluster. The cluster whose division in two lowers the sum of squares most
-    is divided where it does (the leftmost of equals), until there are enough.
-
-    Args:
-        place: shape (bins,), ascending: middles of the bins.
-        rows: shape (bins,), above 0.
-        leaves: most clusters wanted, at least 1.
-
-    Returns:
-        The first bins of clusters, shape (at most leaves - 1,), each once.
+    is divided where it does (the leftmost of equals), until there are enough. See
+    `agglomerative_cuts` for what is taken and returned.
     """
     place = place - np.average(place, weights=rows)  # Sums of squares lose fewer digits.
     count = np.append(0.0, np.cumsum(rows, dtype=np.float64))

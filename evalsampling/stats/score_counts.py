@@ -104,9 +104,6 @@ class ScoreCounts:
         Where extreme scores stretch that range to more than eight times that of the others, the
         width follows from the others. If there are few distinct scores and some would share a bin,
         each is a bin of its own.
-
-        Args:
-            limit: most bins, at most the limit of the counts, which is the default.
         """
         limit = self.limit if limit is None else limit
         if not self.rows:

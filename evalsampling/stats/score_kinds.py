@@ -61,9 +61,7 @@ class ScoreSums:
     def of(cls, scores: npt.NDArray[np.floating] | None, positive: BoolArray | None) -> "ScoreSums":
         """Return the sums of rows.
 
-        Args:
-            scores: shape (n,), none of them NaN; None if they need not be known.
-            positive: shape (n,): whether a row is predicted positive; None for the ends alone.
+        No score is NaN. They are None if they need not be known, ``positive`` for the ends alone.
         """
         if scores is None or not len(scores):
             return cls()
@@ -185,13 +183,7 @@ def count_text(rows: float) -> str:
 
 
 def fits(expected: float, predicted: float, rows: float) -> bool:
-    """Tell whether as many rows of each class are expected as predicted, but for a factor `FIT`.
-
-    Args:
-        expected: rows expected to be positive.
-        predicted: rows predicted positive.
-        rows: of the pool.
-    """
+    """Tell whether as many rows of each class are expected as predicted, but for a factor `FIT`."""
     both = (expected, predicted), (rows - expected, rows - predicted)
     return all(max(pair) <= FIT * min(pair) + FIT_ROWS for pair in both)
 

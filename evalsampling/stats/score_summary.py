@@ -50,12 +50,7 @@ class ScoreSummary:
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
-        """Return the summary of a pool.
-
-        Args:
-            table: the cells of the pool.
-            positive: code of the positive class.
-        """
+        """Return the summary of a pool."""
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
         rows = np.bincount(place, table.count)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
-from evalsampling.stats.bottom_k import bottom_k
+from evalsampling.stats.hashing import bottom_k
 
 _TABLE_SIZE = 1 << 20
 """Largest number of possible signatures that are looked up in a table."""

@@ -1,12 +1,12 @@
-"""Slices: rows of each value of a column, counted by cell."""
+"""Slices: rows of each value of a column by cell, and the slices that a spec names, as codes."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import IntArray
+from evalsampling.stats.arrays import BoolArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,10 +30,7 @@ class SliceCounts:
     ) -> "SliceCounts":
         """Return the counts of rows.
 
-        Args:
-            cells: number of possible cells.
-            cell: shape (n,): cell code of each row.
-            columns: for each column its values, and the index of each row's value, shape (n,).
+        Of each column there are its values, and the index of the value of each row.
         """
         counted = []
         for values, code in columns:
@@ -53,3 +50,75 @@ class SliceCounts:
                 for a, b in zip(self.columns, other.columns, strict=True)
             ),
         )
+
+
+Where = Mapping[str, Sequence[str]]
+"""A slice: for each column some values. A row is in it if it has one of them in each column."""
+
+Named = Mapping[str, Sequence[str]]
+"""Values that codes tell apart, by column: the code of a value is its place, from 1 on. Rows with
+any other value have code 0."""
+
+
+class UnknownSliceError(ValueError):
+    """A slice that the spec does not name."""
+
+    def __init__(self, where: Where) -> None:
+        """Make the error of a slice."""
+        super().__init__(
+            f"{described(where)}: cells do not tell these rows apart; name the slice in "
+            "strata.slices, or by where in a measure of the spec"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class SliceCodes:
+    """The codes of n rows.
+
+    Attributes:
+        named: what the codes mean.
+        code: shape (n, columns).
+    """
+
+    named: Named
+    code: IntArray
+
+    def take(self, index: npt.ArrayLike) -> "SliceCodes":
+        """Return the codes of some of the rows, by index or mask."""
+        return SliceCodes(self.named, self.code[np.asarray(index)])
+
+    def within(self, where: Where) -> BoolArray:
+        """Return whether each row is in a slice, shape (n,).
+
+        Raises:
+            UnknownSliceError: if the spec does not name it.
+        """
+        inside = np.ones(len(self.code), dtype=bool)
+        for column, values in where.items():
+            listed = list(self.named.get(column, ()))
+            if not set(values) <= set(listed):
+                raise UnknownSliceError({column: values})
+            codes = [listed.index(value) + 1 for value in values]
+            inside &= np.isin(self.code[:, list(self.named).index(column)], codes)
+        return inside
+
+
+def as_tuples(where: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return slices with their values as tuples, a single value as a tuple of one."""
+    return {
+        column: (values,) if isinstance(values, str) else tuple(values)
+        for column, values in where.items()
+    }
+
+
+def described(where: Where) -> str:
+    """Return a slice in words: ``country=DE|FR, device=phone``."""
+    return ", ".join(f"{column}={'|'.join(values)}" for column, values in where.items())
+
+
+def joined(parts: Sequence[SliceCodes | None]) -> SliceCodes | None:
+    """Return the codes of all parts, in order; None if a part has none."""
+    given = [part for part in parts if part is not None]
+    if not given or len(given) < len(parts):
+        return None
+    return SliceCodes(given[0].named, np.concatenate([part.code for part in given]))

@@ -1,6 +1,10 @@
 """Strata of the score: edges from a histogram, and the leaf of each row.
 
-Edges are computed once, saved, and never recomputed: every later round reads them.
+Edges are computed once, saved, and never recomputed: every later round reads them. Functions that
+cut edges take the lower ends of bins, ascending, and the rows in each, or the least and the
+greatest score, and the most leaves wanted, at least 1. They return interior edges, fewer than the
+leaves, strictly increasing: leaf k has the scores in [edge k-1, edge k), the first and the last
+leaf being open-ended.
 """
 
 import dataclasses
@@ -42,15 +46,6 @@ def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArr
     of [MR]). A dense bin therefore delays edges and the bins above it get one each. Only a bin
     that holds rows can carry an edge, so that no leaf is empty.
 
-    Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
-        counts: shape (bins,), rows in each bin.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing. Leaf k holds the
-        scores in [edge k-1, edge k), the first and the last leaf being open-ended.
-
     References:
         T. Dalenius and J. L. Hodges, *Minimum variance stratification*, JASA 54, 1959;
         [MR] Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021, section 5.2.
@@ -78,15 +73,8 @@ def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> 
 
     An edge is off by at most half the rows of the bin it should have cut. A histogram's bins are
     equally wide, so scores crowded into a small part of the range share few of them, and their
-    leaves are as uneven as those bins (its method wants finer ones than the others).
-
-    Args:
-        lower_ends: shape (bins,), ascending, of bins equally wide except for outliers.
-        counts: shape (bins,), rows in each bin, sum(counts) x leaves below 2^63.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges as of `csf_edges`, shape (at most leaves - 1,); no leaf is empty.
+    leaves are as uneven as those bins (its method wants finer ones than the others). No leaf is
+    empty. Rows times leaves stay below 2^63.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     if len(rows) <= leaves:
@@ -110,11 +98,6 @@ def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> Flo
     K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
     the bin in which its rank is reached; no edge lies within a bin. Edges are as of
     `csf_edges`.
-
-    Args:
-        lower_ends: shape (bins,), ascending.
-        counts: shape (bins,), rows in each bin.
-        leaves: most leaves wanted, at least 1.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     rank = np.cumsum(rows[::-1])
@@ -131,14 +114,6 @@ def logit_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> F
     of the rows below it with log-odds of at least j steps above -log(2 N). So rows at either end
     have leaves of their own, those in the middle share few, and only the order of the scores
     matters, as far as bins tell it.
-
-    Args:
-        lower_ends: shape (bins,), ascending.
-        counts: shape (bins,), rows in each bin.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges as of `csf_edges`; fewer than leaves - 1 where rows or bins are few.
     """
     return logit_rank_levels(lower_ends, counts, leaves)[0]
 
@@ -166,14 +141,6 @@ def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray
     """Return edges that cut the range of the scores into equal widths.
 
     Leaves within the range may be empty.
-
-    Args:
-        minimum: least score.
-        maximum: greatest score.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
     """
     share = np.arange(1, leaves) / leaves
     return _distinct(minimum * (1 - share) + maximum * share, minimum, maximum)
@@ -184,14 +151,6 @@ def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
 
     The rule gives leaves of about equal coefficients of variation where scores are skewed and
     spread evenly within each leaf. Leaves within the range may be empty.
-
-    Args:
-        minimum: least score, positive.
-        maximum: greatest score.
-        leaves: most leaves wanted, at least 1.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing, in (minimum, maximum].
 
     Raises:
         ValueError: if the minimum is not positive; the rule is not defined then, and moving the
@@ -249,31 +208,24 @@ def _fine_bins(leaves: int) -> int:
     return max(BINS_PER_LEAF * leaves, min(_FINE_BINS_PER_LEAF * leaves, _MOST_FINE_BINS))
 
 
-CSF: CutMethod = _Method(
-    lambda leaves: BINS_PER_LEAF * leaves,
-    lambda scores, leaves: csf_edges(scores.lower_ends, scores.counts, leaves),
-)
-# Methods that look at the two extreme scores only need 2 bins, the fewest there can be.
-GEOMETRIC: CutMethod = _Method(
-    lambda leaves: 2,
-    lambda scores, leaves: geometric_edges(scores.minimum, scores.maximum, leaves),
-)
-EQUAL_WIDTH: CutMethod = _Method(
-    lambda leaves: 2,
-    lambda scores, leaves: equal_width_edges(scores.minimum, scores.maximum, leaves),
-)
-EQUAL_COUNT: CutMethod = _Method(
-    _fine_bins,
-    lambda scores, leaves: equal_count_edges(scores.lower_ends, scores.counts, leaves),
-)
-LOGIT_RANK: CutMethod = _Method(
-    _fine_bins,
-    lambda scores, leaves: logit_rank_edges(scores.lower_ends, scores.counts, leaves),
-)
-LOG_RANK: CutMethod = _Method(
-    _fine_bins,
-    lambda scores, leaves: log_rank_edges(scores.lower_ends, scores.counts, leaves),
-)
+def _of_counts(
+    bins: Callable[[int], int], rule: Callable[[FloatArray, IntArray, int], FloatArray]
+) -> CutMethod:
+    """Return the method of a rule that takes the lower ends and the counts of bins."""
+    return _Method(bins, lambda scores, leaves: rule(scores.lower_ends, scores.counts, leaves))
+
+
+def _of_range(rule: Callable[[float, float, int], FloatArray]) -> CutMethod:
+    """Return the method of a rule that takes the two extreme scores; 2 bins are the fewest."""
+    return _Method(lambda _: 2, lambda scores, leaves: rule(scores.minimum, scores.maximum, leaves))
+
+
+CSF = _of_counts(lambda leaves: BINS_PER_LEAF * leaves, csf_edges)
+GEOMETRIC = _of_range(geometric_edges)
+EQUAL_WIDTH = _of_range(equal_width_edges)
+EQUAL_COUNT = _of_counts(_fine_bins, equal_count_edges)
+LOGIT_RANK = _of_counts(_fine_bins, logit_rank_edges)
+LOG_RANK = _of_counts(_fine_bins, log_rank_edges)
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
@@ -306,14 +258,7 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
 def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: FloatArray) -> IntArray:
     """Return the level at which each two neighbouring leaves of `cut_edges` part.
 
-    Args:
-        method: the method.
-        counts: scores of the pool.
-        leaves: most leaves wanted.
-        edges: what `cut_edges` returned.
-
-    Returns:
-        Shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
+    The levels have the shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
 
     Raises:
         ValueError: if the method makes no hierarchy, or one of other edges.

@@ -16,13 +16,9 @@ as leaves, and each step of the model goes through all levels of all leaves."""
 def even_levels(leaves: int, branching: int) -> list[IntArray]:
     """Return the levels of the most even tree: see `LeafTree`.
 
-    Node j of level d covers the leaves floor(j K / B^d) to floor((j + 1) K / B^d) - 1, so that
-    K = B^D leaves make the complete tree, any other number the most even one; nodes that would
-    cover no leaf do not exist.
-
-    Args:
-        leaves: K, at least 1.
-        branching: B, children of a node, at least 2; K or more makes the flat tree.
+    Node j of level d covers the leaves floor(j K / B^d) to floor((j + 1) K / B^d) - 1, so that K =
+    B^D leaves make the complete tree, any other number the most even one; nodes that would cover no
+    leaf do not exist. There are B children of a node; K or more make the flat tree.
     """
     if leaves < 1 or branching < 2:
         raise ValueError(f"no tree has {leaves=} and {branching=}")
@@ -38,13 +34,7 @@ def parting_of_cuts(order: IntArray) -> IntArray:
     """Return at which level each two neighbouring leaves part, in the binary tree of cuts.
 
     The tree cuts a row of leaves at one place after the other. Cut j parts the leaves up to j from
-    those above j.
-
-    Args:
-        order: shape (leaves - 1,): the cuts, each once, coarsest first.
-
-    Returns:
-        Shape (leaves - 1,): 1 for the first cut.
+    those above j. The order has each cut once, coarsest first; the first cut has level 1.
     """
     turn, parting = np.argsort(order), np.zeros(len(order), dtype=np.int64)
     waiting = [(0, len(order), 1)]
@@ -118,9 +108,6 @@ class LeafTree:
         """Return the tree in which each two neighbouring leaves part at a given level.
 
         Leaves that part below the `MOST_LEVELS`th level part there.
-
-        Args:
-            parting: shape (leaves - 1,), at least 1.
         """
         deepest = int(min(parting.max(initial=1), MOST_LEVELS))
         parting = np.minimum(parting, deepest)

@@ -1,11 +1,13 @@
 """Stores of files: on this machine, in Google Cloud Storage, or of other packages."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.storage.base import Draft as Draft
+from evalsampling.storage import durability
+from evalsampling.storage.base import AccessError
 from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
 from evalsampling.storage.checksums import parse_parquet as parse_parquet
@@ -16,7 +18,6 @@ from evalsampling.storage.filesystems import is_url as is_url
 from evalsampling.storage.filesystems import one_line
 from evalsampling.storage.filesystems import read_file as read_file
 from evalsampling.storage.local import LocalStore
-from evalsampling.storage.objects import ObjectStore as ObjectStore
 
 
 def open_store(root: str | Path) -> Store:
@@ -47,11 +48,7 @@ def replace_json(path: str, content: object) -> None:
 
 
 def replace_file(path: str, content: bytes) -> None:
-    """Write a file of any store as a whole; an existing file is replaced.
-
-    Raises:
-        InputError: if it cannot be written; an existing file stays.
-    """
+    """Write a file of any store as a whole; an existing file is replaced, or stays if it fails."""
     replace_files({path: content})
 
 
@@ -61,19 +58,21 @@ def replace_files(contents: Mapping[str, bytes]) -> None:
     On a file system nothing is replaced before there is room for all files. The last of several
     files is absent while the others are replaced: after a kill it is there together with the new
     others, or not at all.
-
-    Args:
-        contents: by path, in the order in which the files are replaced.
-
-    Raises:
-        InputError: if one cannot be written; on a file system existing files stay, with the
-            exception that `durability.replace_files` names.
     """
     first = next(iter(contents))
     folder = first.rpartition("/")[0]
     by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
+    store = open_store(folder or "/" * first.startswith("/") or ".")
     try:
-        open_store(folder or "/" * first.startswith("/") or ".").replace(by_name)
+        if isinstance(store, LocalStore):
+            durability.replace_files({store.directory / name: by_name[name] for name in by_name})
+            return
+        *others, last = by_name
+        if others:
+            with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.
+                store.remove([last])
+        for name, content in by_name.items():
+            store.overwrite(name, content)
     except OSError as error:
         where = next((path for path in contents if error.filename == path), first)
         raise InputError(f"{where}: cannot be written: {one_line(error)}") from error

@@ -1,7 +1,7 @@
 """Checksums of files, by which damage is detected.
 
-A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. The marker of a
-draft has size and SHA-256 of each file of the draft under ``files``.
+A JSON file has the SHA-256 of the rest of its content under the key ``sha256``. A commit has size
+and SHA-256 of each of its files under ``files``.
 """
 
 import dataclasses
@@ -25,12 +25,7 @@ _READ_BYTES = 1 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Checksum:
-    """Size and SHA-256 of a file.
-
-    Attributes:
-        size: in bytes.
-        sha256: in hexadecimal digits.
-    """
+    """Size of a file in bytes, and its SHA-256 in hexadecimal digits."""
 
     size: int
     sha256: str
@@ -63,8 +58,20 @@ Checksums = Mapping[str, Checksum]
 
 
 def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
-    """Return the checksums in a marker of the files of its draft, none if it had no files."""
+    """Return the checksums of the files that a commit names, none if it has no files."""
     return {name: Checksum(**record) for name, record in marker.get(FILES, {}).items()}
+
+
+def place_of(file: str, checksums: Checksums) -> str:
+    """Return the name by which a commit names a file, given the last part of that.
+
+    >>> place_of("draws.parquet", {"rounds/0001/5e1f/draws.parquet": Checksum(1, "ab")})
+    'rounds/0001/5e1f/draws.parquet'
+    """
+    for name in checksums:
+        if name.rpartition("/")[2] == file:
+            return name
+    raise InputError(f"{file}: damaged, no commit names it")
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,17 +112,29 @@ def parse_parquet(content: bytes) -> pa.Table:
 def write_parquet(
     table: pa.Table, path: Path, compression: str = "zstd", row_group_size: int | None = None
 ) -> None:
-    """Write a local Parquet file whose pages have checksums.
-
-    Only text gets a dictionary: numbers seldom repeat within a row group, and if they do,
-    compression makes them as small in less time.
-    """
-    dictionary = [column.name for column in table.schema if not _is_number(column.type)]
+    """Write a local Parquet file whose pages have checksums."""
     with naming(path):
-        pq.write_table(
-            table, path, row_group_size=row_group_size, compression=compression,
-            use_dictionary=dictionary, write_page_checksum=True,
-        )  # fmt: skip
+        _write(table, path, compression, row_group_size)
+
+
+def parquet_content(
+    table: pa.Table, compression: str = "zstd", row_group_size: int | None = None
+) -> bytes:
+    """Return the content of such a file."""
+    sink = pa.BufferOutputStream()
+    _write(table, sink, compression, row_group_size)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _write(table: pa.Table, sink: Any, compression: str, row_group_size: int | None) -> None:
+    # Only text gets a dictionary: numbers seldom repeat within a row group, and if they do,
+    # compression makes them as small in less time.
+    dictionary = [column.name for column in table.schema if not _is_number(column.type)]
+    pq.write_table(
+        table, sink, row_group_size=row_group_size, compression=compression,
+        use_dictionary=dictionary, write_page_checksum=True,
+    )  # fmt: skip
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -48,14 +48,6 @@ def _sync_folder(path: Path) -> None:
             raise
 
 
-def sync_tree(folder: Path) -> None:
-    """Flush all files below a folder, then the folders, the innermost first."""
-    for at, _, files in os.walk(folder, topdown=False):
-        for name in files:
-            sync_file(Path(at, name))
-        _sync_folder(Path(at))
-
-
 def sync_parents(root: Path, names: Iterable[str]) -> None:
     """Flush the folders of files and their parents, up to and including a root."""
     folders = {parent for name in names for parent in Path(name).parents}

@@ -16,6 +16,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
+from evalsampling.storage.stored_files import StoredFiles
 
 STORES: Registry[Any] = Registry(
     "stores", {"gs": "evalsampling.storage.gcs:GcsStore"}, "evalsampling.storage.base:Store"
@@ -54,7 +55,9 @@ def locate(path: str) -> tuple[Any, str, str]:
         return _store(scheme, authority), location[len(authority) :], f"{scheme}://{authority}"
     if scheme not in _BY_ARROW and scheme in STORES:
         root = f"{scheme}://{authority}"
-        return STORES[scheme].filesystem(root), location[len(authority) + 1 :], f"{root}/"
+        kind = STORES[scheme]
+        filesystem = kind.filesystem(root) or pyarrow.fs.PyFileSystem(StoredFiles(kind.at(root)))
+        return filesystem, location[len(authority) + 1 :], f"{root}/"
     return _store(scheme, authority), location, f"{scheme}://"
 
 

@@ -18,10 +18,9 @@ from google.cloud import storage
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from evalsampling.errors import InputError
-from evalsampling.storage.base import AccessError
+from evalsampling.storage.base import AccessError, Store, within
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.filesystems import EMULATOR, one_line
-from evalsampling.storage.objects import ObjectStore, within
 
 _FIELDS = "items(name,size,generation),nextPageToken"
 
@@ -29,7 +28,7 @@ _RETRY = DEFAULT_RETRY.with_timeout(60)
 """Each request is repeated after transient failures, for a minute."""
 
 
-class GcsStore(ObjectStore):
+class GcsStore(Store):
     """The objects of a bucket whose names begin with a prefix."""
 
     def __init__(self, bucket: str, prefix: str) -> None:
@@ -54,8 +53,6 @@ class GcsStore(ObjectStore):
     def _blob(self, name: str) -> storage.Blob:
         return self._bucket.blob(self.prefix + name)
 
-    # --- reading
-
     def exists(self, name: str) -> bool:
         # A listing, unlike a request for the object, distinguishes a missing bucket.
         return self.prefix + name in (blob.name for blob in self._list(name, most=1))
@@ -65,23 +62,15 @@ class GcsStore(ObjectStore):
             options = {"prefix": self.prefix + prefix, "max_results": most, "retry": _RETRY}
             return list(self._bucket.list_blobs(fields=_FIELDS, **options))
 
-    def sizes(self, beginning: str = "") -> dict[str, int]:
-        return {name: size for name, size, _ in self.objects(beginning)}
-
     def objects(self, prefix: str) -> list[tuple[str, int, int]]:
         """Return name, size in bytes and generation of all objects with a prefix."""
         blobs = self._list(prefix)
         return [(b.name.removeprefix(self.prefix), b.size, b.generation) for b in blobs]
 
-    def names(self, folder: str = "") -> list[str]:
-        base = self.prefix + within(folder)
-        with self._plain_errors(folder):
-            pages = self._bucket.list_blobs(prefix=base, delimiter="/", retry=_RETRY)
-            listed = [blob.name for blob in pages] + [
-                folder.rstrip("/") for folder in pages.prefixes
-            ]
-        names = {name.removeprefix(base) for name in listed}
-        return sorted(name for name in names if name and not name.startswith("."))
+    # --- the five calls
+
+    def sizes(self, beginning: str = "") -> dict[str, int]:
+        return {name: size for name, size, _ in self.objects(beginning)}
 
     def read(self, name: str) -> bytes:
         with self._plain_errors(name):
@@ -91,61 +80,47 @@ class GcsStore(ObjectStore):
                 raise FileNotFoundError(f"{self.url(name)}: no such object") from error
         return content
 
-    # --- writing
-
-    def create(self, name: str, content: bytes | Path) -> None:
+    def create(self, name: str, content: bytes | Path) -> bool:
         with self._plain_errors(name), contextlib.suppress(exceptions.PreconditionFailed):
             if isinstance(content, Path):
                 self._blob(name).upload_from_filename(content, if_generation_match=0, retry=_RETRY)
             else:
                 self._blob(name).upload_from_string(content, if_generation_match=0, retry=_RETRY)
+            return True
+        return False
 
-    def overwrite(self, name: str, content: bytes) -> None:
+    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
+        generation = None if was is None else self._generation(name, content, was)
         with self._plain_errors(name):
-            self._blob(name).upload_from_string(content, retry=_RETRY)
-
-    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        with self._plain_errors(name):
-            generation = self._generation(name, was)
-            if generation is not None:
+            try:
+                self._blob(name).upload_from_string(
+                    content, if_generation_match=generation, retry=_RETRY
+                )
+            except exceptions.PreconditionFailed as error:
                 # A request that succeeded may be sent again, and fail then.
-                with contextlib.suppress(exceptions.PreconditionFailed):
-                    self._blob(name).upload_from_string(
-                        content, if_generation_match=generation, retry=_RETRY
-                    )
-        try:
-            current = self.checksum(name)
-        except FileNotFoundError as error:  # A draft may have been put in place meanwhile.
-            raise self.changed(name) from error
-        if current != Checksum.from_content(content):
-            raise self.changed(name)
+                with contextlib.suppress(FileNotFoundError):
+                    if self.read(name) == content:
+                        return
+                raise self.changed(name) from error
 
-    def _generation(self, name: str, was: Checksum) -> int | None:
-        """Return the generation of an object, None if its checksum is not the one given."""
-        blob = self._bucket.get_blob(self.prefix + name, retry=_RETRY)
-        if blob is None:
+    def _generation(self, name: str, content: bytes, was: Checksum) -> int:
+        """Return the generation of an object that has one of two contents, else an error."""
+        with self._plain_errors(name):
+            blob = self._bucket.get_blob(self.prefix + name, retry=_RETRY)
+            if blob is None:
+                raise self.changed(name)
+            try:
+                held = blob.download_as_bytes(retry=_RETRY)  # Of this generation and no other.
+            except exceptions.NotFound as error:
+                raise self.changed(name) from error
+        if held != content and Checksum.from_content(held) != was:
             raise self.changed(name)
-        try:
-            content = blob.download_as_bytes(retry=_RETRY)  # Of this generation and no other.
-        except exceptions.NotFound as error:
-            raise self.changed(name) from error
-        return int(blob.generation) if Checksum.from_content(content) == was else None
+        return int(blob.generation)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:
             with self._plain_errors(name), contextlib.suppress(exceptions.NotFound):
                 self._blob(name).delete(retry=_RETRY)
-
-    def place(self, source: str, target: str) -> None:
-        done = (exceptions.PreconditionFailed, exceptions.NotFound)
-        with self._plain_errors(target), contextlib.suppress(*done):
-            blob, token = self._blob(target), None
-            while True:
-                token, _, _ = blob.rewrite(
-                    self._blob(source), token=token, if_generation_match=0, retry=_RETRY
-                )
-                if token is None:
-                    break
 
     @contextlib.contextmanager
     def _plain_errors(self, name: str) -> Iterator[None]:

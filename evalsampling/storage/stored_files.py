@@ -1,19 +1,25 @@
 """The files of any store as a read-only file system of Arrow."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, Protocol
 
 import pyarrow as pa
 import pyarrow.fs
 
-if TYPE_CHECKING:
-    from evalsampling.storage.base import Store
+
+class _Readable(Protocol):
+    """A store, as far as it is read."""
+
+    root: str
+
+    def read(self, name: str) -> bytes: ...
+    def sizes(self, beginning: str = "") -> Mapping[str, int]: ...
 
 
 class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
     """A read-only file system over the ``sizes`` and ``read`` of a store."""
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: _Readable) -> None:
         """Name the store."""
         self.store = store
 
@@ -49,7 +55,7 @@ class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
         base = f"{folder}/".lstrip("/")
         sizes = self.store.sizes(base)
         if not sizes and not selector.allow_not_found:
-            raise FileNotFoundError(f"{self.store.url(folder)}: no such folder")
+            raise FileNotFoundError(f"{self.store.root}/{folder}: no such folder")
         infos: dict[str, Any] = {}
         for name, size in sizes.items():
             parts = name.removeprefix(base).split("/")

@@ -50,6 +50,14 @@ def say(line: str) -> None:
         print(line, file=sys.stderr)
 
 
+def fail(line: str) -> None:
+    """Print a line of an error that ends nothing, however quiet; or log it, for machines."""
+    if as_json():
+        LOG.error("%s", line)
+    else:
+        print(line, file=sys.stderr)
+
+
 def as_json() -> bool:
     """Return whether logs for machines are wanted in place of text."""
     return os.environ.get(VARIABLE) == "json"

@@ -20,7 +20,6 @@ from evalsampling.evaluation.counted import (
     estimated,
     next_chances,
 )
-from evalsampling.evaluation.round_rows import LabelJoin
 from evalsampling.evaluation.shares import (
     Packed,
     answers_by_share,
@@ -32,8 +31,7 @@ from evalsampling.evaluation.shares import (
 )
 from evalsampling.labels.tasks import ID, TASK
 from evalsampling.stats.cells import CellSums
-from evalsampling.stats.labelled_counts import LabelledCounts
-from evalsampling.stats.latest import Latest
+from evalsampling.stats.labelled_counts import LabelledCounts, Latest
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.transforms.shares import Gather
@@ -53,11 +51,13 @@ class _Joined:
         counts: of the rows with their labels.
         rejects: answers that do not count.
         by_sample: whether the rows are those that `sample` drew.
+        workspace: identity of the workspace that they were joined for.
     """
 
     counts: LabelledCounts
     rejects: int
     by_sample: bool
+    workspace: str
 
 
 class JoinLabels(beam.PTransform):
@@ -96,7 +96,7 @@ class JoinLabels(beam.PTransform):
             rows | "ShareRows" >> beam.ParDo(of_rows),
         )
         by_sample = isinstance(given, beam.PCollection)
-        join = beam.ParDo(_Join(self._facts.label_join, by, by_sample))
+        join = beam.ParDo(_Join(self._facts, by, by_sample))
         done = (
             shares
             | "Both" >> beam.Flatten()
@@ -121,13 +121,16 @@ def _labels_and_rows(given: Any, path: str) -> tuple[beam.PCollection[Any], beam
 
 
 class _Join(beam.DoFn):
-    def __init__(self, join: LabelJoin, by: str, by_sample: bool) -> None:
-        self._join, self._by, self._by_sample = join, by, by_sample
+    def __init__(self, facts: PoolFacts, by: str, by_sample: bool) -> None:
+        join = facts.label_join
+        # Rows that were read of the workspace itself are its own.
+        self._join = dataclasses.replace(join, key=None) if by_sample else join
+        self._by, self._by_sample, self._workspace = by, by_sample, facts.identity
 
     def process(self, group: tuple[int, Iterable[Packed]]) -> Iterator[Any]:
         share, gathered = group
         size, counts, rejects = joined(gathered, self._join, self._by)
-        made = _Joined(counts, len(rejects), self._by_sample)
+        made = _Joined(counts, len(rejects), self._by_sample, self._workspace)
         yield Latest.of((COUNTS, share), size, made)
         for reject in rejects:
             yield pvalue.TaggedOutput("rejects", as_mapping(reject, self._join.spec.pool.id))
@@ -252,7 +255,8 @@ class _Maker:
         now = self._analysis(states, own)
         if now is not None:
             begin = self._facts.begin_after(self._rounds, now[0].table.code)
-            yield next_chances(now[0], size, begin=begin)
+            chances = next_chances(now[0], size, begin=begin)
+            yield dataclasses.replace(chances, workspace=self._facts.identity)
 
     def _analysis(
         self, states: Latest, own: bool
@@ -271,6 +275,8 @@ class _Maker:
             if self._has_rows_by_sample(shares):
                 facts.check_same_rows(pool)
             analysis = Analysis.of_pool(pool)
+        for share in shares:
+            facts.check_own("counts of labelled rows", share.workspace)
         counts = LabelledCounts.sum([share.counts for share in shares])
         try:
             made = analysis_of(analysis, counts, self._rounds, facts.drawn)

@@ -1,17 +1,30 @@
-"""Deliveries: the labels of a workspace, as they came in."""
+"""Deliveries: the labels of a workspace, as they came in, and why some of them do not count."""
 
+import collections
+import csv
 import dataclasses
 import functools
+import io
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.vendor import unescaped
 from evalsampling.storage import Store, checksums_of
-from evalsampling.storage.checksums import Checksums
-from evalsampling.workspace.workspace import Workspace, read_together
+from evalsampling.storage.checksums import Checksum, Checksums
+from evalsampling.storage.commits import uncommitted
+from evalsampling.workspace.forgotten import ERASED
+from evalsampling.workspace.workspace import Workspace, read_together, rejects_file
+
+_DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+"""What differs between reasons of one kind: texts in quotes, and numbers."""
+
+_SHARED = 3
+"""Rejects that share what a reason quotes, so that no text of a single row is told on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,6 +41,7 @@ class Delivery:
         replace: whether its labels replace earlier ones.
         withdraws: the round that it withdraws, if it is a withdrawal and no labels.
         rejected: number of votes that do not count, by task.
+        folder: where its files are.
     """
 
     name: str
@@ -39,15 +53,17 @@ class Delivery:
     replace: bool = False
     withdraws: int | None = None
     rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    folder: str = "labels"
 
     @classmethod
-    def read(cls, workspace: Workspace, name: str, checksums: Checksums) -> "Delivery":
+    def read(cls, workspace: Workspace, place: str, checksums: Checksums) -> "Delivery":
         """Return a delivery, given the name of its file."""
-        votes = workspace.store.read_table(f"labels/{name}", checksums)
-        details = details_of(workspace.store, f"labels/{name}", votes)
-        _, _, *kept = (field.name for field in dataclasses.fields(cls))
+        votes = workspace.store.read_table(place, checksums)
+        details = details_of(workspace.store, place, votes)
+        folder, _, name = place.rpartition("/")
+        _, _, *kept, _ = (field.name for field in dataclasses.fields(cls))
         own = {key: details[key] for key in kept if key in details}
-        return cls(name.removesuffix(".parquet"), votes, **own)
+        return cls(name.removesuffix(".parquet"), votes, **own, folder=folder)
 
     @property
     def digest(self) -> str:
@@ -68,18 +84,52 @@ def details_of(store: Store, name: str, votes: pa.Table) -> dict[str, Any]:
 def read_deliveries(workspace: Workspace) -> list[Delivery]:
     """Return all deliveries of a workspace, in the order they came in."""
     store = workspace.store
-
-    def read_taken(name: str) -> tuple[list[str], Checksums]:
-        marker = store.read_json(f"taken/{name}", ["deliveries"])
-        return marker["deliveries"], checksums_of(marker)
-
-    # A file in place was named by a marker before; a file that a marker names may not be in place.
-    files = [name for name in store.names("labels") if name.endswith(".parquet")]
+    # In this order: what is there, and is not being written any more, has been taken before.
+    there = [name for name in store.sizes("labels/") if name.endswith(".parquet")]
+    begun = uncommitted(store)
     # Other files, such as an editor's copy, are not ours.
     markers = [name for name in store.names("taken") if name.removesuffix(".json").isdecimal()]
-    marked = read_together(read_taken, markers)
-    names = sorted({*files, *(f"{name}.parquet" for names, _ in marked for name in names)})
-    checksums = {name: checksum for _, part in marked for name, checksum in part.items()}
+    taken = read_together(lambda name: store.read_json(f"taken/{name}", ["deliveries"]), markers)
+    checksums = {name: checksum for marker in taken for name, checksum in _votes(marker).items()}
+    for name in there:
+        if name not in checksums and name not in begun:
+            raise InputError(
+                f"{store.url(name)}: no file of taken/ names it: that one is missing, or this is "
+                "no delivery"
+            )
     read = functools.partial(Delivery.read, workspace, checksums=checksums)
-    deliveries = read_together(read, names)
+    deliveries = read_together(read, sorted(checksums))
     return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
+
+
+def _votes(marker: Mapping[str, Any]) -> dict[str, Checksum]:
+    """Return the files of votes that a commit of deliveries names."""
+    return {
+        name: checksum
+        for name, checksum in checksums_of(marker).items()
+        if name.endswith(".parquet")
+    }
+
+
+def commonest_reason(workspace: Workspace, delivery: Delivery) -> tuple[str, int]:
+    """Return the commonest reason of a delivery's rejects, and how many have one of its kind.
+
+    Reasons that differ in ids, labels or lines alone are of one kind; what few share of these is
+    left out. The text is empty if the list of rejects is not there any more, or the text of all of
+    them was erased.
+    """
+    assert delivery.file is not None
+    listed = f"{delivery.folder}/{rejects_file(delivery.name, delivery.file)}"
+    if not workspace.store.exists(listed):
+        return "", 0
+    text = workspace.store.read(listed).decode("utf-8-sig")
+    reasons = [unescaped(row["reason"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
+    by_kind: dict[str, collections.Counter[str]] = {}
+    for reason in reasons:
+        if reason != ERASED:
+            by_kind.setdefault(_DETAIL.sub("", reason), collections.Counter())[reason] += 1
+    if not by_kind:
+        return "", 0
+    most = max(by_kind.values(), key=collections.Counter.total)
+    ((reason, shared),) = most.most_common(1)
+    return reason if shared >= _SHARED else _DETAIL.sub("...", reason), most.total()

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.task_names import opaque_name
+from evalsampling.labels.tasks import opaque_name
 from evalsampling.labels.vendor import unescaped
 from evalsampling.pool.row_ids import ids_of
 from evalsampling.spec.id_columns import IdColumns
@@ -28,12 +28,7 @@ ROW, FINISHED = "row", "finished"
 
 @dataclasses.dataclass(frozen=True)
 class ForgottenRows:
-    """The rows whose payload was erased, by keyed hashes of their ids.
-
-    Attributes:
-        pool: of the rows.
-        finished: for each row, whether its last `forget` finished.
-    """
+    """Whether the last `forget` of each row has finished, by keyed hashes of their ids."""
 
     pool: PreparedPool
     finished: dict[str, bool]

@@ -13,6 +13,7 @@ from typing import Any
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.storage.base import VERSION
+from evalsampling.storage.commits import uncommitted
 from evalsampling.workspace.workspace import Workspace, read_together
 
 _PACKAGES = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
@@ -68,13 +69,7 @@ HERE = ExecutionContext()
 
 @dataclasses.dataclass(frozen=True)
 class JobRecord:
-    """The record that is kept of a job.
-
-    Attributes:
-        name: of the job.
-        steps: rows, seconds and peak memory of its steps by their names; empty if nobody waited.
-        manifest: contents of its file in jobs/, see `ExecutionContext.manifest`.
-    """
+    """The manifest of a job, and rows, seconds and memory of its steps, if somebody waited."""
 
     name: str
     steps: Mapping[str, Mapping[str, float]]
@@ -101,9 +96,11 @@ def _read_folder(
 ) -> dict[str, dict[str, Any]]:
     """Return the JSON objects of a folder, by name; each must have some keys."""
     store = workspace.store
-    stems = [name.removesuffix(".json") for name in store.names(folder) if name.endswith(".json")]
-    read = functools.partial(store.read_json, keys=keys)
-    objects = read_together(read, [f"{folder}/{stem}.json" for stem in stems])
+    names = [name for name in store.sizes(f"{folder}/") if name.endswith(".json")]
+    loose = uncommitted(store) if names else set()
+    counted = [name for name in names if name not in loose]
+    objects = read_together(functools.partial(store.read_json, keys=keys), counted)
+    stems = [name.rpartition("/")[2].removesuffix(".json") for name in counted]
     return dict(zip(stems, objects, strict=True))
 
 

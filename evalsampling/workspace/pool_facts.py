@@ -16,7 +16,7 @@ from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, nex
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tally import BY_ROW
-from evalsampling.labels.tasks import TASK
+from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -71,7 +71,7 @@ class PoolFacts:
         drawn = dataclasses.replace(snapshot.history, label=no_label, corrected={}, taken=())
         chances = functools.partial(_chances, pool.table)
         rounds = tuple(map(chances, snapshot.history.rounds, begins))
-        return cls(
+        facts = cls(
             str(pool.workspace.path),
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
@@ -80,6 +80,8 @@ class PoolFacts:
             begin,
             drawn if snapshot.analysis.sampler.keeps_order else None,
         )
+        named = tuple(dataclasses.replace(past, workspace=facts.identity) for past in rounds)
+        return dataclasses.replace(facts, rounds=named)
 
     @functools.cached_property
     def analysis(self) -> Analysis:
@@ -90,7 +92,17 @@ class PoolFacts:
     def label_join(self) -> LabelJoin:
         """How answers are joined to rows."""
         pool = self.pool
-        return LabelJoin(pool.spec, pool.table.classes, pool.slices)
+        return LabelJoin(pool.spec, pool.table.classes, pool.slices, self.key, self.check)
+
+    @property
+    def identity(self) -> str:
+        """What tells the workspace from all others, wherever it lies."""
+        return keyed_hash("workspace", self.key)
+
+    def check_own(self, what: str, workspace: str | None) -> None:
+        """Check that what comes back by way of a pipeline or a file is of this workspace."""
+        if workspace != self.identity:
+            raise InputError(f"{self.path}: {what} are of another workspace")
 
     def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
         """Return what picks the rows of the last of some rounds."""
@@ -129,9 +141,11 @@ class PoolFacts:
         self.check_draws_by_row()
         if not isinstance(round, int):
             later: Any = round if isinstance(round, list | tuple) else [round]
-            known = (
+            known = [
                 each if isinstance(each, RoundChances) else read_chances(each) for each in later
-            )
+            ]
+            for chances in known:
+                self.check_own("chances of a round", chances.workspace)
             return (*self.rounds, *known)
         if not 1 <= round <= len(self.rounds):
             raise InputError(
@@ -175,7 +189,7 @@ def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
     """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
     sampler, history = snapshot.analysis.sampler, snapshot.history
     rounds, cells = len(history.rounds), len(snapshot.pool.table)
-    if not rounds or sampler.draws_by_number or sampler.with_replacement or sampler.queries_ranks:
+    if not rounds or sampler.draws_by_number or not sampler.by_row:
         return [None] * (rounds + 1)
     numbers = snapshot.pool.numbers()
     drawn = [history.first(place).drawn_by_cell(cells) for place in range(1, rounds + 1)]
@@ -194,7 +208,8 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
     wanted = snapshot.next_round_size if size is None else size
-    return next_chances(analysis, wanted, left, facts.begin)
+    chances = next_chances(analysis, wanted, left, facts.begin)
+    return dataclasses.replace(chances, workspace=facts.identity)
 
 
 def drawn_rows(workspace: str | Path) -> pa.Table:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.labels.task_names import opaque_name
+from evalsampling.labels.tasks import opaque_name
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -24,7 +24,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
-from evalsampling.storage.checksums import Checksums
+from evalsampling.storage.checksums import Checksums, place_of
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
 
@@ -43,12 +43,9 @@ _MEANS = ("prior.", "system.", "numbers.", "cost.relative")
 
 @dataclasses.dataclass(frozen=True)
 class PreparedPool:
-    """A pool as `prepare` stored it, and its budget; tables are read when they are needed.
+    """A pool as `prepare` stored it; tables are read when they are needed.
 
-    Attributes:
-        workspace: that holds it.
-        marker: contents of evaluation.json.
-        budgets: the budgets after each raise, in order.
+    ``marker`` is the content of evaluation.json, and ``budgets`` what the budget was raised to.
     """
 
     workspace: Workspace
@@ -59,7 +56,6 @@ class PreparedPool:
     def read(cls, workspace: Workspace) -> "PreparedPool":
         """Return the prepared pool of a workspace, after reading its marker."""
         store = workspace.store
-        store.settle_if_allowed()
         workspace.check_prepared()
         return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
 
@@ -98,6 +94,9 @@ class PreparedPool:
         """Checksums of the files that `prepare` wrote."""
         return checksums_of(self.marker)
 
+    def _place(self, file: str) -> str:
+        return place_of(file, self.checksums)
+
     @functools.cached_property
     def stratification(self) -> "Stratification":
         """The partition of the pool into cells; commands that only count labels never load it."""
@@ -108,7 +107,7 @@ class PreparedPool:
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
-        stored = self.workspace.store.read_table("cells.parquet", self.checksums)
+        stored = self.workspace.store.read_table(self._place("cells.parquet"), self.checksums)
         names = [name for name in stored.column_names if name.startswith(_MEANS)]
         return self.stratification.table_of_means(
             code=stored[CELL].to_numpy(),
@@ -122,7 +121,7 @@ class PreparedPool:
         names = self.spec.pool.slices
         if not names:
             return Slices()
-        stored = self.workspace.store.read_table("slices.parquet", self.checksums)
+        stored = self.workspace.store.read_table(self._place("slices.parquet"), self.checksums)
         values, counts = [], []
         for name in names:
             rows = stored.filter(pc.equal(stored["column"], name))
@@ -147,12 +146,7 @@ class PreparedPool:
         return PermanentNumbers.of_hashes(cell, hashes, self.table.count)
 
     def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
-        """Return rows of the reserve by cell and rank.
-
-        Returns:
-            Columns id, outputs, slices and payload, the last two with their prefixes; rows in the
-            order of the arguments.
-        """
+        """Return id, outputs, slices and payload of rows of the reserve, in the order asked for."""
         pool = self.spec.pool
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
         tagged = self.spec.labels.space.tagged

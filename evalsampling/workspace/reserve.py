@@ -16,16 +16,14 @@ from evalsampling.storage import Store
 from evalsampling.storage.checksums import Checksum
 
 FOLDER = "reserve"
-_GROUP_ROWS = 1024
+GROUP_ROWS = 1024
 
 
 @dataclasses.dataclass(frozen=True)
 class ReserveFiles:
     """The parts of the reserve that `prepare` wrote, and those of later top-ups.
 
-    Attributes:
-        store: of the workspace.
-        attempt: in the names of the parts of the `prepare` that finished; empty if names have none.
+    ``attempt`` is in the names of the parts of the `prepare` that finished, in a shared store.
     """
 
     store: Store
@@ -45,14 +43,10 @@ class ReserveFiles:
         assert reserve.rows is not None
         rows = reserve.rows.append_column(RANK, pa.array(ranks))
         file = f"{FOLDER}/{name}.parquet"
-        return file, self.store.write_table(file, rows, _GROUP_ROWS)
+        return file, self.store.write_table(file, rows, GROUP_ROWS)
 
     def read(self, cell: IntArray, rank: IntArray, columns: Sequence[str]) -> pa.Table:
-        """Return columns of rows by cell and rank.
-
-        Returns:
-            Those columns; rows in the order of the arguments.
-        """
+        """Return columns of rows by cell and rank, in the order of these."""
         stride = int(rank.max(initial=0)) + 1
         keys = cell * stride + rank
         key = pc.add(pc.multiply(pc.field(CELL), stride), pc.field(RANK))

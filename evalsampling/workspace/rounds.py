@@ -1,4 +1,4 @@
-"""The files of rounds in a workspace."""
+"""The batches of a workspace: its rounds, and the rows on which annotators disagreed."""
 
 import dataclasses
 import functools
@@ -10,14 +10,15 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Controls
-from evalsampling.labels.tasks import KIND, TASK, task_name
+from evalsampling.labels.tasks import KIND, LINKED, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import Round
 from evalsampling.storage import checksums_of
-from evalsampling.storage.checksums import Checksum
+from evalsampling.storage.checksums import Checksum, place_of
+from evalsampling.storage.filesystems import readable
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.workspace import read_together, round_folder
+from evalsampling.workspace.workspace import adjudication_folder, read_together, round_folder
 
 CLOSES = "closes"
 """Key of a round's design: rounds that it closed by being drawn; of a manifest: closed by then."""
@@ -28,13 +29,10 @@ class RoundFiles:
     """The contents of one round's files.
 
     Attributes:
-        number: from 1.
-        design: contents of design.json.
-        draws: contents of draws.parquet.
-        batch: contents of batch.parquet.
         exported: path or URL of the file for the annotators, None if the round had no new rows.
         closed: whether the round has closed.json, written when it is closed by hand.
         controls: tasks of the batch that check annotators: gold rows and repeats.
+        folder: where its files are.
     """
 
     number: int
@@ -44,15 +42,19 @@ class RoundFiles:
     exported: str | None
     closed: bool
     controls: Controls
+    folder: str
 
     @classmethod
     def read(cls, pool: PreparedPool, number: int) -> "RoundFiles":
         """Return the contents of a round's files."""
         store, folder = pool.workspace.store, round_folder(number)
         design = store.read_json(f"{folder}/design.json", ["exported", "posterior"])
-        checksums, name = checksums_of(design), f"{folder}/batch.parquet"
-        content = store.read_checked(name, None)
-        controls, closing = f"{folder}/controls.parquet", f"{folder}/closed.json"
+        checksums, closing = checksums_of(design), f"{folder}/closed.json"
+        name = place_of("batch.parquet", checksums)
+        folder = name.rpartition("/")[0]
+        with readable(store.url(name)):
+            content = store.read(name)
+        controls, exported = f"{folder}/controls.parquet", design["exported"]
         closed = store.exists(closing)
         if closed:
             store.read_json(closing)  # It must be as it was written.
@@ -61,14 +63,14 @@ class RoundFiles:
             design=design,
             draws=store.read_table(f"{folder}/draws.parquet", checksums),
             batch=store.parse_table(name, content),
-            exported=pool.workspace.tasks_of(number, design["exported"]),
+            exported=None if exported is None else store.url(f"{folder}/{exported}"),
             closed=closed,
             controls=Controls(store.read_table(controls, checksums))
             if controls in checksums
             else Controls.concatenate([]),
+            folder=folder,
         )
-        current = Checksum.from_content(content)
-        if name in checksums and not store.is_as_written(name, checksums[name], current):
+        if not store.is_as_written(name, checksums[name], Checksum.from_content(content)):
             files._check_batch(pool, store.url(name))
         return files
 
@@ -123,8 +125,38 @@ class RoundFiles:
 
 def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
     """Return all rounds of a workspace, in their order."""
-    numbers = pool.workspace.numbers("rounds")
+    numbers = pool.workspace.batches("rounds")
     if numbers != list(range(1, len(numbers) + 1)):
         url = pool.workspace.store.url("rounds")
         raise InputError(f"{url}: rounds are missing, there are {numbers}")
     return read_together(functools.partial(RoundFiles.read, pool), numbers)
+
+
+@dataclasses.dataclass(frozen=True)
+class Adjudication:
+    """A batch of rows on which the annotators disagreed, with a file for who settles them.
+
+    ``tasks`` has the columns task, id, kind, question (from 1) and payload.
+    """
+
+    number: int
+    tasks: pa.Table
+    exported: str
+    folder: str
+
+    @classmethod
+    def read(cls, pool: PreparedPool, number: int) -> "Adjudication":
+        """Return an adjudication batch."""
+        store = pool.workspace.store
+        design = store.read_json(f"{adjudication_folder(number)}/design.json", ["exported"])
+        checksums = checksums_of(design)
+        name = place_of(LINKED, checksums)
+        folder = name.rpartition("/")[0]
+        exported = store.url(f"{folder}/{design['exported']}")
+        return cls(number, store.read_table(name, checksums), exported, folder)
+
+
+def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
+    """Return all adjudication batches of a workspace, in their order."""
+    numbers = pool.workspace.batches("adjudications")
+    return read_together(functools.partial(Adjudication.read, pool), numbers)

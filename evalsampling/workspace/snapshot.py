@@ -24,10 +24,14 @@ from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outpu
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.workspace.adjudications import Adjudication, read_adjudications
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import RoundFiles, read_rounds
+from evalsampling.workspace.rounds import (
+    Adjudication,
+    RoundFiles,
+    read_adjudications,
+    read_rounds,
+)
 from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -38,14 +42,9 @@ if TYPE_CHECKING:
 class Snapshot:
     """The content of a workspace at one moment: read once by a command, never changed.
 
-    After files were added, `reread` returns a new snapshot.
-
-    Attributes:
-        pool: as `prepare` stored it.
-        deliveries: of labels, in the order in which they came in.
-        rounds: in order, withdrawn ones among them.
-        adjudications: in order.
-        forgotten: number of the next record of erased payload, before anything was read.
+    After files were added, `reread` returns a new snapshot. Deliveries are in the order in which
+    they came in, and rounds that were withdrawn are among the rounds. ``forgotten`` is the number
+    of the next record of erased payload, before anything was read.
     """
 
     pool: PreparedPool

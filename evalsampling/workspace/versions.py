@@ -17,10 +17,10 @@ _LATEST = (
     (r"rounds/\d+/closed\.json", 1),
     (r"adjudications/\d+/design\.json", 1),
     (r"taken/\d+\.json", 1),
-    (r"labels/[^/]+\.parquet", 1),
+    (r"labels/.+\.parquet", 1),
     (r"budgets/\d+\.json", 1),
     (r"forgotten/\d+\.json", 1),
-    (r"jobs/[^/]+\.json", 1),
+    (r"jobs/.+\.json", 1),
     (r"steps/[^/]+\.json", 1),
     (r"estimates/[^/]+\.json", 1),
 )

@@ -1,6 +1,6 @@
 """The workspace: the files of one evaluation, where they are and how they are added.
 
-Files are only added, never rewritten; files that belong together come in together. See
+Files are only added, never rewritten; files that belong together come in by one commit. See
 docs/workspace.md for every file and column, `storage` for where they are, and `snapshot` for their
 contents.
 """
@@ -21,10 +21,10 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import write_csv
-from evalsampling.storage import Draft, folder_of, open_store, write_parquet
+from evalsampling.storage import folder_of, open_store, write_parquet
 from evalsampling.storage.base import FORGOTTEN
-from evalsampling.storage.checksums import sealed
-from evalsampling.storage.durability import naming
+from evalsampling.storage.commits import Commit, begin, create_alone, uncommitted
+from evalsampling.storage.preparing import check_free, overtaken, preparing, written
 from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
@@ -37,7 +37,12 @@ _TABLE = "table.json"
 STORED = "stored"
 """Folder of the rows of a pool that has no files of its own."""
 
-_PRODUCTS = ("cells.parquet", "reserve", "scored", "slices.parquet", STORED, _TABLE)
+_TABLES = "tables"
+"""Folder of cells and slices in a store that is shared, where each attempt has its own."""
+
+_PRODUCTS = (
+    "cells.parquet", "jobs", "reserve", "scored", "slices.parquet", STORED, _TABLE, _TABLES,
+)  # fmt: skip
 """Files and folders that `prepare` writes before the marker."""
 
 _KEY_BYTES = 16
@@ -107,21 +112,22 @@ class Workspace:
     ) -> None:
         """Write cells, slices, manifest and the marker that makes the workspace prepared."""
         attempt = content["attempt"]
-        with self.store.draft() as draft:
-            write_parquet(cells, draft.path("cells.parquet"), "snappy")
+        with begin(self.store, _TABLES if self.store.shared else "", attempt) as files:
+            write_parquet(cells, files.path("cells.parquet"), "snappy")
             if slices is not None:
-                write_parquet(slices, draft.path("slices.parquet"), "snappy")
-            _write_manifest(draft, manifest)
+                write_parquet(slices, files.path("slices.parquet"), "snappy")
             try:
                 # Made here, so that no option of a job and no part of its graph shows the secret.
                 key = secrets.token_hex(_KEY_BYTES)
-                draft.commit(MARKER, {**content, "key": key})
+                files.write(MARKER, {**content, "key": key}, beside=_job(manifest))
             except FileExistsError as error:
                 if self.store.read_json(MARKER)["attempt"] != attempt:
-                    raise self.store.overtaken() from error
-            else:
-                failed = self.store.written(_PRODUCTS, lambda name: attempt not in name)
-                self.store.remove([*failed, _TABLE] if "table" in content else failed)
+                    raise overtaken(self.store) from error
+        others = written(self.store, _PRODUCTS, lambda name: attempt not in name)
+        failed = [
+            name for name in others if not name.startswith("jobs/") or "prepare" in name
+        ]  # Other jobs may have begun by now.
+        self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
     @property
     def table(self) -> dict[str, Any] | None:
@@ -131,7 +137,7 @@ class Workspace:
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
         """Hold the workspace while it is prepared; a failed `prepare` leaves nothing behind."""
-        with self.store.preparing(MARKER, attempt, _PRODUCTS):
+        with preparing(self.store, MARKER, attempt, _PRODUCTS):
             if table is None:
                 yield
                 return
@@ -144,7 +150,7 @@ class Workspace:
 
     def check_free(self) -> None:
         """Check that a `prepare` which holds no lock may be started."""
-        self.store.check_free(_PRODUCTS)
+        check_free(self.store, _PRODUCTS)
 
     # --- jobs
 
@@ -159,7 +165,8 @@ class Workspace:
 
     def add_manifest(self, manifest: dict[str, Any]) -> None:
         """Store the manifest of a job."""
-        self.store.write_json(_manifest(manifest["job"]), manifest)
+        for name, content in _job(manifest).items():
+            self.store.write_json(name, content)
 
     def add_steps(self, job: str, steps: dict[str, dict[str, float]]) -> None:
         """Store rows, time and memory of the steps of a job."""
@@ -174,23 +181,28 @@ class Workspace:
 
     def add_budget(self, number: int, content: dict[str, Any], manifest: dict[str, Any]) -> None:
         """Store a larger budget."""
-        with self.store.draft() as draft:
-            _write_manifest(draft, manifest)
-            self._commit_next(draft, f"{BUDGETS}/{number:04d}.json", content, "raised the budget")
+        with begin(self.store, BUDGETS) as files, _alone(self.path, "raised the budget"):
+            files.write(f"{BUDGETS}/{number:04d}.json", content, beside=_job(manifest))
 
-    def numbers(self, folder: str, end: str = "") -> list[int]:
-        """Return the numbers, in order, by which folders in a folder are called, or files."""
-        stems = (name.removesuffix(end) for name in self.store.names(folder))
-        return sorted(int(stem) for stem in stems if stem.isdecimal())
+    def batches(self, folder: str) -> list[int]:
+        """Return the numbers of the rounds, or of the batches of adjudication, in order.
+
+        One whose design has gone is among them, unlike one that is being written.
+        """
+        held = self.store.sizes(f"{folder}/")
+        begun = uncommitted(self.store) if len(held) else set()
+        counted = {name.split("/")[1] for name in held if name not in begun}
+        return sorted(int(number) for number in counted if number.isdecimal())
 
     def next_number(self, folder: str) -> int:
         """Return the next free number, from 1, of the numbered JSON files in a folder."""
-        return max(self.numbers(folder, ".json"), default=0) + 1
+        stems = (name.removesuffix(".json") for name in self.store.names(folder))
+        return max((int(stem) for stem in stems if stem.isdecimal()), default=0) + 1
 
     def add_forgotten(self, number: int, content: dict[str, Any]) -> None:
         """Store a record of erased payload, with the checksums of the files after it."""
-        with self.store.draft() as draft:
-            self._commit_next(draft, f"{FORGOTTEN}/{number:04d}.json", content, "erased something")
+        with _alone(self.path, "erased something"):
+            create_alone(self.store, f"{FORGOTTEN}/{number:04d}.json", content)
 
     @property
     def next_forgotten(self) -> int:
@@ -200,17 +212,10 @@ class Workspace:
     def _check_forgotten(self, number: int) -> None:
         """Check that no payload was erased since `number` was that of the next record.
 
-        `forget` writes a record and looks at all drafts afterwards, so either sees the other.
+        `forget` writes a record and looks at all files afterwards, so either sees the other.
         """
         if self.next_forgotten != number:
             raise _meanwhile(self.path, "erased something")
-
-    def _commit_next(self, draft: Draft, name: str, content: dict[str, Any], done: str) -> None:
-        """Commit a draft by a numbered file; ``done`` says what another command did that has it."""
-        try:
-            draft.commit(name, content)
-        except FileExistsError as error:
-            raise _meanwhile(self.path, done) from error
 
     def check_outside(self, file: str, option: str = "--to") -> None:
         """Check that the file or folder of an option is outside the workspace."""
@@ -223,23 +228,14 @@ class Workspace:
     @contextlib.contextmanager
     def new_batch(
         self, folder: str, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
-    ) -> Iterator[Path]:
-        """Yield a directory for the other files of a batch, added if the block succeeds."""
-        with self.store.draft() as draft:
-            directory = draft.directory / folder
-            directory.mkdir(parents=True)
-            _write_manifest(draft, manifest)
-            yield directory
-            try:
-                check = functools.partial(self._check_forgotten, forgotten)
-                draft.commit(f"{folder}/design.json", design, check)
-            except FileExistsError as error:
-                called = "round" if folder.startswith("rounds/") else "batch"
-                raise _meanwhile(self.store.url(folder), f"made this {called}") from error
-
-    def tasks_of(self, number: int, exported: str | None) -> str | None:
-        """Return the path or URL of the tasks of a round, None if it had no new rows."""
-        return None if exported is None else self.store.url(f"{round_folder(number)}/{exported}")
+    ) -> Iterator[Commit]:
+        """Yield the commit of a batch, to be filled; it is written if the block succeeds."""
+        with begin(self.store, folder) as files:
+            yield files
+            called = "round" if folder.startswith("rounds/") else "batch"
+            check = functools.partial(self._check_forgotten, forgotten)
+            with _alone(self.store.url(folder), f"made this {called}"):
+                files.write(f"{folder}/design.json", design, check, _job(manifest))
 
     def close_round(self, number: int, reason: str) -> None:
         """Close a round by hand; closing it again changes nothing."""
@@ -247,37 +243,23 @@ class Workspace:
 
     # --- labels and estimates
 
-    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> None:
-        """Store deliveries: all of them, or none."""
-        with self.store.draft() as draft:
+    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> str:
+        """Store deliveries, all of them or none, and return the folder that they are in."""
+        with begin(self.store, "labels") as files:
             for order, new in enumerate(deliveries, start=first):
-                name = f"labels/{new.name}.parquet"
+                name = files.place(f"{new.name}.parquet")
                 details = {**new.details, "rejects": len(new.rejects), "order": order}
                 metadata = {"evalsampling": json.dumps(with_version(name, details))}
                 stored = new.votes.replace_schema_metadata(metadata)
-                write_parquet(stored, draft.path(name))
+                write_parquet(stored, files.path(f"{new.name}.parquet"))
                 if len(new.rejects):
-                    path = draft.path(self.rejects_name(new.name, new.details["file"]))
-                    with naming(path):
-                        write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
-            try:
-                names = [new.name for new in deliveries]
-                check = functools.partial(self._check_forgotten, forgotten)
-                draft.commit(f"taken/{first:04d}.json", {"deliveries": names}, check)
-            except FileExistsError as error:
-                raise _meanwhile(self.store.url("labels"), "took labels") from error
-
-    def rejects_of(self, name: str, file: str) -> str:
-        """Return the path or URL of a delivery's rejected rows: see docs/workspace.md."""
-        return self.store.url(self.rejects_name(name, file))
-
-    @staticmethod
-    def rejects_name(name: str, file: str) -> str:
-        """Return the name of a list of rejects: the file delivered, and the start of its hash."""
-        stem = re.sub(r"[^\w.-]", "_", file.rpartition(".")[0] or file, flags=re.ASCII)
-        stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
-        digest, dash, number = name.partition("-")
-        return f"labels/{stem}-{digest[:_OF_A_HASH]}{dash}{number}.rejects.csv"
+                    path = files.path(rejects_file(new.name, new.details["file"]))
+                    write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
+            names = [new.name for new in deliveries]
+            check = functools.partial(self._check_forgotten, forgotten)
+            with _alone(self.store.url("labels"), "took labels"):
+                files.write(f"taken/{first:04d}.json", {"deliveries": names}, check)
+            return files.folder
 
     def has_estimate(self, name: str) -> bool:
         """Return whether an estimate is stored."""
@@ -295,6 +277,14 @@ def read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]
         return list(readers.map(read, names))
 
 
+def rejects_file(name: str, file: str) -> str:
+    """Return the name of a list of rejects: the file delivered, and the start of its hash."""
+    stem = re.sub(r"[^\w.-]", "_", file.rpartition(".")[0] or file, flags=re.ASCII)
+    stem = stem[:_MOST_OF_A_NAME].lstrip(".-") or "delivery"
+    digest, dash, number = name.partition("-")
+    return f"{stem}-{digest[:_OF_A_HASH]}{dash}{number}.rejects.csv"
+
+
 def round_folder(number: int) -> str:
     """Return the name of the folder of a round."""
     return f"rounds/{number:04d}"
@@ -305,17 +295,19 @@ def adjudication_folder(number: int) -> str:
     return f"adjudications/{number:04d}"
 
 
+def _job(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the manifest of a job by the name of its file."""
+    return {f"jobs/{manifest['job']}.json": manifest}
+
+
+@contextlib.contextmanager
+def _alone(where: str, done: str) -> Iterator[None]:
+    """Create what others may create too; ``done`` says what a command did that was first."""
+    try:
+        yield
+    except FileExistsError as error:
+        raise _meanwhile(where, done) from error
+
+
 def _meanwhile(where: str, done: str) -> InputError:
     return InputError(f"{where}: another command {done} meanwhile; run this one again")
-
-
-def _manifest(job: str) -> str:
-    return f"jobs/{job}.json"
-
-
-def _write_manifest(draft: Draft, manifest: dict[str, Any]) -> None:
-    path = draft.path(_manifest(manifest["job"]))
-    content = sealed(with_version(_manifest(manifest["job"]), manifest))
-    text = json.dumps(content, indent=1, allow_nan=False)
-    with naming(path):
-        path.write_text(text + "\n", encoding="utf-8")

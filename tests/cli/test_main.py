@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import samplers
-from evalsampling.cli.estimate import estimate_table
+from evalsampling.cli.estimate import _tests_table, estimate_table
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
 from tests.jobs import Job, call, files_below, make_rich_pool
+from tests.report import contents
 from tests.slow import fast
 
 
@@ -354,6 +355,16 @@ def test_no_zero_has_a_minus() -> None:
     assert "-0.0000" not in "\n".join(text)
 
 
+def test_tests_of_comparisons_have_a_table() -> None:
+    alone, compared = (
+        read_record(Number, contents.number("f1", system="a", against=against, significance=test))
+        for against, test in ((None, None), ("b", {"p_value": 0.0312, "chance_above": None}))
+    )
+    assert _tests_table([alone]) == []
+    head, row = (line.split() for line in _tests_table([alone, compared]))
+    assert (head, row[-1]) == (["tests", "p"], "0.0312")
+
+
 def write_truth(one: Job) -> Path:
     path = one.directory / "truth.parquet"
     labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
@@ -443,36 +454,6 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     assert f"{wrong:.3f}  {regret:.5f}" in text
     assert text.startswith("truth: f1 of old 0.")
     assert "pr_curve of old" in text
-
-
-@pytest.mark.slow
-def test_simulate(job: Any) -> None:
-    one: Job = job(measure=["f1", "recall"])
-    truth = one.directory / "truth.parquet"
-    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
-    pq.write_table(pa.table(labels), truth)
-    options = ["--truth", truth, "--sampler", "passive", "ais", "--budgets", "60,30"]
-    result = call("simulate", one.spec, *options, "--repeats", 6, "--json").json
-    assert set(result["truth"]) == {"f1", "recall"}
-    assert [(r["sampler"], r["measure"], r["budget"]) for r in result["results"]] == [
-        (sampler, measure, budget)
-        for sampler in ("passive", "ais")
-        for measure in ("f1", "recall")
-        for budget in (30, 60)
-    ]
-    wanted = {"rmse", "bias", "coverage", "median_width", "interval_score", "undefined", "seconds"}
-    assert all(wanted <= set(r) for r in result["results"])
-    assert not one.workspace.exists(), "simulate touches no workspace"
-    text = call("simulate", one.spec, *options, "--repeats", 2).out
-    assert "passive" in text
-
-    as_csv = one.directory / "truth.csv"
-    rows = [f"{id},{label}" for id, label in one.pool.truth.items()]
-    as_csv.write_text("id,label\n" + "\n".join(rows) + "\n")
-    options[1] = as_csv
-    again = call("simulate", one.spec, *options, "--repeats", 6, "--json").json
-    for here, there in zip(result["results"], again["results"], strict=True):
-        assert here["rmse"] == there["rmse"]
 
 
 def test_simulate_with_a_wrong_truth(job: Any) -> None:

@@ -16,7 +16,7 @@ def test_jobs_fit_a_terminal(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     one.sample()
     one.estimate("--labels", one.deliver(one.answers(1)))
     arguments = argparse.Namespace(workspace=str(one.workspace), jobs=True, verify=False)
-    result = status.COMMAND.run(arguments)
+    result = status.COMMAND.run(arguments, print)
     cost = {"rows": 100_000_000, "seconds": 2.4, "batches": 1, "peak_mebibytes": 555}
     steps = {"FetchCells/ReadCells": cost, "CountSlices/CountValues": {**cost, "seconds": 0.0}}
     first = dataclasses.replace(result.jobs[0], steps=steps)

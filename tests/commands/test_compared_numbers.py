@@ -77,21 +77,3 @@ def test_plans_of_power_need_the_difference(job: Any) -> None:
     needed = {one["sampler"]: one["labels"] for one in powers}
     assert needed.keys() == {"passive", "compare"}
     assert needed["compare"] > 2
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"measure": {"difference": "mean_error"}}, "measure.difference: mean_error"),
-        ({"sampler": "calibrated"}, "sampler: calibrated"),
-        ({"stop": {"significance": 0.05}}, "stop.test"),
-        ({"measure": {"difference": "mse", "of": "new", "against": "x"}}, "measure.against"),
-    ],
-)
-def test_bad_specs_are_refused_in_one_line(job: Any, change: dict[str, Any], words: str) -> None:
-    one = job(make_compared_numbers(50), **spec_of(2, **change))
-    result = one.prepare()
-    assert result.status != 0
-    assert words in result.err
-    assert len(result.err.strip().splitlines()) == 1
-    assert not one.workspace.exists()

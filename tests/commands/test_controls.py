@@ -70,6 +70,17 @@ def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_pa
     assert call("status", "--verify", one.workspace).status == 0
 
 
+def test_gold_rows_say_how_far_wrong_labels_move_each_measure(
+    job: Callable[..., Job], tmp_path: Path
+) -> None:
+    one = make(job, tmp_path)
+    one.sample()
+    result = one.estimate("--labels", deliver(one, votes(one, 1, skipped=0), "1.csv")).json
+    error = result["label_error"]
+    assert [found["measure"] for found in error["measures"]] == MEASURES
+    assert sum(map(sum, error["gold"])) == 8
+
+
 def test_control_tasks_look_like_all_others(job: Callable[..., Job], tmp_path: Path) -> None:
     one = make(job, tmp_path)
     one.sample()

@@ -47,22 +47,6 @@ def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> No
 
 
 @pytest.mark.slow
-def test_pipelines_know_costs(job: Any) -> None:
-    """The cells, draws and estimates of a Beam job are those of this process."""
-    results = []
-    for options in ([], ["--runner=FnApiRunner"]):
-        one = costly(job, sampler="optimal_importance", budget={"cost": 60, "labels": 40})
-        assert one.prepare(*options).status == 0
-        assert one.sample(*options).status == 0
-        cells = pq.read_table(one.workspace / "cells.parquet")
-        delivery = one.deliver(one.answers(1), "1.csv")
-        estimated = one.estimate("--labels", delivery, *options).json
-        ids = sorted(id for _, id in one.asked(1))
-        results.append((cells.to_pydict(), ids, estimated["measures"], estimated["cost"]))
-    assert results[0] == results[1]
-
-
-@pytest.mark.slow
 def test_simulate_and_plan_spend_money(job: Any) -> None:
     one = costly(job, budget={"cost": 400}, sampler="optimal_importance")
     truth = one.directory / "truth.parquet"
@@ -85,30 +69,6 @@ def test_simulate_and_plan_spend_money(job: Any) -> None:
     text = call("plan", one.spec, "--sampler", "passive", *options[4:]).out
     assert "half-width  draws  labels  cost" in text
     assert "of the variance of rows drawn evenly for equal money" in " ".join(text.split())
-
-
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ({"budget": {"cost": 10}, "pool": {}}, "budget.cost: name the column of what labels cost"),
-        ({"budget": {"cost": 0}}, "budget.cost: must be above 0, got 0"),
-        ({"budget": {"money": 10}}, "unknown key budget.money"),
-        ({"sampler": "active_lambda", "pool": {}}, "active_lambda: it needs pool.cost"),
-        (
-            {"budget": {"cost": 10}, "sampler": "adastrat", "measure": "average_precision"},
-            "adastrat: what it queries follows from what it finds",
-        ),
-    ],
-)
-def test_wrong_specs_are_refused(job: Any, keys: dict[str, Any], words: str) -> None:
-    pool = {"score": "s0.score", "prediction": "s0.prediction", "cost": "size"}
-    one: Job = job(make_rich_pool(100), **{"pool": pool, **keys})
-    if keys.get("pool") == {}:
-        text = one.spec.read_text()
-        assert "cost: size" not in text
-    found = one.prepare()
-    assert found.status == 1
-    assert words in found.err
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0])

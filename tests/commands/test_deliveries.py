@@ -1,18 +1,18 @@
 """Labels in: which count, which are rejected and why."""
 
 import csv
-import json
 import random
 import shutil
+from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
 from tests.jobs import Job, Pool, call, files_below, make_pool
+from tests.labels.deliveries import written
+from tests.slow import fast
 
 
 def test_same_delivery_twice_is_one(drawn: Job) -> None:
@@ -47,36 +47,26 @@ def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
     assert together.estimate("--labels", *paths).json == results[0]
 
 
+KINDS = {
+    "csv": ("labels.csv", str), "jsonl": ("labels.jsonl", int), "parquet": ("labels.parquet", int),
+    "floats": ("labels.parquet", float), "ids": ("labels.csv", str), "bom": ("labels.csv", str),
+}  # fmt: skip
+
+
 @pytest.mark.slow
 def test_formats_of_deliveries_agree(job: Any) -> None:
     results = []
-    for format in ("csv", "bom", "jsonl", "parquet", "floats", "ids"):
+    for kind, (name, spelt) in KINDS.items():
         one = job()
         one.prepare()
         one.sample()
         answers = one.answers(1)
-        random.Random(format).shuffle(answers)
-        path = one.directory / "labels.csv"
-        if format in ("csv", "bom"):
-            one.deliver(answers)
-            if format == "bom":
-                path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-        elif format == "ids":
-            batch = one.batch(1)
-            of_task = dict(zip(batch["task"], batch["id"], strict=True))
-            one.deliver([(of_task[task], label) for task, label in answers], header="id,label")
-        else:
-            path = one.directory / ("labels.jsonl" if format == "jsonl" else "labels.parquet")
-            tasks, labels = [a[0] for a in answers], [int(a[1]) for a in answers]
-            if format == "jsonl":
-                lines = [
-                    json.dumps({"task": t, "label": v, "annotator": "ann"})
-                    for t, v in zip(tasks, labels, strict=True)
-                ]
-                path.write_text("\n".join(lines))
-            else:
-                kind = pa.float64() if format == "floats" else pa.int64()
-                pq.write_table(pa.table({"task": tasks, "label": pa.array(labels, kind)}), path)
+        random.Random(kind).shuffle(answers)
+        of_task = dict(zip(one.batch(1)["task"], one.batch(1)["id"], strict=True))
+        rows = [(of_task[task] if kind == "ids" else task, spelt(said)) for task, said in answers]
+        content = written(name, rows, ["id" if kind == "ids" else "task", "label"])
+        path = one.directory / name
+        path.write_bytes(b"\xef\xbb\xbf" * (kind == "bom") + content)
         result = one.estimate("--labels", path).json
         assert (result["labels"], result["rejects"]) == (20, 0)
         results.append(result["measures"])
@@ -175,31 +165,26 @@ def test_the_id_column_may_be_called_as_in_the_pool(job: Any, suffix: str) -> No
     one.sample()
     ids = one.batch(1)["id"]
     path = one.directory / f"labels.{suffix}"
-    rows = {"uid": ids, "label": [pool.truth[id] for id in ids]}
-    if suffix == "parquet":
-        pq.write_table(pa.table({**rows, "uid": pa.array(ids, pa.float64())}), path)
-    elif suffix == "csv":
-        one.deliver(list(zip(*rows.values(), strict=True)), path.name, "uid,label")
-    else:
-        lines = [
-            json.dumps(dict(zip(rows, row, strict=True)))
-            for row in zip(*rows.values(), strict=True)
-        ]
-        path.write_text("\n".join(lines))
+    spelt = float if suffix == "parquet" else int
+    rows = [(spelt(id), pool.truth[id]) for id in ids]
+    path.write_bytes(written(path.name, rows, ["uid", "label"]))
     told = one.estimate("--labels", path).json
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
-@pytest.mark.slow
-def test_unknown_task(drawn: Job) -> None:
-    assert "unknown task 't_nobody'" in reject(drawn, [["t_nobody", "1"]])
+REJECTED: list[tuple[Callable[[str], list[list[str]]], str]] = [
+    (lambda task: [[task, "01"], [task, "1.0"], [task, "1 ?"]], "'1.0' is none of"),
+    (lambda task: [[task, "1", "?"]], "3 fields where the header has 2"),
+    (lambda task: [[task, "maybe"]], "label 'maybe' is none of: 0, 1"),
+    (lambda _: [["t_nobody", "1"]], "unknown task 't_nobody'"),
+    (lambda task: [[task, "1"], [task, "0"]],
+     "two different labels for one row: '1' in line 2 and '0' in line 3"),
+]  # fmt: skip
 
 
-@pytest.mark.slow
-def test_same_row_with_two_labels_in_one_delivery(drawn: Job) -> None:
-    task = drawn.answers(1)[15][0]
-    reason = reject(drawn, [[task, "1"], [task, "0"]])
-    assert "two different labels for one row: '1' in line 2 and '0' in line 3" in reason
+@pytest.mark.parametrize(("rows", "reason"), fast(2, REJECTED))
+def test_what_is_no_answer_is_rejected(drawn: Job, rows: Any, reason: str) -> None:
+    assert reason in reject(drawn, rows(drawn.answers(1)[15][0]))
 
 
 @pytest.mark.slow
@@ -207,12 +192,6 @@ def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
     task, label = drawn.answers(1)[0]
     other = "0" if label == "1" else "1"
     assert f"the row has '{label}' already" in reject(drawn, [[task, other]])
-
-
-@pytest.mark.slow
-def test_label_outside_the_classes(drawn: Job) -> None:
-    task = drawn.answers(1)[15][0]
-    assert "label 'maybe' is none of: 0, 1" in reject(drawn, [[task, "maybe"]])
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
@@ -238,12 +217,6 @@ def test_words_for_yes_and_no_are_labels(drawn: Job) -> None:
     assert plain["measures"] == result["measures"]
 
 
-def test_text_is_compared_exactly(drawn: Job) -> None:
-    tasks = [task for task, _ in drawn.answers(1)[15:18]]
-    reasons = reject(drawn, [[tasks[0], "01"], [tasks[1], "1.0"], [tasks[2], "1 ?"]])
-    assert reasons.count("is none of") == 3
-
-
 def test_case_and_blanks_around_labels_do_not_matter(job: Any) -> None:
     """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
     one = job(make_pool(), labels={"classes": ["no", "Yes"], "positive": "Yes"},
@@ -257,11 +230,6 @@ def test_case_and_blanks_around_labels_do_not_matter(job: Any) -> None:
     ]
     result = one.estimate("--labels", one.deliver(answers))
     assert (result.json["labels"], result.json["rejects"]) == (len(answers), 0)
-
-
-def test_row_with_a_field_too_many(drawn: Job) -> None:
-    task = drawn.answers(1)[15][0]
-    assert "3 fields where the header has 2" in reject(drawn, [[task, "1", "?"]])
 
 
 def test_id_that_lost_its_leading_zeros(job: Any) -> None:

@@ -10,6 +10,7 @@ from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.measures import BY_NAME
 from evalsampling.parts.records import read_record
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call, make_rich_pool, strict_json
 from tests.measures.pools import NEEDING_MORE
@@ -107,120 +108,13 @@ def test_a_model_that_labels_contradict_is_noted(
     assert read_record(EstimateResult, result).notes == tuple(result["notes"])
 
 
-def test_estimate_before_any_label(drawn: Job) -> None:
-    (first, *_) = drawn.estimate().json["measures"]
-    assert first["value"] is None
-    assert first["reason"] == "no labels yet"
-    assert (first["low"], first["high"]) == (0, 1)
-
-
-@pytest.mark.slow
-def test_estimates_converge_to_the_truth(job: Any) -> None:
-    """Ten rounds of a pool of 2,000 rows: 400 labels, the truth inside the interval."""
-    one = job(budget=1000, round_size=40)
-    one.prepare()
-    for number in range(1, 11):
-        one.sample()
-        result = one.estimate("--labels", one.deliver(one.answers(number))).json
-    predicted = dict(
-        zip(one.pool.table["id"].to_pylist(), one.pool.table["prediction"].to_pylist(), strict=True)
-    )
-    f = np.array(list(predicted.values()))
-    y = np.array([one.pool.truth[id] for id in predicted])
-    truth = 2 * np.sum(f * y) / (np.sum(f) + np.sum(y))
-    (f1,) = result["measures"]
-    assert f1["low"] < truth < f1["high"]
-    assert abs(f1["value"] - truth) < 4 * f1["standard_error"]
-
-
-SLICES = [
-    None, "city=Bern", "city=Genève", "city=Zürich", "city=null",
-    "new=false", "new=null", "new=true",
-]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_systems_and_slices_are_told_apart(job: Any) -> None:
-    one = rich_job(job, measure=["f1", {"name": "recall", "system": "new"}], round_size=150)
-    empty = one.estimate().json["measures"]
-    result = labelled(one, 2)
-    for told in (empty, result["measures"]):
-        assert [(m["measure"], m["system"], m["against"], m["slice"]) for m in told] == [
-            (measure, *systems, slice)
-            for measure, *systems in [
-                ("f1", "old", None), ("f1", "new", None), ("f1", "old", "new"),
-                ("recall", "new", None),
-            ]
-            for slice in SLICES
-        ]  # fmt: skip
-        assert all(m["threshold"] is None for m in told)
-    for told in empty:
-        nothing = (
-            "no labels yet" if told["slice"] is None else f"no labelled row where {told['slice']}"
-        )
-        least = 0 if told["against"] is None else -1
-        assert (told["reason"], told["value"]) == (nothing, None)
-        assert (told["low"], told["high"]) == (least, 1)
-    rows = one.pool.table.to_pylist()
-    for told in result["measures"]:
-        column, _, value = (told["slice"] or "=").partition("=")
-        inside = [
-            (row["s0.prediction"], row["s1.chance"] >= 0.5, one.pool.truth[row["id"]])
-            for row in rows
-            if not column or str(row[column]).lower() == value.replace("null", "none").lower()
-        ]
-        assert inside
-        old, new, y = np.array(inside).T
-        values = {}
-        for name, f in (("old", old), ("new", new)):
-            denominator = np.sum(y) if told["measure"] == "recall" else np.sum(f + y) / 2
-            values[name] = np.sum(f * y) / denominator
-        truth = values[told["system"]] - values.get(told["against"], 0)
-        if told["value"] is None:
-            assert f"where {told['slice']}" in told["reason"]
-        else:  # of 32 intervals one may miss
-            error, rounding = 4 * told["standard_error"] + 1e-12, 1e-12
-            within = told["low"] - rounding <= truth <= told["high"] + rounding
-            assert abs(told["value"] - truth) <= error or within
-    assert all(m["value"] is not None for m in result["measures"] if not m["slice"])
-
-
-@pytest.mark.slow
-def test_curves_have_a_number_for_each_threshold(job: Any) -> None:
-    thresholds = [-4.0, 0.0, 2.0, 1000.0]
-    curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
-    one = rich_job(job, measure=[curve, "roc_auc"], round_size=60)
-    result = labelled(one, 2)
-    whole = [m for m in result["measures"] if m["slice"] is None]
-    assert [(m["measure"], m["threshold"], m["system"]) for m in whole] == [
-        *(("pr_curve.precision", t, "old") for t in thresholds),
-        *(("pr_curve.recall", t, "old") for t in thresholds),
-        ("roc_auc", None, "old"),
-        ("roc_auc", None, "new"),
-        ("roc_auc", None, "old"),
-    ]
-    nothing = whole[3]
-    assert nothing["value"] is nothing["standard_error"] is None, "no row reaches 1000"
-    assert "pr_curve.precision at 1000 of old is undefined" in nothing["reason"]
-    assert whole[7]["value"] == 0
-    kinds = [[interval["kind"] for interval in m["intervals"]] for m in whole]
-    assert all(kind.count("simultaneous") == 1 for kind in kinds[:3])
-    assert not any("simultaneous" in kind for kind in kinds[8:])
-    sliced = [m for m in result["measures"] if m["slice"] is not None]
-    assert not any(i["kind"] == "simultaneous" for m in sliced for i in m["intervals"])
-    kept = list((one.workspace / "estimates").iterdir())
-    assert kept
-    for path in kept:
-        strict_json(path.read_text())
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 5))])
 def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     """Every measure with no label, with one, with a few: numbers or null with a reason."""
     names = [name for name in BY_NAME if name not in ("f_beta", "pr_curve", *NEEDING_MORE)]
     weighted = {"name": "generalized_risk", "weights": [[0, 1], [1, 2]]}
-    listed = [*names, {"name": "pr_curve", "thresholds": 5}, weighted]
+    listed = [*names, {"name": "pr_curve", "thresholds": 5}, weighted, MACRO_F1, MICRO_F1, EACH_F1]
     keys = {"score": "s0.score", "prediction": "s0.prediction", "slices": ["new"]}
     one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5)
     assert one.prepare().status == 0

@@ -113,7 +113,7 @@ def test_a_kill_at_any_file_can_be_made_good(
     before = one.estimate().json
     whole = shutil.copytree(one.workspace, one.directory / "whole")
 
-    replace = LocalStore.exchange
+    replace = LocalStore.overwrite
     for after in range(4):
         shutil.rmtree(one.workspace)
         shutil.copytree(whole, one.workspace)
@@ -126,7 +126,7 @@ def test_a_kill_at_any_file_can_be_made_good(
             replace(self, *told)
 
         with monkeypatch.context() as patch:
-            patch.setattr(LocalStore, "exchange", die)
+            patch.setattr(LocalStore, "overwrite", die)
             try:
                 call("forget", one.workspace, id)
             except Killed:
@@ -139,34 +139,34 @@ def test_a_kill_at_any_file_can_be_made_good(
         assert call("status", "--verify", one.workspace).status == 0
 
 
-@pytest.mark.parametrize("at", fast(1, ["/.marker", "/design.json", "/batch.parquet"]))
+@pytest.mark.parametrize("at", fast(1, ["/design.json", "/draws.parquet", "/batch.parquet"]))
 def test_what_killed_commands_left_is_erased_too(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    """A command was killed before its round counted: its draft stays, and so the payload."""
+    """A command was killed before its round counted: its files stay, and so the payload."""
     one, ids = two_rows(job)
-    write, told = LocalStore.write_text, f"secret-of-{ids[0]}-end"
+    create, told = LocalStore.create, f"secret-of-{ids[0]}-end"
     written = sample_module.write_parquet
 
-    def die(self: LocalStore, name: str, text: str) -> None:
+    def die(self: LocalStore, name: str, content: bytes | Path) -> bool:
         if name.endswith(at):
             raise Killed
-        write(self, name, text)
+        return create(self, name, content)
 
     def die_half(table: Any, path: Path, *told: Any) -> None:
-        if str(path).endswith(at):
+        if str(path).endswith(at) and "batch" in at:
             raise Killed
         written(table, path, *told)
 
     call("sample", one.workspace, "--withdraw", 1)
     with monkeypatch.context() as patch:
-        patch.setattr(LocalStore, "write_text", die)
+        patch.setattr(LocalStore, "create", die)
         patch.setattr(sample_module, "write_parquet", die_half)
-        # The draft is left by the process that ends.
-        patch.setattr(LocalStore, "settle_draft", lambda *_, **__: None)
+        # What the process that ends had not named is left.
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
         with pytest.raises(Killed):
             one.sample()
-    assert any(held.startswith(".drafts/") for held in holders(one.workspace, told))
+    assert any(held.startswith(".unfinished/") for held in holders(one.workspace, told))
     result = call("forget", one.workspace, ids[0])
     assert (result.status, holders(one.workspace, told)) == (0, [])
     assert one.sample().json["round"] == 2
@@ -296,7 +296,7 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ("kind", "step", "what"),
     [
         (Workspace, "add_forgotten", "erased something"),  # neither has begun to write
-        (LocalStore, "exchange", "changed it"),  # the first is writing
+        (LocalStore, "overwrite", "changed it"),  # the first is writing
     ],
 )
 def test_two_at_once(
@@ -325,7 +325,7 @@ def test_two_at_once(
 
 
 @pytest.mark.parametrize("command", ["sample", "estimate", "adjudicate"])
-@pytest.mark.parametrize("at", ["write_text .marker", "write_text {marker}", "place"])
+@pytest.mark.parametrize("at", ["create .json", "create {marker}", "remove"])
 def test_forgotten_while_another_command_is_at_work(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, command: str, at: str
 ) -> None:

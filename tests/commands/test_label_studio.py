@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.labels import label_studio_server
-from evalsampling.labels.label_studio_server import TOKEN
+from evalsampling.labels.label_studio import TOKEN
 from tests.jobs import Job, Pool, call, files_below, make_pool
 from tests.labels.label_studio_double import KEY, Double, double
 

@@ -12,10 +12,17 @@ import yaml
 from sklearn.metrics import f1_score, precision_score
 
 from evalsampling import Evaluation, InputError
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.jobs import call
 from tests.many_labels import Tagged
 
-MEASURES: list[Any] = ["micro_f1", "macro_f1", "class_f1", "micro_precision", "macro_recall"]
+MEASURES: list[Any] = [
+    MICRO_F1,
+    MACRO_F1,
+    EACH_F1,
+    {"name": "precision", "average": "micro"},
+    {"name": "recall", "average": "macro"},
+]
 
 
 def write_job(folder: Path, tagged: Tagged, **keys: Any) -> Path:
@@ -83,7 +90,7 @@ def in_memory(tagged: Tagged, **keys: Any) -> Evaluation:
 
 def test_a_frame_of_which_all_is_known_is_exact() -> None:
     tagged = Tagged.make(500, 30)
-    evaluation = in_memory(tagged, measure=["micro_f1", "macro_f1", "class_f1"])
+    evaluation = in_memory(tagged, measure=[MICRO_F1, MACRO_F1, EACH_F1])
     ids = evaluation.sample(500)
     evaluation.label(ids[:200], tagged.lists(tagged.y[ids[:200]]))
     evaluation.label(ids[200:], tagged.y[ids[200:]].astype(int))
@@ -113,7 +120,7 @@ def test_two_systems_are_compared(tmp_path: Path) -> None:
     pool = {"systems": systems, "probability": spec["pool"]["probability"]}
     evaluation = Evaluation.from_frame(
         pa.table(columns), pool=pool, labels=spec["labels"], strata={"leaves": 16},
-        measure=[{"difference": "micro_f1"}, "macro_f1"],
+        measure=[{"difference": MICRO_F1}, MACRO_F1],
     )  # fmt: skip
     ids = evaluation.sample(600)
     evaluation.label(ids, tagged.lists(tagged.y[ids]))
@@ -125,7 +132,7 @@ def test_two_systems_are_compared(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_five_hundred_labels() -> None:
     tagged = Tagged.make(3000, 500)
-    evaluation = in_memory(tagged, measure=["micro_f1", "macro_f1", "class_f1"])
+    evaluation = in_memory(tagged, measure=[MICRO_F1, MACRO_F1, EACH_F1])
     ids = evaluation.sample(900)
     evaluation.label(ids, tagged.lists(tagged.y[ids]))
     micro, macro, *each = evaluation.estimate()
@@ -144,7 +151,7 @@ def test_simulated_errors_are_those_that_are_claimed(tmp_path: Path) -> None:
     """60 repeats of three designs: the standard error estimated is right to a quarter, as an RMSE
     of 60 runs is to .09; 95 % intervals hold the truth in at least .85 (three of 60 below 51)."""
     tagged = Tagged.make(2000, 20, seed=3)
-    spec = write_job(tmp_path, tagged, measure=["micro_f1", "macro_f1"], budget=300)
+    spec = write_job(tmp_path, tagged, measure=[MICRO_F1, MACRO_F1], budget=300)
     ids = np.arange(len(tagged.y))
     pq.write_table(
         pa.table({"id": ids, "label": tagged.lists(tagged.y)}), tmp_path / "truth.parquet"
@@ -171,7 +178,7 @@ def test_simulated_errors_are_those_that_are_claimed(tmp_path: Path) -> None:
         ({"sampler": "ais"}, "sampler: ais: it models labels as classes"),
         ({"sampler": "calibrated"}, "rows have any number of labels: passive, stratified, imp"),
         ({"sampler": {"name": "poisson", "online": "exclude"}}, "as it stands here it models"),
-        ({"measure": {"name": "macro_f1", "over": ["tag 99"]}}, "measure.over: 'tag 99' is none"),
+        ({"measure": {**MACRO_F1, "over": ["tag 99"]}}, "measure.over: 'tag 99' is none"),
     ],
 )  # fmt: skip
 def test_what_many_labels_do_not_take(keys: dict[str, Any], words: str) -> None:
@@ -206,7 +213,7 @@ def test_the_difference_estimator_is_exact_where_the_model_is() -> None:
     spec, columns = sure.spec(), sure.columns() | {"score": np.arange(150.0)}
     evaluation = Evaluation.from_frame(
         pa.table(columns), score="score", prediction="tags", labels=spec["labels"],
-        probability=spec["pool"]["probability"], measure=["micro_f1", "macro_f1"],
+        probability=spec["pool"]["probability"], measure=[MICRO_F1, MACRO_F1],
         sampler={"name": "poisson", "estimator": "difference"},
         strata={"edges": [row + 0.5 for row in range(149)]},
     )  # fmt: skip

@@ -12,6 +12,7 @@ import yaml
 from sklearn.metrics import f1_score
 
 from evalsampling import Evaluation
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.jobs import call
 from tests.slow import slowly
 
@@ -49,7 +50,7 @@ def write_job(folder: Path, by_label: bool, budget: int) -> np.ndarray:
             "probability": {name: f"p_{name}" for name in NAMES},
         },
         "labels": {"multilabel": list(NAMES)},
-        "measure": ["macro_f1", "micro_f1", "class_f1", "class_recall", "accuracy"],
+        "measure": [MACRO_F1, MICRO_F1, EACH_F1, {"name": "recall", "average": "each"}, "accuracy"],
         "sampler": "poisson",
         "strata": {"leaves": 16},
         "round_size": budget,
@@ -134,7 +135,7 @@ def test_whole_pool_in_memory_is_exact() -> None:
         f.astype(int),
         probability=p,
         labels={"multilabel": list(NAMES)},
-        measure=["macro_f1", "class_f1"],
+        measure=[MACRO_F1, EACH_F1],
         sampler="poisson",
         strata={"leaves": 8},
     )
@@ -163,12 +164,3 @@ def test_simulation_takes_truth_of_lists_and_of_columns(tmp_path: Path) -> None:
     _, f, _ = made_up(4)
     assert results[0]["truth"]["micro_f1"] == pytest.approx(f1_score(y, f, average="micro"))
     assert {one["sampler"] for one in results[0]["results"]} == {"poisson", "passive"}
-
-
-def test_measure_of_two_classes_is_refused(tmp_path: Path) -> None:
-    write_job(tmp_path, False, 100)
-    spec = yaml.safe_load((tmp_path / "spec.yaml").read_text()) | {"measure": "f1"}
-    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
-    failed = call("prepare", tmp_path / "spec.yaml")
-    assert failed.status == 1
-    assert "f1 is about rows of one class; with labels.multilabel" in failed.err

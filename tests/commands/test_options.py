@@ -89,3 +89,13 @@ def test_an_option_that_may_be_given_alone() -> None:
 
     for line, rows in ((["s"], None), (["s", "--rows"], 0), (["s", "--rows", "5"], 5)):
         assert parsed(add_to_command, Rows, line).rows == rows
+
+
+@pytest.mark.parametrize("option", ["--labels", "--replace", "--measure", "--at-least"])
+@pytest.mark.parametrize("add", [add_to_command, add_to_job])
+def test_a_variable_that_is_not_set_is_no_value(add: Any, option: str) -> None:
+    """Its empty text would be the folder of the command."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add(parser, EstimateOptions)
+    with pytest.raises(argparse.ArgumentError, match="an empty text is no value"):
+        parser.parse_args([option, ""])

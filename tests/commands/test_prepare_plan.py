@@ -27,7 +27,7 @@ from tests.reference import assert_same, reference
 
 MORE = "engine", ENGINES
 SOME = "slices", "pooled signatures", "kd with its own tree", "hierarchy of columns", "systems"
-"""Cases of which Beam and PySpark make what shares make of all; and Beam of all in
+"""Cases of which all engines make what shares make of all; and Beam of all in
 `tests/pipelines/test_prepare.py`."""
 
 SCORER = """\
@@ -116,21 +116,6 @@ def test_scored_once_and_read_from_there(
     scored = one.pool.table.append_column("chance", [chance])
     batch = PoolBatch(scored.combine_chunks().to_batches()[0])
     assert_same(one.workspace, MemoryPool.prepare(EvaluationSpec.load(one.spec), batch), budget=30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(*MORE)
-def test_ids_of_two_columns(job: Any, start_spark: StartSpark, engine: Case) -> None:
-    pool = pair_pool(600)
-    one = job(pool, files=3, group_rows=150, budget=30, pool={"id": IDS})
-    engine.prepare(EvaluationSpec.load(one.spec), start_spark, True)
-    assert_same(one.workspace, reference(one), budget=30)
-    twice = Pool(pa.concat_tables([pool.table, pool.table.slice(7, 1)]), pool.truth)
-    other = job(twice, pool={"id": IDS})
-    with pytest.raises(
-        InputError, match=r"row 600: duplicate id '\[\"a0\",\"b7\"]', also in row 7"
-    ):
-        engine.prepare(EvaluationSpec.load(other.spec), start_spark, True)
 
 
 @pytest.mark.parametrize(("engine", "where"), on_engines([(None,), ("score < 9",)], [(None,)]))

@@ -17,6 +17,7 @@ from evalsampling import Evaluation
 from evalsampling.errors import InputError
 from evalsampling.storage import durability
 from evalsampling.workspace.workspace import Workspace
+from tests.averages import EACH_F1, MACRO_F1
 from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import (
     LABEL_SET,
@@ -121,7 +122,7 @@ def test_labels_of_which_a_row_may_have_several(job: Callable[..., Job]) -> None
     one = job(pool, labels={"multilabel": [*LABEL_SET]}, sampler="poisson", round_size=60,
               pool={"prediction": {name: f"is_{name}" for name in LABEL_SET},
                     "probability": {name: f"p_{name}" for name in LABEL_SET}},
-              measure=["macro_f1", "class_f1"])  # fmt: skip
+              measure=[MACRO_F1, EACH_F1])  # fmt: skip
     page, twin = check(answered(one, 1))
     assert [told["label"] for told in twin["bands"]] == [*LABEL_SET]
     asked = [pool.truth[id] for _, id in one.asked(1)]
@@ -193,7 +194,7 @@ def test_several_classes(job: Callable[..., Job]) -> None:
     columns = {"score": "s0.score", "prediction": "s0.prediction",
                "probability": {str(n): f"s0.p{n}" for n in range(3)}}  # fmt: skip
     one = job(make_rich_pool(500, systems=1, classes=3), pool=columns, round_size=50,
-              labels={"classes": [0, 1, 2]}, measure=["macro_f1", "accuracy"])  # fmt: skip
+              labels={"classes": [0, 1, 2]}, measure=[MACRO_F1, "accuracy"])  # fmt: skip
     _, twin = check(answered(one, 1))
     assert [told["label"] for told in twin["bands"]] == ["0", "1", "2"]
     met = [sum(band["met"] for band in told["bands"]) for told in twin["bands"]]

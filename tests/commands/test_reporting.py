@@ -1,6 +1,7 @@
 """Gates and receivers of the command `estimate`: exit codes, files, and what failure leaves."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
+from evalsampling.receivers.openlineage import OpenLineage
 from tests.jobs import Job, call, files_below
 from tests.receivers.runs import lines_of
 
@@ -112,7 +114,7 @@ def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
     line = ["--at-least", "recall=0.2", "--report-to", f"table:{folder}", f"openlineage:{events}"]
     result = labelled.estimate(*line)
     assert result.status == 0
-    assert [each["problem"] for each in result.json["reports"]] == [None, None]
+    assert "reports" not in result.json
     assert f"reported to {events}" in result.err
     [file] = folder.iterdir()
     table = pq.read_table(file)
@@ -150,10 +152,8 @@ def test_a_receiver_that_fails_loses_nothing(drawn: Job, tmp_path: Path) -> None
         "--report-to", f"table:{tmp_path}/file/x", f"table:{tmp_path}/good.csv",
     )  # fmt: skip
     assert result.status == 1
-    failed, good = result.json["reports"]
-    assert failed["where"] is None
     assert f"not reported to table:{tmp_path}/file/x: " in result.err
-    assert good == {"to": good["to"], "where": f"{tmp_path}/good.csv", "problem": None}
+    assert f"reported to {tmp_path}/good.csv" in result.err.splitlines()
     assert (tmp_path / "good.csv").exists()
     assert result.json["labels"] == 20
     assert drawn.estimate().json["labels"] == 20
@@ -195,3 +195,34 @@ def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(
         result = call(command, one.spec)
         assert result.status == 1
         assert "gates.at_least: no estimate 'f1 where city=Bern'; there are: 'f1'" in result.err
+
+
+def test_numbers_are_printed_before_they_are_sent(
+    labelled: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def send(*_: Any) -> str:
+        order.append("sent")
+        raise ConnectionError("no answer from http://me:secret@host")
+
+    monkeypatch.setattr(OpenLineage, "send", send)
+    monkeypatch.setattr(
+        sys.modules["evalsampling.cli.main"], "_print", lambda _: order.append("printed")
+    )
+    result = labelled.estimate("--report-to", "openlineage:http://me:secret@host", "--quiet")
+    assert order == ["printed", "sent"]
+    assert result.status == 1
+    [line] = result.err.splitlines()
+    assert line.startswith("not reported to openlineage:http://...@host: ConnectionError: ")
+    assert "secret" not in line
+
+
+def test_a_failed_receiver_is_one_record(labelled: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALSAMPLING_LOG", "json")
+    (labelled.directory / "file").write_text("")
+    result = labelled.estimate("--report-to", f"table:{labelled.directory}/file/x")
+    assert result.status == 1
+    records = [json.loads(line) for line in result.err.splitlines()]
+    [failure] = [each for each in records if "not reported to" in each["message"]]
+    assert failure["severity"] == "ERROR"

@@ -1,15 +1,11 @@
 """Rounds of a stochastic oracle: every draw is a task, and every vote on it an answer."""
 
-import csv
-import io
-import json
 import random
 import shutil
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,6 +13,7 @@ from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
 from tests.jobs import Job, call, make_pool, make_rich_pool
+from tests.labels.deliveries import written
 from tests.slow import slowly
 
 
@@ -100,52 +97,11 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
 # --- several votes a task
 
 
-def csv_file(votes: dict[str, str], name: str) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(
-        [("task", "label", "annotator"), *((task, label, name) for task, label in votes.items())]
-    )
-    return text.getvalue().encode()
-
-
-def json_lines(votes: dict[str, str], name: str) -> bytes:
-    rows = [{"task": task, "label": votes[task], "annotator": name} for task in votes]
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def parquet(votes: dict[str, str], name: str) -> bytes:
-    table = pa.table(
-        {"task": list(votes), "label": list(votes.values()), "annotator": [name] * len(votes)}
-    )
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    return bytes(sink.getvalue())
-
-
-def label_studio(votes: dict[str, str], name: str) -> bytes:
-    def annotation(label: str) -> dict[str, Any]:
-        value = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
-        return {"completed_by": {"email": name}, "was_cancelled": False, "result": [value]}
-
-    return json.dumps(
-        [{"data": {"task": task}, "annotations": [annotation(votes[task])]} for task in votes]
-    ).encode()
-
-
-def splink(votes: dict[str, str], name: str) -> bytes:
-    text = io.StringIO(newline="")
-    rows = [(task, label, name) for task, label in votes.items()]
-    csv.writer(text).writerows([("task", "clerical_match_score", "annotator"), *rows])
-    return text.getvalue().encode()
-
-
 FORMATS = {
-    "long.csv": csv_file,
-    "lines.jsonl": json_lines,
-    "table.parquet": parquet,
-    "export.json": label_studio,
-    "splink.csv": splink,
-}
+    "long.csv": "label", "lines.jsonl": "label", "table.parquet": "label", "export.json": "label",
+    "splink.csv": "clerical_match_score",
+}  # fmt: skip
+"""Files with a vote on each task, and the column of it."""
 
 
 @pytest.fixture
@@ -174,9 +130,10 @@ def test_each_vote_is_an_answer_whatever_file_it_is_in(voted: Job) -> None:
         name: {task: draw.choice("001") for task in draw.sample(tasks, 60)} for name in FORMATS
     }
     paths = []
-    for name, write in FORMATS.items():
+    for name, column in FORMATS.items():
         paths.append(voted.directory / name)
-        paths[-1].write_bytes(write(votes[name], name.partition(".")[0]))
+        rows = [(task, label, name) for task, label in votes[name].items()]
+        paths[-1].write_bytes(written(name, rows, ["task", column, "annotator"]))
     rival = shutil.copytree(voted.workspace, voted.directory / "rival")
     for path in paths[:-1]:
         result = voted.estimate("--labels", path).json
@@ -214,17 +171,3 @@ def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
     assert Snapshot.at(voted.workspace).states.count(State.DECIDED) == 10
     unnamed = voted.estimate("--labels", voted.deliver(voted.answers(1), "unnamed.csv"))
     assert unnamed.json["rejects"] == 60
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        ({"repeats": 2}, "labels.repeats: a stochastic oracle is asked again by the draws"),
-        ({"votes": 3, "rule": "mine:RULE"}, "labels.rule: mine:RULE: votes of a stochastic"),
-    ],
-)
-def test_what_a_stochastic_oracle_has_no_use_for(
-    job: Callable[..., Job], labels: dict[str, Any], words: str
-) -> None:
-    result = job(labels={"oracle": "stochastic", **labels}, sampler="importance").prepare()
-    assert (result.status, words in result.err) == (1, True), result.err

@@ -11,8 +11,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from evalsampling import EvaluationSpec, InputError
-from evalsampling.commands.prepare import Preparation, read_unchanged
+from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.prepare_plan import prepare_in_process
+from evalsampling.commands.top_up import read_unchanged
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.pool_file import PoolFile
 from evalsampling.workspace.prepared import PreparedPool

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation, InputError
+from tests.averages import MICRO_F1
 
 pd = pytest.importorskip("pandas")
 
@@ -112,7 +113,7 @@ def test_sets_of_labels() -> None:
     truth = rng.random((ROWS, 2)) < 0.5
     guess = pd.DataFrame(truth ^ (rng.random((ROWS, 2)) < 0.2), columns=["spam", "rude"])
     chance = pd.DataFrame({"rude": 0.5, "spam": np.linspace(0.1, 0.9, ROWS)}, index=range(ROWS))
-    keys = {"labels": {"multilabel": ["spam", "rude"]}, "measure": "micro_f1", "seed": 1}
+    keys = {"labels": {"multilabel": ["spam", "rude"]}, "measure": MICRO_F1, "seed": 1}
     evaluation = Evaluation.from_arrays(chance["spam"], guess, probability=chance, **keys)
     ids = evaluation.sample(20)
     answers = pd.DataFrame(truth, columns=["spam", "rude"])[["rude", "spam"]]  # another order

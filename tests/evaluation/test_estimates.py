@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError, measures
-from evalsampling.inference.assumptions import ASSUMES
+from evalsampling.inference.choice import ASSUMES
 
 
 @pytest.fixture(scope="module")

@@ -40,51 +40,6 @@ def test_probabilities_by_class_equal_those_of_the_positive_class() -> None:
     np.testing.assert_array_equal(one.table.prior, both.table.prior)
 
 
-def test_three_classes() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.choice(3, size=3000, p=[0.9, 0.08, 0.02])
-    guess = np.where(rng.random(3000) < 0.8, truth, 0)
-    p = np.full((3000, 3), 0.1)
-    p[np.arange(3000), guess] = 0.8
-    evaluation = Evaluation.from_arrays(
-        score=1 - p[:, 0] + rng.random(3000) / 100,
-        prediction=guess,
-        probability=p,
-        labels={"classes": [0, 1, 2], "positive": 2},
-        measure=["accuracy", "recall"],
-        sampler="importance",
-        strata={"leaves": 32},
-    )
-    for _ in range(8):
-        ids = evaluation.sample(100)
-        evaluation.label(ids, truth[ids])
-    accuracy, recall = evaluation.estimate()
-    for estimate, value in [
-        (accuracy, np.mean(truth == guess)),
-        (recall, np.mean(guess[truth == 2] == 2)),
-    ]:
-        assert estimate.intervals[0].low <= value <= estimate.intervals[0].high
-
-
-def test_measure_without_support_is_not_estimated() -> None:
-    evaluation = Evaluation.from_arrays(**arrays(measure=["precision", "recall"], sampler="ais"))
-    ids = evaluation.sample(30)
-    evaluation.label(ids, np.array([make_pool().truth[id] for id in ids.tolist()]))
-    precision, recall = evaluation.estimate()
-    assert precision.value is not None
-    assert recall.value is None
-    assert "cannot be estimated from rows drawn for precision" in str(recall.reason)
-    assert (recall.intervals[0].low, recall.intervals[0].high) == (0, 1)
-
-
-def test_undefined_on_the_pool_is_an_error() -> None:
-    evaluation = Evaluation.from_arrays(
-        **arrays(prediction=np.zeros(2000, dtype=int), measure="precision")
-    )
-    with pytest.raises(InputError, match="precision is undefined on this pool"):
-        evaluation.sample(10)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

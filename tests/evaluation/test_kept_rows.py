@@ -15,6 +15,7 @@ from evalsampling.measures import FBeta
 from evalsampling.preparation.poisson import INCLUSION, poisson_sample
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.outputs import Outputs
+from tests.averages import EACH_F1, MACRO_F1
 
 ROWS = 1500
 NAMES = ["toxic", "insult", "threat"]
@@ -110,7 +111,7 @@ def test_sets_of_labels(tmp_path: Any) -> None:
             "probability": {name: f"p_{name}" for name in NAMES},
         },
         "labels": {"multilabel": NAMES},
-        "measure": ["macro_f1", "class_f1"],
+        "measure": [MACRO_F1, EACH_F1],
         "sampler": "poisson",
         "budget": 150,
     }

@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.pictures import PICTURES
+from tests.averages import MICRO_F1
 
 SYSTEMS = {
     "systems": {name: {"score": name, "prediction": {"threshold": 1}} for name in ("old", "new")},
@@ -93,7 +94,7 @@ def test_rows_with_any_label_are_the_positives_of_sets() -> None:
     chance = rng.random((400, 2))
     one = Evaluation.from_arrays(
         chance[:, 0], truth, probability=chance, labels={"multilabel": ["spam", "rude"]},
-        measure="micro_f1", seed=1, strata={"leaves": 2},
+        measure=MICRO_F1, seed=1, strata={"leaves": 2},
     )  # fmt: skip
     ids = one.sample(40)
     one.label(ids, truth[ids])

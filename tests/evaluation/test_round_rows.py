@@ -179,7 +179,26 @@ def test_answers_without_rows_and_rows_without_answers(job: Any) -> None:
     assert (len(counts), counts.labelled, rejects) == (len(answers), 0, [])
 
 
-@pytest.mark.slow
+def test_rows_of_another_workspace_do_not_count(job: Any) -> None:
+    """Of another model, say: the same pool, with the same ids."""
+    one, other = two_rounds(job), two_rounds(job)
+    facts, answers = PoolFacts.read(one.workspace), answers_to(other)
+    foreign = drawn_rows(other.workspace)
+    counts, rejects = facts.label_join.join(foreign, votes_of(answers))
+    assert (len(counts), counts.labelled) == (0, 0)
+    told = [reject for reject in rejects if "drawn in another workspace" in reject.reason]
+    assert sorted(str(each.task) for each in told) == sorted(foreign["task"].to_pylist())
+    mixed = pa.concat_tables([foreign, drawn_rows(one.workspace)], promote_options="permissive")
+    own = answers_to(one)
+    counts, rejects = facts.label_join.join(mixed, votes_of(own))
+    assert (len(counts), counts.labelled, len(rejects)) == (len(own), len(own), len(foreign))
+    late = drawn_rows(one.workspace)
+    later = late.set_column(late.column_names.index(ROUND), ROUND, pa.array([3] * len(late)))
+    counts, rejects = facts.label_join.join(later, votes_of(own))
+    assert len(counts) == 0
+    assert "in another round than it says" in rejects[0].reason
+
+
 def test_rows_with_slices_costs_and_several_systems(job: Any) -> None:
     """All that is stored of a row comes back in its counts."""
     pool = make_rich_pool(seed=3)

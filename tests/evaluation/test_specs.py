@@ -7,7 +7,12 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.evaluation.specs import check_buildable, load_spec
+from tests.averages import MACRO_F1
+from tests.compared_numbers import spec_of
 from tests.spec.specs import parse, systems
+
+NUMBERS = {"range": [0, 100]}
+COMPARED = spec_of(2, pool={"path": "x"})
 
 
 @pytest.mark.parametrize(
@@ -17,7 +22,7 @@ from tests.spec.specs import parse, systems
         ({"measure": ["f1", {"name": "f_beta", "beta": 1}]}, "measure: f1 is listed twice"),
         ({"measure": {"name": "f_beta", "beta": -1}},
          "beta must be between 0.001 and 1000, got -1"),
-        ({"measure": {"name": "f_beta", "alpha": 1}}, "unknown key measure.alpha of f_beta"),
+        ({"measure": {"name": "f_beta", "gamma": 1}}, "unknown key measure.gamma of f_beta"),
         ({"stop": {"significance": 0.05}}, "stop.significance: the first measure compares no"),
         ({"stop": {"significance": 0.05}, "pool": systems(), "sampler": "passive"},
          "stop.test: difference(f1) drawn by passive has no anytime-valid test"),
@@ -67,11 +72,11 @@ from tests.spec.specs import parse, systems
          "thresholds of pr_curve must be finite and strictly increasing"),
         ({"measure": {"name": "f1", "thresholds": 5}}, "unknown key measure.thresholds of f1"),
         ({"measure": {"name": "log_loss", "clip": 0.5}}, "clip must be above 0 and below 0.5"),
-        ({"measure": {"name": "macro_f1", "over": 1}},
+        ({"measure": {**MACRO_F1, "over": 1}},
          "measure.over: must be a list of classes, got 1"),
-        ({"measure": {"name": "macro_f1", "over": [2]}}, "measure.over: 2 is none of ['0', '1']"),
-        ({"measure": {"name": "macro_f1", "over": [1, 1]}},
-         "measure: macro_f1: over must hold distinct class codes"),
+        ({"measure": {**MACRO_F1, "over": [2]}}, "measure.over: 2 is none of ['0', '1']"),
+        ({"measure": {**MACRO_F1, "over": [1, 1]}},
+         "measure: f1: over must hold distinct class codes"),
         ({"measure": {"name": "f1", "beta": 2}}, "unknown key measure.beta of f1"),
         ({"measure": [{"joint": ["f1", "recall"]}, "recall"]},
          "measure: recall is listed twice"),
@@ -95,6 +100,64 @@ from tests.spec.specs import parse, systems
         ({"sampler": {"name": "oasis", "strength": 0}}, "strength must be above 0"),
         ({"sampler": "given"},
          "sampler: given: weights must be a function of the cell table, got none"),
+        # Labels that are numbers.
+        ({"labels": {"range": [1]}}, "labels.range: must be the least and the greatest label"),
+        ({"labels": {"range": [1, 1]}}, "labels.range: must be increasing"),
+        ({"labels": {"range": ["a", 2]}}, "labels.range: must be a number"),
+        ({"labels": {**NUMBERS, "classes": [0, 1]}}, "labels.classes: with labels.range"),
+        ({"labels": {**NUMBERS, "votes": 0}}, "votes: must be a whole number of at least 1"),
+        ({"labels": {**NUMBERS, "rule": "majority"}},
+         "labels.rule: with labels.range it is median"),
+        ({"labels": {**NUMBERS, "repeats": 2}}, "labels.repeats: answers are compared with others"),
+        ({"labels": {**NUMBERS, "oracle": "stochastic"}}, "labels.oracle: numbers come from a"),
+        ({"labels": NUMBERS, "pool": {"path": "x", "score": "s"}}, "pool.score: with labels.range"),
+        ({"pool": {"path": "x", "variance": "v"}}, "pool.variance: is of labels that are numbers"),
+        ({"labels": NUMBERS, "strata": {"method": "kd"}}, "strata are those of pool.variance"),
+        ({"labels": NUMBERS, "sampler": "ais"}, "sampler: ais: as it stands here it models"),
+        ({"labels": NUMBERS, "sampler": "calibrated"}, "it models classes"),
+        ({"labels": NUMBERS, "sampler": {"name": "active_risk", "model": "uniform"}}, "models"),
+        ({"labels": NUMBERS, "sampler": {"name": "importance", "calibration": "isotonic"}},
+         "models classes"),
+        ({"labels": NUMBERS, "sampler": {"name": "poisson", "online": "exclude"}}, "it models"),
+        ({**COMPARED, "measure": {"difference": "mean_error"}}, "measure.difference: mean_error"),
+        ({**COMPARED, "sampler": "calibrated"}, "sampler: calibrated"),
+        ({**COMPARED, "stop": {"significance": 0.05}}, "stop.test"),
+        ({**COMPARED, "measure": {"difference": "mse", "of": "new", "against": "x"}},
+         "measure.against"),
+        # Labels of which a row may have several.
+        ({"labels": {"multilabel": ["a", "b"]}, "measure": "f1"},
+         "f1 is about rows of one class; with labels.multilabel"),
+        # A stochastic oracle.
+        ({"labels": {"oracle": "stochastic", "repeats": 2}},
+         "labels.repeats: a stochastic oracle is asked again by the draws"),
+        ({"labels": {"oracle": "stochastic", "votes": 3, "rule": "mine:RULE"}},
+         "labels.rule: mine:RULE: votes of a stochastic"),
+        ({"sampler": "calibrated", "labels": {"oracle": "stochastic"}},
+         "calibrated draws each row once, so it takes a deterministic oracle"),
+        # Hidden positives.
+        ({"hidden": {"share": 0}}, "hidden.share: must be above 0 and at most 10, got 0"),
+        ({"hidden": {"shares": 1}}, "unknown key hidden.shares"),
+        ({"hidden": 0.1}, "hidden: must be a mapping, got 0.1"),
+        ({"sampler": {"name": "calibrated", "hidden": 1}}, "unknown key sampler.hidden"),
+        # Costs.
+        ({"budget": {"cost": 10}}, "budget.cost: name the column of what labels cost"),
+        ({"budget": {"cost": 0}}, "budget.cost: must be above 0, got 0"),
+        ({"budget": {"money": 10}}, "unknown key budget.money"),
+        ({"sampler": "active_lambda"}, "active_lambda: it needs pool.cost"),
+        ({"budget": {"cost": 10}, "pool": {"path": "x", "cost": "c"}, "sampler": "adastrat",
+          "measure": "average_precision"},
+         "adastrat: what it queries follows from what it finds"),
+        # Samplers that query ranks.
+        ({"sampler": "adastrat"}, "adastrat ranks rows by score, so a curve"),
+        ({"sampler": "adastrat", "measure": "pr_curve", "strata": {"method": "kd"},
+          "pool": {"path": "x", "features": ["score"], "score": "score"}},
+         "sampler: adastrat: it ranks rows by score, so strata.method cannot be kd"),
+        ({"sampler": {"name": "logstrat", "m": 500}, "measure": "pr_curve"},
+         "theorem 1 allows at most floor"),
+        ({"sampler": {"name": "adastrat", "mm": 500}, "measure": "pr_curve"},
+         "unknown key sampler.mm of adastrat"),
+        ({"sampler": {"name": "adastrat", "eta": 0.1, "beta": 1.3}, "measure": "pr_curve"},
+         "labels.oracle stochastic"),
     ],
 )  # fmt: skip
 def test_mistakes(changes: dict[str, Any], message: str) -> None:

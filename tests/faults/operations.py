@@ -20,13 +20,12 @@ CHANGES: list[tuple[Any, str]] = [
 
 WRITES: list[tuple[Any, str]] = [
     *((os, name) for name in ("link", "mkdir", "fsync")),
-    (Path, "touch"),
-    (Path, "write_text"),
+    (Path, "write_bytes"),
     (pq, "write_table"),
 ]
 """What needs room on the disk."""
 
-REQUESTS: list[tuple[Any, str]] = [(GcsStore, name) for name in ("create", "remove", "place")]
+REQUESTS: list[tuple[Any, str]] = [(GcsStore, name) for name in ("create", "remove", "overwrite")]
 """What a command does to a store in a bucket."""
 
 
@@ -49,10 +48,13 @@ class Faults:
         """Return an operation that may fail; ``half``: with half of a file written."""
 
         def operation(*arguments: Any, **options: Any) -> Any:
+            if half and not isinstance(arguments[1], Path):
+                return call(*arguments, **options)  # in memory
             self.done += 1
             if self._first is not None and self.done >= self._first:
                 if half:
-                    Path(arguments[1]).write_bytes(b"PAR1 half of a file")
+                    with open(arguments[1], "wb") as file:
+                        file.write(b"PAR1 half of a file")
                 raise self._error()
             return call(*arguments, **options)
 

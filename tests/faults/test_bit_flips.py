@@ -13,7 +13,7 @@ from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.errors import InputError
 from evalsampling.storage.local import LocalStore
-from evalsampling.workspace import adjudications, deliveries, rounds
+from evalsampling.workspace import deliveries, rounds
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.contents import known
 from tests.jobs import Job, call, files_below, make_pool
@@ -112,7 +112,7 @@ def test_no_flipped_bit_changes_anything_silently(
 ) -> None:
     """Every bit of the files that an estimate is made of; of the largest one bit of two or four."""
     # Files one after the other: starting threads takes longer than reading so small ones.
-    for module in (adjudications, deliveries, rounds):
+    for module in (deliveries, rounds):
         monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
     tried, bad = silent(tiny, flips(tiny, step, np.random.default_rng(1), only))
     assert tried == sum(
@@ -293,7 +293,7 @@ def test_verify_tells_whether_the_pool_is_what_was_prepared(tiny: Job) -> None:
     (path,) = (tiny.directory / "pool").glob("*")
     content, options = path.read_bytes(), WorkspaceOptions(str(tiny.workspace))
     found = verify(options)
-    assert (found.ok, found.absent, found.drafts) == (True, (), 0)
+    assert (found.ok, found.absent, found.unfinished) == (True, (), 0)
     path.write_bytes(content + b" ")
     told = f"has {len(content) + 1} bytes in place of {len(content)}"
     assert verify(options).bad == (f"{path}: the pool's file {told} since it was prepared",)

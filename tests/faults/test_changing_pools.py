@@ -12,7 +12,6 @@ import pytest
 from evalsampling import InputError
 from evalsampling.commands import plan as planning
 from evalsampling.commands import simulate as simulating
-from evalsampling.commands.check_ids import IdCheck
 from evalsampling.commands.top_up import TopUp
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation import poisson
@@ -93,30 +92,6 @@ def test_changes_at_any_moment_of_a_job_of_beam(
     check(job, "parquet", change, moment)
 
 
-def assert_refused_where_the_pool_changes(
-    job: Callable[..., Job],
-    work: type[TopUp] | type[IdCheck],
-    change: Change,
-    monkeypatch: pytest.MonkeyPatch,
-    *options: Any,
-) -> None:
-    """A prepared pool that changes once a further job has listed its items."""
-    one, path = small(job)
-    assert one.prepare("--in-process").status == 0
-    before, items = files_below(one.workspace), work.items
-
-    def late(self: Any) -> Any:
-        found = items(self)
-        change(path)
-        return found
-
-    monkeypatch.setattr(work, "items", late)
-    result = one.prepare(*options)
-    assert result.status == 1
-    assert f"{path.name}: has changed while it was read" in result.err.splitlines()[-1]
-    assert files_below(one.workspace) == before
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -130,14 +105,21 @@ def assert_refused_where_the_pool_changes(
 def test_nothing_is_added_to_the_reserve_of_a_pool_that_changes(
     job: Callable[..., Job], change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert_refused_where_the_pool_changes(job, TopUp, change, monkeypatch, "--top-up", 300)
+    """A prepared pool that changes once the top-up has listed its items."""
+    one, path = small(job)
+    assert one.prepare("--in-process").status == 0
+    before, items = files_below(one.workspace), TopUp.items
 
+    def late(self: Any) -> Any:
+        found = items(self)
+        change(path)
+        return found
 
-@pytest.mark.slow
-def test_ids_of_a_pool_that_changes_do_not_pass_as_checked(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert_refused_where_the_pool_changes(job, IdCheck, of_same_size, monkeypatch, "--check-ids")
+    monkeypatch.setattr(TopUp, "items", late)
+    result = one.prepare("--top-up", 300)
+    assert result.status == 1
+    assert f"{path.name}: has changed while it was read" in result.err.splitlines()[-1]
+    assert files_below(one.workspace) == before
 
 
 def change_after(

@@ -1,97 +1,68 @@
-"""What docs/workspace.md says may be removed, removed after a kill at a bad moment."""
+"""Commands killed between the file of a commit and their end, and a workspace that is read-only."""
 
 import contextlib
 import errno
 import os
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalsampling.storage import open_store
-from evalsampling.storage.base import DRAFTS
 from evalsampling.storage.local import LocalStore
+from tests.faults.operations import Killed
 from tests.jobs import Job, call
 
 
-class Killed(BaseException):
-    """A process that goes away at some point."""
-
-
 @contextlib.contextmanager
-def killed_before_settling(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Kill a command when its marker is written and nothing else is in place."""
+def killed_when_it_counts(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Kill a command when its commit is written, and its note is there still."""
 
     def die(*_: Any) -> None:
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(LocalStore, "place", die)
+        patch.setattr(LocalStore, "remove", die)
         yield
-
-
-def remove_dots(workspace: Path) -> None:
-    """Remove what begins with a dot, as the documentation allows when no job runs."""
-    for path in workspace.glob(".*"):
-        if path.name != ".preparing":
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 READERS = ["status", "status --verify"]
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_a_round_outlives_the_clean_up(
+def test_a_round_is_whole_when_it_counts(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
     one = job()
     one.prepare()
-    with killed_before_settling(monkeypatch), pytest.raises(Killed):
+    with killed_when_it_counts(monkeypatch), pytest.raises(Killed):
         one.sample()
-    assert not (one.round_directory(1) / "draws.parquet").exists()
-    assert call(*reader.split(), one.workspace).status == 0
-    remove_dots(one.workspace)
+    assert list((one.workspace / ".unfinished").glob("*.json"))
+    read = call(*reader.split(), one.workspace)
+    assert (read.status, "killed" in read.out) == (0, False)
     assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20
+    assert list((one.workspace / ".unfinished").iterdir()) == []
 
 
 @pytest.mark.parametrize("again", ["prepare", *READERS])
-def test_a_prepared_workspace_outlives_the_clean_up(
+def test_a_prepared_workspace_is_whole_when_it_counts(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, again: str
 ) -> None:
     one = job()
-    with killed_before_settling(monkeypatch), pytest.raises((Killed, RuntimeError)):
+    with killed_when_it_counts(monkeypatch), pytest.raises((Killed, RuntimeError)):
         one.prepare()
     assert (one.workspace / "evaluation.json").exists()
-    assert not (one.workspace / "cells.parquet").exists()
     done = one.prepare() if again == "prepare" else call(*again.split(), one.workspace)
     assert done.status == 0
-    remove_dots(one.workspace)
     assert one.sample().json["rows"] == 20
-
-
-def test_a_draft_that_was_put_aside_comes_back(tmp_path: Path) -> None:
-    """The sweep was killed between its two steps, and the draft counts."""
-    store = open_store(tmp_path)
-    with store.draft() as draft:
-        draft.path("a").write_text("kept")
-        store.hold(draft.directory, f"{DRAFTS}/{draft.name}")
-        store.write_json(f"{DRAFTS}/{draft.name}/.marker", {"marker": "m.json"})
-        draft.whole = True
-        store.write_json("m.json", {"draft": draft.name})
-    (tmp_path / DRAFTS / draft.name).rename(tmp_path / f".aside-{draft.name}")
-    store.settle()
-    assert (tmp_path / "a").read_text() == "kept"
 
 
 def test_readers_of_a_workspace_that_nobody_may_write_to(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither in order, nor with a round that is not in place."""
+    """With a round whose command was killed before its end."""
     one = job()
     one.prepare()
-    with killed_before_settling(monkeypatch), pytest.raises(Killed):
+    with killed_when_it_counts(monkeypatch), pytest.raises(Killed):
         one.sample()
 
     def refuse(*_: Any, **__: Any) -> None:

@@ -26,7 +26,7 @@ from evalsampling import Evaluation
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.stats.history import History
-from evalsampling.workspace import adjudications, deliveries, rounds
+from evalsampling.workspace import deliveries, rounds
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import HEADER
 from tests.faults.operations import CHANGES, Killed, faults
@@ -283,7 +283,7 @@ def sequences(
     """Run the sequences of some numbers; return how many operations they had."""
     # Nothing here loses power, and flushing takes most of the time of such small files.
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    for module in (adjudications, deliveries, rounds):
+    for module in (deliveries, rounds):
         monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
     pool = make_pool(120)
     secret = pa.array([f"secret of {id}." for id in pool.table["id"].to_pylist()])

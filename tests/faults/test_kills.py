@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,14 +15,16 @@ from google.cloud import storage
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.storage import open_store
+from evalsampling.storage.commits import uncommitted
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.contents import known
 from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
 from tests.jobs import Job, call, make_pool
 from tests.stores import move
 
-COMMANDS = ["sample", "estimate", "next", "top-up", "check-ids"]
+COMMANDS = ["sample", "estimate", "next", "top-up"]
 
 
 @dataclasses.dataclass
@@ -66,7 +69,8 @@ class Case:
         workspace = Workspace(self.workspace)
         store = workspace.store
         attempt = store.read_json("evaluation.json")["attempt"]
-        names = [name.replace(f"-{attempt}", "") for name in store.written([""], _counts)]
+        loose, own = uncommitted(store), rf"-{attempt}|(?<=/)[0-9a-f]{{12,32}}/"
+        names = [re.sub(own, "", n) for n in store.below("") if n not in loose and _counts(n)]
         places = PreparedPool.read(workspace).reserve.places().to_pylist()
         held = sorted(tuple(row.values()) for row in places)
         return sorted(names), known(workspace), held
@@ -76,10 +80,10 @@ def _counts(name: str) -> bool:
     """Tell whether a file must be there.
 
     Costs of steps are told by who waited to the end; the lock of a killed `prepare` stays, and so
-    do, in a bucket, drafts without a marker: nobody can know there that their writer is dead. The
-    rows of a top-up that was killed are in the files of two, which must hold the same rows.
+    do, in a bucket, files that no commit names: nobody can know there that their writer is dead.
+    The rows of a top-up that was killed are in the files of two, which must hold the same rows.
     """
-    loose = (".drafts/", ".in-use", ".preparing", "steps/")
+    loose = (".unfinished/", ".in-use", ".preparing", "steps/")
     return not name.startswith((*loose, "reserve/top-up-", "jobs/top-up-"))
 
 
@@ -123,7 +127,6 @@ def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[s
         arguments: dict[str, Sequence[Any]] = {
             "prepare": ("prepare", one.spec),
             "top-up": ("prepare", one.spec, "--top-up", "30"),
-            "check-ids": ("prepare", one.spec, "--check-ids"),
             "sample": ("sample", here),
             "next": ("sample", here, "--next"),
         }
@@ -186,7 +189,6 @@ def remote(
         arguments: dict[str, Sequence[Any]] = {
             "prepare": ("prepare", spec),
             "top-up": ("prepare", spec, "--top-up", "30"),
-            "check-ids": ("prepare", spec, "--check-ids"),
             "sample": ("sample", url),
             "next": ("sample", url, "--next"),
         }
@@ -194,7 +196,7 @@ def remote(
             assert call("prepare", spec).status == 0
         if command in ("next", "estimate"):
             call("sample", url)
-            tasks = open_store(url).read_table("rounds/0001/batch.parquet")["task"].to_pylist()
+            tasks = Snapshot.at(url).rounds[0].batch["task"].to_pylist()
             halves = {
                 "a": [[tasks[0], "0"], [tasks[1], "0"], ["nobody", "1"]],
                 "b": [[tasks[2], "0"]],

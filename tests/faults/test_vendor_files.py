@@ -27,7 +27,7 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import Subjects, Tally
-from evalsampling.labels.task_names import opaque_name, with_check
+from evalsampling.labels.tasks import opaque_name, with_check
 from evalsampling.labels.vendor import escaped
 from evalsampling.labels.votes import check_votes
 

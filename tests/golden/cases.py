@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.compared_numbers import RANGE, systems_of
 
 
@@ -84,7 +85,7 @@ TAGS: dict[str, Any] = {
         "probability": {f"tag {number}": f"p tag {number}" for number in range(12)},
     },
     "labels": {"multilabel": [f"tag {number}" for number in range(12)]},
-    "measure": ["micro_f1", {"name": "macro_f1", "over": ["tag 0", "tag 7"]}],
+    "measure": [MICRO_F1, {**MACRO_F1, "over": ["tag 0", "tag 7"]}],
 }
 QUERIES: dict[str, Any] = {
     "pool": {
@@ -119,8 +120,8 @@ OF_TWO_CLASSES = [
     "prevalence",
     "mcc",
     "fowlkes_mallows",
-    {"name": "f_alpha", "alpha": 0.3},
-    {"name": "f_eta", "eta": 0.7},
+    {"name": "f_beta", "alpha": 0.3},
+    {"name": "f_beta", "alpha": 0.7},
     {"name": "generalized_risk", "losses": "squared", "weights": [[1, 2], [0.5, 1]]},
     "brier",
     "log_loss",
@@ -135,20 +136,20 @@ OF_CURVES = [
     {"name": "precision_at_recall", "recall": 0.7, "thresholds": 32},
 ]
 OF_FOUR_CLASSES = [
-    "macro_f1",
-    {"name": "micro_f1", "over": [1, 2, 3]},
-    "weighted_f1",
+    MACRO_F1,
+    {"name": "f1", "average": "micro", "over": [1, 2, 3]},
+    {"name": "f1", "average": "weighted"},
     "f1_of_macro_averages",
-    {"name": "micro_f_alpha", "alpha": 0.3},
-    "micro_precision",
-    {"name": "micro_recall", "over": [1, 2]},
-    {"name": "macro_f_alpha", "alpha": 0.3},
-    "macro_precision",
-    "macro_recall",
-    {"name": "class_f_alpha", "alpha": 0.3, "over": [1, 3]},
-    {"name": "class_f1", "over": [1, 2]},
-    {"name": "class_precision", "over": [0, 1]},
-    {"name": "class_recall", "over": [1]},
+    {"name": "f_beta", "average": "micro", "alpha": 0.3},
+    {"name": "precision", "average": "micro"},
+    {"name": "recall", "average": "micro", "over": [1, 2]},
+    {"name": "f_beta", "average": "macro", "alpha": 0.3},
+    {"name": "precision", "average": "macro"},
+    {"name": "recall", "average": "macro"},
+    {"name": "f_beta", "average": "each", "alpha": 0.3, "over": [1, 3]},
+    {"name": "f1", "average": "each", "over": [1, 2]},
+    {"name": "precision", "average": "each", "over": [0, 1]},
+    {"name": "recall", "average": "each", "over": [1]},
     {"name": "risk", "losses": "absolute"},
     "accuracy",
     "recall",
@@ -262,7 +263,7 @@ def _of_kinds() -> Cases:
     cases: Cases = {}
     for name in TAKE_CLASSES:
         cases |= {
-            f"four classes by {name}": _case("four", FOUR, sampler=name, measure=["macro_f1"]),
+            f"four classes by {name}": _case("four", FOUR, sampler=name, measure=[MACRO_F1]),
             f"two systems by {name}": _case(
                 "differing", {"pool": TWO}, sampler=name, measure=["f1"]
             ),
@@ -277,7 +278,7 @@ def _of_kinds() -> Cases:
             name, measure=["f1"], labels={"oracle": "stochastic"}
         )
     for name in ("calibrated", "stratified", "importance", "ais", "strat"):
-        cases[f"label sets by {name}"] = _case("sets", SETS, sampler=name, measure=["micro_f1"])
+        cases[f"label sets by {name}"] = _case("sets", SETS, sampler=name, measure=[MICRO_F1])
     for name in ("poisson", "importance"):
         cases[f"many labels by {name}"] = _case("tags", TAGS, sampler=name, rounds=(40,))
     for name in TAKE_NUMBERS:
@@ -313,14 +314,19 @@ def _of_measures() -> Cases:
             "sets",
             SETS,
             sampler="poisson",
-            measure=["macro_f1", "micro_f1", "class_f1", "accuracy", "macro_f_alpha"],
+            measure=[MACRO_F1, MICRO_F1, EACH_F1, "accuracy"],
             rounds=(120,),
         ),
         "measures of label sets by calibrated": _case(
             "sets",
             SETS,
             sampler="calibrated",
-            measure=["micro_precision", "micro_recall", "class_recall", "class_precision"],
+            measure=[
+                {"name": "precision", "average": "micro"},
+                {"name": "recall", "average": "micro"},
+                {"name": "recall", "average": "each"},
+                {"name": "precision", "average": "each"},
+            ],
         ),
     }
 

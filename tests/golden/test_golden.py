@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling import measures, samplers
 from evalsampling.measures import comparisons, gains
+from evalsampling.measures.averages import BY_AVERAGE
 from tests.golden import kept
 from tests.golden.cases import CASES, measure_names
 from tests.golden.compare import assert_same, differences
@@ -34,6 +35,9 @@ def test_every_measure_is_golden() -> None:
     listed = {name for one in golden() for name in measure_names(one["spec"]["measure"])}
     missing = {*measures.BY_NAME, *gains.BY_NAME} - listed
     assert not missing, f"no golden file is of the measures {missing}: add them to a case"
+    averages = {entry.get("average") for one in golden() for entry in one["spec"]["measure"]
+                if isinstance(entry, dict)}  # fmt: skip
+    assert averages >= {*BY_AVERAGE}
 
 
 def test_every_comparison_is_golden() -> None:

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.inference.class_curves import fit_curves, obstacle
+from evalsampling.inference.calibration_curve import CalibrationCurve
+from evalsampling.inference.class_curves import (
+    fit_curves,
+    labels_by_cell,
+    likeliness,
+    obstacle,
+    unexplained_predictions,
+)
+from evalsampling.inference.curve_coordinates import STEPS
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.spec.hidden import HiddenPrior
 from tests.samplers.pools import make_pool
@@ -30,7 +39,7 @@ def test_falling_prior_is_found() -> None:
 def test_cells_keep_the_curve_of_a_prior() -> None:
     """It is the same object for other labels, and another one for another prior."""
     fits = [
-        fit_curves(POOL.table, labelled_at_random(POOL, labels, seed=2), hidden).curves[1]
+        fit_curves(POOL.table, labelled_at_random(POOL, labels, seed=2), hidden)[1]
         for labels in (20, 40)
         for hidden in (HiddenPrior(), HiddenPrior(0.2))
     ]
@@ -39,50 +48,39 @@ def test_cells_keep_the_curve_of_a_prior() -> None:
     assert fits[0].curve.hidden.share != fits[1].curve.hidden.share
 
 
-def test_direction_that_few_bands_show_stays_open() -> None:
-    """Positives were met in the lowest leaf alone, negatives in the highest, nothing between.
-
-    Rates are those of the rising curve in half of the draws, and those of the falling one in the
-    other half.
-    """
+def test_curve_falls_where_labels_are_likelier_so() -> None:
+    """Labels of the two ends alone tell; the draws are of the curve that they favour."""
     pool = make_pool(2000, 8, seed=7, positive=0.3, strength=4)
     upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
     ends = [np.flatnonzero(pool.leaf == leaf)[:60] for leaf in (0, 7)]
     history = labelled_rows(upside_down, np.concatenate(ends))
-    assert fit_curves(pool.table, history, HiddenPrior()).turned is None, "the prior is right"
-    found = fit_curves(upside_down.table, history, HiddenPrior())
-    assert found.turned is not None
-    assert found.turned[1].log_evidence > found.curves[1].log_evidence + np.log(20)
-    assert found.chance == 0.5
+    right, turned = (
+        fit_curves(one.table, history, HiddenPrior())[1] for one in (pool, upside_down)
+    )
+    lowest = np.argmin(pool.table.leaf)
+    assert right.curve.corner[lowest] == turned.curve.corner[lowest] == STEPS
     model = LabelModel.fit(upside_down.table, history, (1,))
-    assert model.turned is not None
-    assert model.turned.turned is None
-    draws = len(model.curves[0].z)
-    between = upside_down.table.leaf == 6
-    assert model.rates[:draws, between, 1].mean() > 0.9, "as all predicted rows"
-    assert model.rates[draws:, between, 1].mean() < 0.6
-    mode = found.curves[1].at_mode.rates()[0]
-    assert np.array_equal(model.likely_rates[:, 1], mode), "the estimate goes by the rising curve"
-    weights = model.weights(0.2)
-    assert weights[:draws].sum() == pytest.approx(weights[draws:].sum())
+    assert len(model.rates) == len(model.curves[0].z)
+    assert model.contradiction is None
     hidden = model.everywhere.unlabelled[:, :, 1].sum(axis=1)
     low, high = np.quantile(hidden, [0.025, 0.975])
     assert low < np.sum(pool.label == 1) - 60 < high
 
 
-def test_curve_that_labels_contradict_is_not_saved_by_its_reverse() -> None:
-    """Each direction's draws are checked alone: half of all draws would pass."""
-    pool = make_pool(2000, 8, seed=7, positive=0.3, strength=4)
+@pytest.mark.parametrize("seed", range(4))
+def test_curve_is_the_likelier_of_two(seed: int) -> None:
+    """Of few labels that a prior turned round was given; both are fitted here by themselves."""
+    pool = make_pool(2000, 8, seed=7, positive=0.3, strength=1)
     upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
-    ends = [np.flatnonzero(pool.leaf == leaf)[:60] for leaf in (0, 7)]
-    model = LabelModel.fit(
-        upside_down.table, labelled_rows(upside_down, np.concatenate(ends)), (1,)
-    )
-    assert model.contradiction is None
-    assert model.turned is not None
-    opposite = dataclasses.replace(upside_down, label=1 - pool.label)
-    wrong = LabelModel.fit(opposite.table, labelled_at_random(opposite, 300, seed=9), (1,))
-    assert dataclasses.replace(model, curves=wrong.curves, modes=wrong.modes).contradiction
+    table, history = upside_down.table, labelled_at_random(upside_down, 25, seed=seed)
+    found = fit_curves(table, history, HiddenPrior())[1]
+    seen = labels_by_cell(table, history, Domain())
+    rank = likeliness(table, 1)
+    evidence = []
+    for x in (rank, -rank):
+        curve = CalibrationCurve.from_cells(x, table.count, unexplained_predictions(table, 1, x))
+        evidence.append(curve.fit(seen.sum(axis=1), seen[:, 1]).log_evidence)
+    assert found.log_evidence == pytest.approx(max(evidence))
 
 
 @pytest.mark.parametrize("spam", [20, 60])
@@ -99,7 +97,7 @@ def test_spam_at_the_top_does_not_turn_the_scores_round(spam: int) -> None:
     for size in (50, 65, 85, 100, 100):
         ids = evaluation.sample(size)
         evaluation.label(ids, match[ids])
-    curve = fit_curves(evaluation.table, evaluation.history, HiddenPrior()).curves[1].curve
+    curve = fit_curves(evaluation.table, evaluation.history, HiddenPrior())[1].curve
     highest = np.argmax(evaluation.table.prior[:, 1])
     assert curve.corner[highest] == 0
     (one,) = evaluation.estimate()

@@ -13,7 +13,6 @@ from evalsampling.inference.results import Estimate, Target, widest_half
 from evalsampling.measures import (
     Accuracy,
     AveragePrecision,
-    FAlpha,
     FalsePositiveRate,
     FBeta,
     Measure,
@@ -108,7 +107,7 @@ def estimate_of(measure: Measure) -> Estimate:
     "measure",
     [
         Precision(), Recall(), Specificity(), FalsePositiveRate(), Accuracy(), FBeta(),
-        FBeta(beta=2.0), FAlpha(alpha=0.3), ROCArea(thresholds=(3.0, 12.0, 25.0)),
+        FBeta(beta=2.0), FBeta(alpha=0.3), ROCArea(thresholds=(3.0, 12.0, 25.0)),
     ],
     ids=lambda one: one.name,
 )  # fmt: skip

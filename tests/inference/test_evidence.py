@@ -22,10 +22,10 @@ from evalsampling.measures import (
     FowlkesMallows,
     Joint,
     LogLoss,
-    MacroF1,
+    MacroF,
     MatthewsCorrelation,
     Measure,
-    MicroF1,
+    MicroF,
     PRCurve,
     Precision,
     Prevalence,
@@ -99,13 +99,13 @@ NO_FALSE_NEGATIVE, NO_FALSE_POSITIVE = rows(20, 9, 0, 90), rows(20, 0, 9, 90)
         (FowlkesMallows(), True, True),
         (MatthewsCorrelation(), True, True),
         (BalancedAccuracy(), True, True),
-        (MacroF1(2), True, True),
-        (MacroF1(2, over=(1,)), True, True),
+        (MacroF(2), True, True),
+        (MacroF(2, over=(1,)), True, True),
         (Recall(), True, False),
         (Precision(), False, True),
         (Specificity(), False, True),
-        (MicroF1(2, over=(1,)), True, True),
-        (MicroF1(2), False, False),
+        (MicroF(2, over=(1,)), True, True),
+        (MicroF(2), False, False),
         (Accuracy(), False, False),
         (Prevalence(), False, False),
         (Brier(), False, False),
@@ -129,7 +129,7 @@ def test_the_missing_part_is_named() -> None:
     (gap,) = gaps_of(FBeta(), rows(0, 30, 20, 30))
     assert gap is not None
     assert gap.words == "no true positive among 20 positives seen, so recall could be anything"
-    (gap,) = gaps_of(MacroF1(2, over=(1,)), NO_FALSE_POSITIVE)
+    (gap,) = gaps_of(MacroF(2, over=(1,)), NO_FALSE_POSITIVE)
     assert gap is not None
     assert "so precision of class 1 could be anything" in gap.words
 

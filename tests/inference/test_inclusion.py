@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from evalsampling.inference.inclusion import estimate_from_inclusion
-from evalsampling.measures import Accuracy, FBeta, MacroF1, Measure, MicroF1
+from evalsampling.measures import Accuracy, FBeta, MacroF, Measure, MicroF
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import make_pool
 
@@ -71,7 +71,7 @@ def test_variance_of_a_stochastic_oracle_counts_rows_that_are_certain() -> None:
     assert plain.standard_error < one.standard_error
 
 
-@pytest.mark.parametrize(("measure", "average"), [(MacroF1, "macro"), (MicroF1, "micro")])
+@pytest.mark.parametrize(("measure", "average"), [(MacroF, "macro"), (MicroF, "micro")])
 def test_twenty_labels_a_row(measure: type[Measure], average: str) -> None:
     """More than an evaluation takes, whose classes are the sets: codes are sums of 2^i."""
     rng = np.random.default_rng(2)

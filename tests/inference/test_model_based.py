@@ -9,23 +9,22 @@ from scipy import stats
 
 from evalsampling import Evaluation
 from evalsampling.inference import model_based
+from evalsampling.inference.choice import choose
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_based import (
     DRAWS_ERR,
-    _combined,
-    _interval,
-    _with_chance,
-    _with_model,
-    _within,
+    FULL_EVIDENCE,
+    DrawnNumber,
     between,
-    combine_with_model,
+    by_model,
     share_held,
     weight_of_draws,
 )
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.measures import FBeta, PRCurve, Recall
+from evalsampling.measures.base import Measure
 from evalsampling.spec.hidden import HiddenPrior
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random
@@ -42,8 +41,35 @@ def found(value: float | None, low: float, high: float, error: float | None = 0.
     return Estimate(TARGET, value, error, 0.95, (design,))
 
 
-def combined(one: Estimate, drawn: DrawnRange) -> Estimate:
-    return _combined(one, drawn, weight_of_draws(one.standard_error, drawn))
+def combined(one: Estimate, drawn: DrawnRange) -> DrawnNumber:
+    return DrawnNumber(one, drawn, pull=weight_of_draws(one.standard_error, drawn))
+
+
+def chosen(one: Estimate, drawn: DrawnRange, met: float) -> Estimate:
+    """The estimate with an interval of draws alone, of enough labelled rows."""
+    return choose(one, DrawnNumber(one, drawn, share_held(0.95, 25), evidence=25, observed=met))
+
+
+def averaged(one: Estimate, low: float, high: float, weight: float) -> Interval:
+    """The interval of a number whose draws lie evenly between two ends."""
+    interval = DrawnNumber(one, drawn_of(*np.linspace(low, high, 11)), weight=weight).interval
+    assert interval is not None
+    return interval
+
+
+def estimates_of(
+    design: list[Estimate],
+    measure: Measure,
+    model: LabelModel,
+    expected: float | None = None,
+    **asked: bool,
+) -> list[Estimate]:
+    """Estimates with their model-based intervals, of enough labelled rows."""
+    errors = [one.standard_error if expected is None else expected for one in design]
+    evidence = np.full(len(design), FULL_EVIDENCE)
+    spread = np.array(errors, dtype=np.float64)
+    drawn = by_model(design, measure, model, model.everywhere, evidence, spread, **asked)
+    return list(map(choose, design, drawn))
 
 
 def test_estimate_and_median_are_weighted_by_standard_deviations() -> None:
@@ -52,7 +78,7 @@ def test_estimate_and_median_are_weighted_by_standard_deviations() -> None:
     one = combined(found(0.5, 0.1, 0.9, 0.4), drawn)
     share = 0.4 / np.hypot(0.4, spread)
     assert one.value == pytest.approx((1 - share) * 0.5 + share * 0.3)
-    assert one.standard_error == pytest.approx((1 - share) * 0.4 + share * spread)
+    assert one.error == pytest.approx((1 - share) * 0.4 + share * spread)
     certain = drawn_of(*[0.1] * 9)
     assert combined(found(0.5, 0.0, 1.0), certain).value == pytest.approx(0.1)
     assert combined(found(0.5, 0.4, 0.6, 0.0), certain).value == 0.5
@@ -66,7 +92,7 @@ def test_median_stands_alone_where_the_design_met_nothing_against_its_value() ->
     drawn = drawn_of(0.2, 0.3, 0.7)
     one = combined(found(1.0, 0.0, 1.0, 0.0), drawn)
     assert one.value == 0.3
-    assert one.standard_error == pytest.approx(np.std([0.2, 0.3, 0.7]))
+    assert one.error == pytest.approx(np.std([0.2, 0.3, 0.7]))
 
 
 @pytest.mark.parametrize(("low", "high", "value"), [(0.4, 0.6, 0.4), (0.0, 1.0, 0.1)])
@@ -83,7 +109,7 @@ def test_interval_holds_a_bound_that_no_labelled_row_excludes(
 ) -> None:
     middle = np.linspace(0.235, 0.865, 1940)  # .97 of the draws, the others far apart
     drawn = drawn_of(*middle, *np.linspace(0.0, 0.2, 30), *np.linspace(0.9, 1.0, 30))
-    one = _with_model(found(0.5, 0.0, 1.0), drawn, 1.0, {}, None, 25, met)
+    one = chosen(found(0.5, 0.0, 1.0), drawn, met)
     assert one.low == pytest.approx(low, abs=0.01)
     assert one.high == pytest.approx(high, abs=0.01)
 
@@ -92,7 +118,7 @@ def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatc
     model = model_of()
     monkeypatch.setitem(model.__dict__, "contradiction", "of 60 labelled rows 0 are of class 1")
     design = found(0.5, 0.4, 0.6)
-    (one,) = combine_with_model([design], FBeta(), model, model.everywhere, combine=True)
+    (one,) = estimates_of([design], FBeta(), model, combine=True)
     assert one.intervals == design.intervals
     assert one.value == 0.5
     assert not one.warnings
@@ -104,11 +130,11 @@ def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatc
 def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:
     """No false negative was met, so recall comes out as 1, whatever the scores say."""
     drawn = drawn_of(*np.linspace(0.2, 0.9, 2000))
-    far = _with_model(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0, {}, None, 25, 1.0)
+    far = chosen(found(1.0, 0.0, 1.0, 0.0), drawn, 1.0)
     assert not far.warnings  # the interval is right
     (words,) = far.notes
     assert words.startswith("f1: 1 is the value of the labelled rows")
-    assert not _with_model(found(0.6, 0.0, 1.0, 0.0), drawn, 1.0, {}, None, 25, 0.6).notes
+    assert not chosen(found(0.6, 0.0, 1.0, 0.0), drawn, 0.6).notes
 
 
 def test_interval_that_labels_only_just_suffice_for_holds_more_draws() -> None:
@@ -188,7 +214,7 @@ def test_median_counts_for_nothing_where_cells_leave_more_open_than_labels() -> 
 
 
 def test_interval_is_the_mean_of_those_of_draws_and_design() -> None:
-    one = _interval(found(0.5, 0.4, 0.9), 0.3, 0.55, weight=0.6)
+    one = averaged(found(0.5, 0.4, 0.9), 0.3, 0.55, 0.6)
     assert one.low == pytest.approx(0.4 * 0.4 + 0.6 * 0.3)
     assert one.high == pytest.approx(0.4 * 0.9 + 0.6 * 0.55)
 
@@ -222,28 +248,25 @@ def test_expected_error_weighs_the_interval_and_not_the_value() -> None:
     """Where the design met nothing of what matters, draws count for more in the interval alone."""
     model = model_of()
     design = [found(0.5, 0.45, 0.55, 0.01)]
-    (alone,) = combine_with_model(design, FBeta(), model, model.everywhere, combine=True)
-    far = np.array([1.0])
-    (other,) = combine_with_model(
-        design, FBeta(), model, model.everywhere, combine=True, expected=far
-    )
+    (alone,) = estimates_of(design, FBeta(), model, combine=True)
+    (other,) = estimates_of(design, FBeta(), model, expected=1.0, combine=True)
     assert other.value == alone.value
     assert other.high - other.low > alone.high - alone.low
 
 
 def test_interval_is_of_draws_alone_where_the_design_claims_nothing() -> None:
-    one = _interval(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.75, 0.3)
+    one = averaged(found(0.5, 0.0, 1.0, 0.1), 0.6, 0.75, 0.3)
     assert (one.low, one.high) == (0.5, 0.75)
-    assert _interval(found(None, 0.0, 1.0), 0.6, 0.7, 0.3).high == 0.7
+    assert averaged(found(None, 0.0, 1.0), 0.6, 0.7, 0.3).high == 0.7
 
 
 def test_band_is_the_mean_of_both_bands_and_holds_the_estimate() -> None:
     one = found(0.5, 0.4, 0.9)
-    band = _interval(one, 0.6, 0.7, 0.3, "curve, simultaneous")
+    (band,) = DrawnNumber(one, weight=0.3, ends_of_band=(0.6, 0.7)).band
     assert (band.low, band.high) == (0.5, 0.7), "the design has none"
     of_design = Interval(0.2, 1.0, "simultaneous", "bootstrap")
     one = dataclasses.replace(one, intervals=(*one.intervals, of_design))
-    band = _interval(one, 0.6, 0.7, 0.3, "curve, simultaneous")
+    (band,) = DrawnNumber(one, weight=0.3, ends_of_band=(0.6, 0.7)).band
     assert (band.low, band.high) == (pytest.approx(0.32), pytest.approx(0.91))
 
 
@@ -251,7 +274,7 @@ def test_band_is_the_mean_of_both_bands_and_holds_the_estimate() -> None:
 def test_interval_holds_an_estimate_that_was_moved_out_of_the_design_based_one(
     value: float,
 ) -> None:
-    one = _interval(found(value, 0.5, 0.7), 0.45, 0.6, 0.5)
+    one = averaged(found(value, 0.5, 0.7), 0.45, 0.6, 0.5)
     assert one.low <= value <= one.high
 
 
@@ -271,7 +294,7 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
     model = model_of(hidden)
     values = Recall().values(model.everywhere.risks(Recall()))[:, 0]
     nothing = Estimate(TARGET, None, None, 0.95, (whole_range((0.0, 1.0), "no labels"),))
-    (one,) = combine_with_model([nothing], Recall(), model, model.everywhere)
+    (one,) = estimates_of([nothing], Recall(), model)
     held = share_held(0.95, 25)
     assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, held)
     assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
@@ -291,9 +314,7 @@ def test_draws_that_tie_but_for_rounding_count_for_half() -> None:
     target = Target("f1", (-1.0, 1.0), against="old")
     one = dataclasses.replace(found(0.1, -0.2, 0.4), target=target)
     drawn = drawn_of(0.2, 0.1, -0.1, 1e-17, -1e-17, 0.0, -1e-17, -1e-17)
-    significance = _with_chance(one, drawn, 1.0).significance
-    assert significance is not None
-    assert significance.chance_above == (2 + 5 / 2) / 8
+    assert DrawnNumber(one, drawn).chance_above == (2 + 5 / 2) / 8
 
 
 def test_chance_of_a_comparison_agrees_with_its_interval() -> None:
@@ -302,25 +323,22 @@ def test_chance_of_a_comparison_agrees_with_its_interval() -> None:
     one = dataclasses.replace(found(0.05, -0.3, 0.4), target=target)
     drawn = drawn_of(*np.linspace(-0.12, -0.04, 400))
 
-    def chance(weight: float) -> float:
-        significance = _with_chance(one, drawn, weight).significance
-        assert significance is not None
-        assert significance.chance_above is not None
-        return significance.chance_above
+    def chance(design: Estimate, weight: float) -> float | None:
+        tested = choose(design, DrawnNumber(design, drawn, weight=weight)).significance
+        assert tested is not None
+        return tested.chance_above
 
-    assert chance(1.0) == 0.0
+    assert chance(one, 1.0) == 0.0
     # Quantiles average to a normal-like distribution: mean -.015, spread (.179 + .023) / 2.
-    assert chance(0.5) == pytest.approx(0.44, abs=0.02)
-    assert chance(0.0) == pytest.approx(stats.norm.cdf(0.05 / (0.35 / 1.96)), abs=0.01)
+    assert chance(one, 0.5) == pytest.approx(0.44, abs=0.02)
+    assert chance(one, 0.0) == pytest.approx(stats.norm.cdf(0.05 / (0.35 / 1.96)), abs=0.01)
     nothing = dataclasses.replace(one, intervals=(whole_range((-1.0, 1.0), "no labels"),))
-    significance = _with_chance(nothing, drawn, 0.5).significance
-    assert significance is not None
-    assert significance.chance_above == 0.0
+    assert chance(nothing, 0.5) == 0.0
 
 
 def test_assisted_interval_stands_before_the_others() -> None:
     model = model_of()
-    (one,) = combine_with_model([found(0.5, 0.4, 0.6)], FBeta(), model, model.everywhere)
+    (one,) = estimates_of([found(0.5, 0.4, 0.6)], FBeta(), model)
     assert [i.kind for i in one.intervals] == ["model-based", "design-based"]
     assert one.intervals[0].method == "calibration-curve"
     assert one.intervals[0].low <= 0.5 <= one.intervals[0].high
@@ -331,7 +349,7 @@ def test_assisted_interval_stands_before_the_others() -> None:
 def test_band_holds_under_half_and_twice_the_share_too() -> None:
     model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
     one = [found(0.5, 0.4, 0.6)] * len(curve.components)
-    combined = combine_with_model(one, curve, model, model.everywhere, band=True)
+    combined = estimates_of(one, curve, model, band=True)
     for factor in (0.5, 1.0, 2.0):
         ends = model.with_share(model.hidden.share * factor).everywhere.bounds(curve)
         low, high = simultaneous(ends[0], 0.95)[0], simultaneous(ends[1], 0.95)[1]
@@ -347,7 +365,7 @@ def test_band_holds_what_the_design_says_of_each_point() -> None:
     """Far out the draws make recall less than 1 however many positives were met."""
     model, curve = model_of(), PRCurve(thresholds=(0.2, 0.5, 0.8))
     one = [found(1.0, 0.9, 1.0)] * len(curve.components)
-    combined = combine_with_model(one, curve, model, model.everywhere, band=True, combine=True)
+    combined = estimates_of(one, curve, model, band=True, combine=True)
     assert [each.intervals[-1].high for each in combined] == [1.0] * len(one)
     assert min(each.value for each in combined) < 1.0
 
@@ -357,7 +375,7 @@ def test_words_about_the_value_stay() -> None:
     model = model_of()
     words = "f1: the weighted estimate 1.2 lies outside its range and was cut"
     one = dataclasses.replace(found(1.0, 0.7, 1.0), warnings=("f1: few rows",), notes=(words,))
-    (combined,) = combine_with_model([one], FBeta(), model, model.everywhere)
+    (combined,) = estimates_of([one], FBeta(), model)
     assert combined.intervals[0].kind == "model-based"
     assert combined.notes[0] == words
     assert "f1: few rows" not in combined.warnings
@@ -367,16 +385,20 @@ def test_what_is_left_without_unmet_positives_is_part_of_the_interval() -> None:
     """Without them a measure is higher in each draw, so its draws alone would reach beyond."""
     model = model_of()
     for value, low, high in ((0.5, 0.4, 0.6), (0.1, 0.05, 0.2), (1.0, 0.9, 1.0)):
-        (one,) = combine_with_model([found(value, low, high)], FBeta(), model, model.everywhere)
+        (one,) = estimates_of([found(value, low, high)], FBeta(), model)
         assert one.without_unmet is not None
         assert one.low <= one.without_unmet.low <= one.without_unmet.high <= one.high
 
 
 def test_intervals_that_do_not_meet_leave_nothing() -> None:
-    here, there = (
-        Interval(*ends, "model-based", "calibration-curve") for ends in ((0.1, 0.2), (0.3, 0.4))
-    )
-    assert _within(here, there) is None
-    assert _within(here, dataclasses.replace(there, low=0.15)) == dataclasses.replace(
-        here, low=0.15
-    )
+    number = DrawnNumber(found(None, 0.0, 1.0), drawn_of(0.3, 0.4), aside=drawn_of(0.1, 0.2))
+    assert number.without_unmet is None
+    reaching = dataclasses.replace(number, aside=drawn_of(0.1, 0.35))
+    part = Interval(0.3, 0.35, "model-based", "calibration-curve")
+    assert reaching.without_unmet == part
+
+
+def test_draws_of_which_cells_leave_all_open_have_no_interval() -> None:
+    low, high = np.array([0.0, 0.1]), np.array([1.0, 0.9])
+    assert DrawnNumber(found(0.5, 0.0, 1.0), DrawnRange(low, high)).interval is None
+    assert DrawnNumber(found(0.5, 0.0, 1.0), drawn_of(0.0, 1.0)).interval is not None

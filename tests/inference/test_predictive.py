@@ -1,4 +1,8 @@
-"""Draws of all labels: measures of each draw by hand, slices, several systems and classes."""
+"""Draws of all labels: measures of each draw by hand, slices, several systems and classes.
+
+The check of fit is tested by how often it speaks. Of 300 sets of labels made by the model 3 are
+expected at LEAST_CHANCE = .01, 10 are further off than .999 of such numbers.
+"""
 
 import dataclasses
 
@@ -11,13 +15,14 @@ from evalsampling.inference.predictive import (
     Predictive,
     expected_labels,
     likely_rates,
+    misfit,
 )
 from evalsampling.measures import (
     Accuracy,
     AveragePrecision,
     Brier,
     FBeta,
-    MacroF1,
+    MacroF,
     Measure,
     PRCurve,
     Recall,
@@ -34,6 +39,10 @@ from tests.stats.histories import labelled_at_random, labelled_rows
 POOL = make_pool(300, 6, seed=3, positive=0.2)
 SLICED = dataclasses.replace(POOL, slice=(np.arange(300)[:, None] % 3 == 0).astype(np.int64))
 HISTORY = labelled_at_random(POOL, 60, seed=4)
+
+LARGE = make_pool(6000, 12, seed=3, positive=0.1, strength=3)
+TABLE = LARGE.table
+RATE = np.linspace(0.02, 0.9, len(TABLE))[np.argsort(np.argsort(TABLE.prior[:, 1]))]
 
 
 def model_of(pool: Pool, history: History) -> LabelModel:
@@ -96,7 +105,7 @@ def test_macro_f1_of_four_classes() -> None:
     rows = np.random.default_rng(6).permutation(400)[:80]
     drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
     assert drawn.unlabelled.sum(axis=(1, 2)) == pytest.approx(320)
-    values = values_of(drawn, MacroF1(4))[:, 0]
+    values = values_of(drawn, MacroF(4))[:, 0]
     for draw in (0, 9):
         label = completed(pool, rows, drawn, draw)
         each = [
@@ -352,3 +361,55 @@ def test_bounds_of_what_cells_tell_are_its_values() -> None:
     for measure in (FBeta(), PRCurve(thresholds=(0.5, 2.5))):
         for end in drawn.bounds(measure):
             np.testing.assert_array_equal(end, values_of(drawn, measure))
+
+
+def draws_about(rate: np.ndarray, seed: int) -> np.ndarray:
+    """200 draws of rates near some: shape (draws, cells, classes)."""
+    noise = np.random.default_rng(seed).normal(0, 0.02, (200, len(rate)))
+    positive = np.clip(rate + noise, 0.001, 0.999)
+    return np.stack([1 - positive, positive], axis=2)
+
+
+def labels_at(rate: np.ndarray, seed: int) -> np.ndarray:
+    """Twenty labels of each cell: shape (cells, classes)."""
+    positive = np.random.default_rng(seed).binomial(20, rate)
+    return np.stack([20 - positive, positive], axis=1)
+
+
+def test_labels_that_fit_are_hardly_ever_doubted() -> None:
+    doubted = [
+        misfit(TABLE, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))
+        for seed in range(300)
+    ]
+    assert sum(words is not None for words in doubted) < 10
+
+
+def test_band_without_positives_where_the_model_expects_them_is_named() -> None:
+    """Spam: the cells with the highest prior probabilities have no positive at all."""
+    prior = TABLE.prior[:, 1]
+    top = prior >= np.sort(prior)[-3]
+    seen = labels_at(np.where(top, 0.0, RATE), 1)
+    words = misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1))
+    assert words is not None
+    assert words.startswith("of 40 labelled rows ranked")
+    assert "0 are of class 1, where the curve makes 34." in words
+
+
+def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
+    """Half of the rows predicted positive are, in every band, where the model expects few."""
+    predicted = TABLE.mean_by_cell((TABLE.outputs.prediction[:, 0] == 1).astype(np.float64)) > 0.5
+    low = np.full(len(TABLE), 0.1)
+    seen = labels_at(np.where(predicted, 0.3, 0.08), 2)
+    words = misfit(TABLE, seen, draws_about(low, 2), np.random.default_rng(2))
+    assert words is not None
+    assert "predicted to be of it" in words
+
+
+def test_no_labels_contradict_nothing() -> None:
+    seen = np.zeros((len(TABLE), 2), dtype=np.int64)
+    assert misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1)) is None
+
+
+def test_model_of_ordinary_labels_is_not_contradicted() -> None:
+    history: History = labelled_at_random(LARGE, 300, seed=4)
+    assert LabelModel.fit(TABLE, history, (1,)).contradiction is None

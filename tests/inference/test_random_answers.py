@@ -11,9 +11,8 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row, with_random_answers
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, FBeta
-from evalsampling.stats.history import History, Round
+from evalsampling.stats.history import History, Round, Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 from tests.samplers.pools import Pool, make_pool
 
 RATE = np.array([0.3, 0.8, 0.5])

@@ -7,11 +7,11 @@ import pytest
 
 from evalsampling.inference.ratio_bias import biases, ratio_bias
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures import Accuracy, MacroF1, Measure, Recall
+from evalsampling.measures import Accuracy, MacroF, Measure, Recall
 from evalsampling.measures.base import Component
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.votes import Votes
 
 F, G = np.array([1.0, 0.4, 2.0]), np.array([2.0, 1.0, 1.5])
 """A positive pair for each row."""
@@ -86,7 +86,7 @@ class Product(Measure):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", [MacroF1(3), Accuracy()], ids=lambda one: one.name)
+@pytest.mark.parametrize("measure", [MacroF(3), Accuracy()], ids=lambda one: one.name)
 def test_bias_of_what_is_no_ratio_is_that_of_many_samples(measure: Measure) -> None:
     """Of 1,000 Poisson samples of 35 rows or so, weights normalised: to 4 standard errors."""
     values, told = [], []

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
+from evalsampling.inference.intervals import clopper_pearson
 from evalsampling.inference.score_bands import ScoreBand, score_bands
-from evalsampling.stats.proportions import clopper_pearson
 
 
 def evaluate(rows: int = 4000, leaves: int = 32, labels: int = 120, **spec: object) -> Evaluation:

@@ -8,6 +8,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.label_spaces.sets import Sets, labels_of_text, set_text
 from evalsampling.spec import EvaluationSpec
+from tests.averages import MACRO_F1
 
 KNOWN = ("toxic", "insult", "threat")
 
@@ -29,7 +30,7 @@ def spec_of(**changed: Any) -> EvaluationSpec:
         "pool": {"path": "pool.parquet", "prediction": "tags",
                  "probability": {one: f"p_{one}" for one in KNOWN}},
         "labels": {"multilabel": list(KNOWN)},
-        "measure": "macro_f1",
+        "measure": MACRO_F1,
     }  # fmt: skip
     for key, part in changed.items():
         content[key] = {**content[key], **part} if isinstance(part, dict) else part

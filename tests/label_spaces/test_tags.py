@@ -13,6 +13,7 @@ from evalsampling import InputError
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.label_spaces.tags import FIRST, Tags
 from evalsampling.spec import EvaluationSpec
+from tests.averages import MICRO_F1
 
 MANY = tuple(f"t{number}" for number in range(500))
 
@@ -78,7 +79,7 @@ def test_nine_labels_are_known_one_by_one() -> None:
     spec, fewer = (spec_of({"multilabel": [*names]}) for names in ("abcdefghi", "abcdefgh"))
     assert isinstance(spec.labels.space, Tags)
     assert type(fewer.labels.space) is Sets
-    assert (spec.sampler.name, spec.measures[0].name) == ("poisson", "micro_f1")
+    assert (spec.sampler.name, spec.measures[0].to_mapping()) == ("poisson", MICRO_F1)
     assert EvaluationSpec.from_mapping(spec.to_mapping(), Path("/tmp")) == spec
 
 

@@ -35,6 +35,19 @@ def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
     assert files_below(one.workspace) == before
 
 
+def test_links_are_followed_where_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("task,label\n")
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "labels.csv")
+    found = look_in([str(link)], [str(link)]).files
+    assert [(file.path, file.replace, file.follow) for file in found] == [
+        (str(link), False, True), (str(link), True, True),
+    ]  # fmt: skip
+    within = look_in([str(tmp_path)])
+    assert [(Path(file.path).name, file.follow) for file in within.files] == [("labels.csv", False)]
+    assert len(within.links) == 1
+
+
 def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
     empty = drawn.directory / "empty"
     empty.mkdir()

@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling.measures import BY_NAME, Joint, Measure, Quotient, difference
+from evalsampling.measures import (
+    BY_NAME,
+    Joint,
+    MacroF,
+    Measure,
+    MicroF,
+    PerClassF,
+    Quotient,
+    WeightedF1,
+    difference,
+)
 from evalsampling.stats.outputs import Outputs
 
 CLASSES = 3
@@ -53,16 +63,20 @@ NAMED = {
     ),
     "risk, squared": build("risk", losses="squared"),
     "risk, table, system 1": build("risk", losses=[[0, 1, 4], [2, 0, 1], [3, 1, 0]], system=1),
-    "f_eta, 0.3": build("f_eta", eta=0.3),
     "f_beta, 2": build("f_beta", beta=2.0),
     "f_beta, system 1": build("f_beta", beta=0.3, system=1, positive=2),
-    "macro_f1, two classes": build("macro_f1", over=(0, 2)),
-    "micro_f1, two classes": build("micro_f1", over=(0, 2)),
+    "macro_f1": MacroF(CLASSES),
+    "macro_f1, two classes": MacroF(CLASSES, over=(0, 2)),
+    "micro_f1": MicroF(CLASSES),
+    "micro_f1, two classes": MicroF(CLASSES, over=(0, 2)),
+    "weighted_f1": WeightedF1(CLASSES),
+    "class_recall": PerClassF(CLASSES, alpha=0.0),
+    "macro_precision": MacroF(CLASSES, alpha=1.0),
     "f1_of_macro_averages, two classes": build("f1_of_macro_averages", over=(0, 2)),
-    "f_alpha, 0.3": build("f_alpha", alpha=0.3),
-    "micro_f_alpha, two classes": build("micro_f_alpha", alpha=0.2, over=(0, 2)),
-    "macro_f_alpha, 0.8": build("macro_f_alpha", alpha=0.8),
-    "class_f_alpha, two classes": build("class_f_alpha", alpha=0.7, over=(1, 2)),
+    "f_beta, alpha 0.3": build("f_beta", alpha=0.3),
+    "micro_f_beta, two classes": MicroF(CLASSES, alpha=0.2, over=(0, 2)),
+    "macro_f_beta, 0.8": MacroF(CLASSES, alpha=0.8),
+    "class_f_beta, two classes": PerClassF(CLASSES, alpha=0.7, over=(1, 2)),
     "log_loss, clipped": build("log_loss", clip=0.1),
     "roc_auc, system 1": build("roc_auc", system=1),
     "precision_at_recall": build("precision_at_recall", recall=0.7),

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import SliceCodes
 from tests.measures.pools import make_pool
 
 NAMED_SLICES = {"country": ("DE", "FR"), "device": ("phone",)}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsampling.measures import Measure
-from evalsampling.measures.mean_and_ratio import Ratio
+from evalsampling.measures.base import Ratio
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import ALL, CLASSES, every_measure, every_scalar, make_pool, risk_of

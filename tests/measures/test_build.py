@@ -13,9 +13,11 @@ from evalsampling.measures.build import (
     build_joints,
     build_measures,
     driving_thresholds,
+    entry_of,
     needs_ranges,
 )
 from evalsampling.spec import MeasureSpec
+from tests.averages import MACRO_F1
 from tests.spec.specs import MINIMAL, parse, systems, write_module
 
 
@@ -67,7 +69,11 @@ def test_thresholds() -> None:
 def test_classes_are_averaged_over_by_name() -> None:
     labels = {"classes": ["no", "yes", "unsure"], "positive": "yes"}
     pool = {"path": "x", "probability": {"no": "a", "yes": "b", "unsure": "c"}}
-    changes = {"labels": labels, "pool": pool, "measure": {"name": "macro_f1", "over": ["unsure"]}}
+    changes = {
+        "labels": labels,
+        "pool": pool,
+        "measure": {**MACRO_F1, "over": ["unsure"]},
+    }
     (measure,) = build_measures(parse(**changes), [None])
     assert (measure.classes, measure.over) == (3, (2,))
 
@@ -76,6 +82,7 @@ OWN_MODULE = """
 import dataclasses
 import numpy as np
 from evalsampling.measures import Measure
+from tests.averages import MACRO_F1
 
 
 class Errors(Measure):
@@ -229,8 +236,8 @@ def test_a_measure_of_one_class() -> None:
     bad = {**content, "measure": {"name": "precision", "positive": "none"}}
     with pytest.raises(InputError, match=r"measure.positive: 'none' is none of \['low', 'high'"):
         build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])
-    for name in ("accuracy", "macro_f1"):
-        bad = {**content, "measure": {"name": name, "positive": "low"}}
+    for entry in ({"name": "accuracy"}, MACRO_F1):
+        bad = {**content, "measure": {**entry, "positive": "low"}}
         with pytest.raises(InputError, match="positive"):
             build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])
 
@@ -261,7 +268,52 @@ def test_averages_over_some_labels_are_called_by_their_names() -> None:
         spec = parse(
             labels={"multilabel": labels},
             pool={"path": "p", "probability": {label: f"p_{label}" for label in labels}},
-            measure=[{"name": "macro_f1", "over": ["tag1", "tag2"]}],
+            measure=[{**MACRO_F1, "over": ["tag1", "tag2"]}],
         )
         (measure,) = build_measures(spec, [None])
         assert (measure.name, kind) == ("macro_f1(over=tag1+tag2)", spec.labels.space.kind)
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        ({"name": "f1", "average": "micro"}, "micro_f1"),
+        ({"name": "f1", "average": "weighted"}, "weighted_f1"),
+        ("f1_of_macro_averages", "f1_of_macro_averages"),
+        ({"name": "precision", "average": "macro"}, "macro_precision"),
+        ({"name": "recall", "average": "each", "over": [1]}, "class_recall(over=1)"),
+        ({"name": "f_beta", "average": "macro", "alpha": 0.3}, "macro_f_beta(alpha=0.3)"),
+        ({"name": "f_beta", "average": "each", "beta": 2}, "class_f_beta(alpha=0.2)"),
+        ({"name": "f_beta", "alpha": 0.3}, "f_beta(alpha=0.3)"),
+    ],
+)
+def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str) -> None:
+    """What is built, and that a spec of it builds the same."""
+    (measure,) = build_measures(parse(measure=entry), [(0.0, 1.0)])
+    assert measure.name == name
+    (again,) = build_measures(parse(measure=entry_of(measure)), [(0.0, 1.0)])
+    assert again == measure
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (
+            {"name": "f1", "average": "mean"},
+            "unknown average 'mean' of f1; known: micro, ",
+        ),
+        ({"name": "recall", "average": "weighted"}, "known: micro, macro, each"),
+        ({"name": "accuracy", "average": "macro"}, "unknown key measure.average of accuracy"),
+        ({"name": "f1", "average": "macro", "alpha": 1}, "unknown key measure.alpha of f1"),
+        ({"name": "f_beta", "alpha": 0.2, "beta": 2}, "it takes beta or alpha, not both"),
+        (
+            {"name": "f_beta", "average": "macro", "alpha": 0.2, "beta": 2},
+            "beta or alpha, not both",
+        ),
+        ("macro_f1", r"it is {name: f1, average: macro}"),
+        ("f_eta", "it is f_beta, with eta as its alpha"),
+    ],
+)
+def test_averages_that_there_are_not(entry: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        build_measures(parse(measure=entry), [(0.0, 1.0)])

@@ -10,11 +10,10 @@ from evalsampling.label_spaces.tags import Tags
 from evalsampling.measures import (
     F1OfMacroAverages,
     Joint,
-    MacroF1,
+    MacroF,
     Measure,
-    MicroF1,
-    MicroFAlpha,
-    PerClassF1,
+    MicroF,
+    PerClassF,
     WeightedF1,
 )
 from evalsampling.measures.comparisons import Difference
@@ -31,14 +30,14 @@ SPACE = Tags(tuple("abcd"))
 EVERY_SET = np.array([[code >> c & 1 for c in range(LABELS)] for code in range(1 << LABELS)]) > 0
 
 MEASURES: list[Measure] = [
-    MicroF1(LABELS, tags=SPACE),
-    MicroFAlpha(LABELS, tags=SPACE, alpha=0.2, over=(0, 3)),
-    MacroF1(LABELS, tags=SPACE),
-    PerClassF1(LABELS, tags=SPACE),
+    MicroF(LABELS, tags=SPACE),
+    MicroF(LABELS, tags=SPACE, alpha=0.2, over=(0, 3)),
+    MacroF(LABELS, tags=SPACE),
+    PerClassF(LABELS, tags=SPACE),
     WeightedF1(LABELS, tags=SPACE),
     F1OfMacroAverages(LABELS, tags=SPACE),
-    Difference(MicroF1(LABELS, tags=SPACE), MicroF1(LABELS, system=1, tags=SPACE)),
-    Joint((MacroF1(LABELS, system=1, tags=SPACE), MicroF1(LABELS, tags=SPACE))),
+    Difference(MicroF(LABELS, tags=SPACE), MicroF(LABELS, system=1, tags=SPACE)),
+    Joint((MacroF(LABELS, system=1, tags=SPACE), MicroF(LABELS, tags=SPACE))),
 ]
 ALL = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 
@@ -119,8 +118,8 @@ def test_variance_of_a_cell_takes_its_labels_to_be_independent(measure: Measure)
 
 
 @pytest.mark.parametrize("smoothing", [1.0, 0.8])
-@pytest.mark.parametrize("kind", [MicroF1, MacroF1, F1OfMacroAverages])
-def test_deviation_is_that_over_all_sets(kind: type[MicroF1], smoothing: float) -> None:
+@pytest.mark.parametrize("kind", [MicroF, MacroF, F1OfMacroAverages])
+def test_deviation_is_that_over_all_sets(kind: type[MicroF], smoothing: float) -> None:
     """Of few labels it is that of `Sets`: smoothed labels are smoothed sets of two classes each.
 
     Probabilities are kept from 0 by 10^-4 in both, of labels here and of sets there.
@@ -149,7 +148,7 @@ def test_labels_by_the_hundred_take_no_sets() -> None:
     space = Tags(tuple(map(str, range(500))))
     p = rng.uniform(0, 0.1, (40, 500))
     outputs = outputs_of(p[:, None] > 0.07)
-    measure = MicroF1(500, tags=space)
+    measure = MicroF(500, tags=space)
     expected = expected_of_rows(outputs.tags, p)
     risk = measure.mean_loss(outputs, expected, np.full(40, 1 / 40))
     mean, variance = influence_moments(measure, outputs, expected, risk)

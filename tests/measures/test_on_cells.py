@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.measures import Brier, FBeta, Joint, MacroF1, Measure, PRCurve, Precision
+from evalsampling.measures import Brier, FBeta, Joint, MacroF, Measure, PRCurve, Precision
 from evalsampling.measures.on_cells import (
     adds_to,
     cells_adding_to,
@@ -64,7 +64,7 @@ def test_scores_that_cells_do_not_know_may_always_add() -> None:
     np.testing.assert_array_equal(first, expected)
 
 
-@pytest.mark.parametrize(("measure", "held"), [(MacroF1(3), 1), (Brier(), None)])
+@pytest.mark.parametrize(("measure", "held"), [(MacroF(3), 1), (Brier(), None)])
 def test_rows_that_stand_for_cells_have_the_probabilities_that_are_looked_at(
     measure: Measure, held: int | None
 ) -> None:
@@ -80,10 +80,10 @@ def test_rows_that_stand_for_cells_have_the_probabilities_that_are_looked_at(
     assert rows.probability.any() == (held is None)
 
 
-@pytest.mark.parametrize("measure", [MacroF1(3), PRCurve(thresholds=(1.0, 2.0), system=1)])
+@pytest.mark.parametrize("measure", [MacroF(3), PRCurve(thresholds=(1.0, 2.0), system=1)])
 def test_rows_that_stand_for_cells_are_as_many_as_these(measure: Measure) -> None:
     """With several views of a cell, each stands for an equal part."""
-    classes = 3 if isinstance(measure, MacroF1) else 2
+    classes = 3 if isinstance(measure, MacroF) else 2
     pool = make_pool(300, 8, seed=1, classes=classes)
     table = with_second_system(pool, seed=4).table
     chosen = np.arange(len(table)) % 2 == 0

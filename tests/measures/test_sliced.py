@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling.measures import Measure, Recall, Sliced, difference
-from evalsampling.stats.named_slices import UnknownSliceError
+from evalsampling.stats.slices import UnknownSliceError
 from tests.measures.pools import NAMED, build, risk_of, value_of
 from tests.measures.sliced_pools import WHERE, pool_with_slices
 

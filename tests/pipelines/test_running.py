@@ -3,12 +3,16 @@
 import logging
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 import pytest
 
+from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.pipelines.running import parse_options, run
+from evalsampling.pipelines.running import _result_of, parse_options, run
+from evalsampling.workspace.manifest import ExecutionContext
 
 _LIMIT = 20
 """Seconds that one worker waits for another at most."""
@@ -45,3 +49,17 @@ def test_worker_that_fails_after_the_job_has_says_nothing(
     assert not caplog.records
     logging.getLogger("apache_beam.runners.runner").warning("of another job")
     assert caplog.messages == ["of another job"]
+
+
+def test_a_result_replaces_no_file_of_others(tmp_path: Path) -> None:
+    def done(*_: Any) -> Result:
+        return Result()
+
+    file, context = tmp_path / "out.json", ExecutionContext("this process")
+    file.write_text("{}")
+    with pytest.raises(InputError, match="is there, and evalsampling did not write it"):
+        _result_of(None, done, context, str(file))
+    assert file.read_text() == "{}"
+    file.unlink()
+    for _ in range(2):
+        _result_of(None, done, context, str(file))

@@ -1,15 +1,18 @@
 """Rounds drawn from files are those drawn in memory, however the pool was cut."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.cases import SCORED
-from tests.jobs import make_pool, make_rich_pool
+from tests.compared_numbers import make_compared_numbers, spec_of
+from tests.jobs import Pool, make_pool, make_rich_pool
+from tests.ranked_lists import ranked_pool
 from tests.reference import assert_same_evaluation
-from tests.slow import slowly
+from tests.slow import fast, slowly
 
 SAMPLERS: dict[str, Any] = {
     "passive": "passive",
@@ -104,19 +107,44 @@ def test_another_seed_another_batch(job: Any) -> None:
     assert chosen[0] != chosen[1]
 
 
-@pytest.mark.slow
+COSTLY = {**SCORED, "cost": "size"}
+RANKED = {"name": "adastrat", "epsilon": 0.3, "beta": 1.5, "p_min": 0.25, "m": 5}
+
+KINDS: dict[str, tuple[Callable[[], Pool], dict[str, Any]]] = {
+    "hidden positives": (
+        make_pool, {"measure": ["f1", "recall"], "hidden": {"share": 0.1}, "strata": {"leaves": 8}},
+    ),
+    "classes": (make_pool, {"measure": ["f1", "recall", "accuracy"], "sampler": "ais"}),
+    "costs": (
+        lambda: make_rich_pool(600),
+        {"pool": COSTLY, "sampler": "optimal_importance", "budget": {"cost": 60, "labels": 40}},
+    ),
+    "numbers": (make_compared_numbers, spec_of(2)),
+    "curve": (
+        lambda: ranked_pool(1200),
+        {"measure": ["pr_curve", "f1"], "sampler": RANKED, "budget": 3000,
+         "strata": {"method": "log_rank", "leaves": 64}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", fast(1, KINDS))
 @pytest.mark.usefixtures("one_key")
-def test_sample_and_estimate_as_pipelines_give_the_same(job: Any) -> None:
+def test_pipelines_say_what_commands_say(job: Any, kind: str) -> None:
+    """Cells, draws, costs and estimates, with rows that got no label."""
+    pool, keys = KINDS[kind]
     results = []
     for runner in ([], ["--runner=FnApiRunner"]):
-        one = job(measure=["f1", "recall", "accuracy"])
-        one.prepare()
-        seen = []
+        one = job(pool(), **keys)
+        assert one.prepare("--in-process" if not runner else runner[0]).status == 0
+        seen: list[Any] = [pq.read_table(one.workspace / "cells.parquet").to_pydict()]
         for number in (1, 2):
             sampled = one.sample(*runner).json
-            delivery = one.deliver(one.answers(number)[: 20 - number], f"{number}.csv")
-            estimated = one.estimate("--labels", delivery, "--close", *runner)
-            draws = pq.read_table(one.round_directory(number) / "draws.parquet").to_pydict()
-            seen.append((sampled["rows"], sampled["reason"], draws, estimated.json))
+            if sampled["rows"]:
+                delivery = one.deliver(one.answers(number)[number:], f"{number}.csv")
+                draws = pq.read_table(one.round_directory(number) / "draws.parquet").to_pydict()
+                said = one.estimate("--labels", delivery, "--close", *runner).json
+                seen.append((sampled["rows"], sampled["reason"], draws, said))
         results.append(seen)
     assert results[0] == results[1]
+    assert len(results[0]) > 1

@@ -21,6 +21,7 @@ from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation.local import pool_rows
 from evalsampling.spec import EvaluationSpec, SystemSpec
+from tests.averages import MACRO_F1
 
 KNOWN = ("toxic", "insult", "threat")
 LISTS = [["toxic"], [], ["threat", "toxic"], ["insult", "insult"]]
@@ -107,7 +108,7 @@ def test_sets_come_through_every_format(tmp_path: Path, suffix: str, by_label: b
             "probability": {name: f"p_{name}" for name in KNOWN},
         },
         "labels": {"multilabel": list(KNOWN)},
-        "measure": "macro_f1",
+        "measure": MACRO_F1,
         "budget": 2,
     }
     spec = EvaluationSpec.from_mapping(content, tmp_path)

@@ -15,8 +15,8 @@ from evalsampling.pool.stored_columns import (
     outputs_of_columns,
 )
 from evalsampling.preparation.reserve import Reserve
-from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import SliceCodes
 
 NAMED = {"city": ("Bern",)}
 

@@ -1,6 +1,7 @@
 """The reserve, a mergeable state, against sorting all rows."""
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,13 @@ from evalsampling.pool.stored_columns import (
     ID,
     ROW,
 )
+from evalsampling.preparation import reserve_builder
 from evalsampling.preparation.reserve import Reserve, check_complete
-from evalsampling.preparation.reserve_builder import hash_limits
+from evalsampling.preparation.reserve_builder import ReserveBuilder, hash_limits
+from evalsampling.workspace.pool_facts import PoolFacts
 from tests.contracts import assert_mergeable
+from tests.drawn_by_row import cells_of
+from tests.jobs import Job
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +107,24 @@ def test_reserve_holds_the_least_hashes_of_each_cell(capacity: int) -> None:
     cells = [row[0] for row in expected]
     assert reserve.ranks.tolist() == [cells[:i].count(cell) for i, cell in enumerate(cells)]
     assert len(reserve) == len(expected)
+
+
+def test_large_payload_is_compacted_as_it_comes(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few rows it is of: what is held is looked at each time so many bytes have come."""
+    one = job()
+    assert one.prepare().status == 0
+    facts = PoolFacts.read(one.workspace)
+    looked: list[int] = []
+    monkeypatch.setattr(reserve_builder, "check_payload", lambda _, __, rows: looked.append(rows))
+    for most, times in ((0, 2), (1 << 26, 0)):
+        monkeypatch.setattr(reserve_builder, "_COMPACT_BYTES_ABOVE", most)
+        looked.clear()
+        builder = ReserveBuilder(facts.pool.spec, facts.pool.stratification, capacity=4)
+        for part in (one.pool.table[:300], one.pool.table[300:900]):
+            builder.add(cells_of(facts, part))
+        assert len(looked) == times
 
 
 def test_reserves_of_different_capacity_do_not_add_up() -> None:

@@ -1,6 +1,7 @@
 """MLflow, with its runs in a folder of this machine."""
 
 import dataclasses
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.receivers.mlflow import ID, MLFLOW, metrics
+from evalsampling.receivers.mlflow import _LIMITS, ID, MLFLOW, metrics
 from evalsampling.receivers.registry import Address
 from tests.receivers.runs import evaluation, run
 
@@ -72,10 +73,29 @@ def test_a_run_that_is_active_is_used_and_goes_on(tracked: Any) -> None:
     assert logged.data.tags["evalsampling.gates"] == "reached"
 
 
-def test_names_that_become_alike_are_refused() -> None:
-    numbers = [dataclasses.replace(run().numbers[0], slice=text) for text in ("a=b", "a:b")]
-    with pytest.raises(InputError, match=r"two estimates would be called '.* where a_b'"):
-        metrics(dataclasses.replace(run(), numbers=tuple(numbers)))
+SLICES = ("a=b", "a:b", "site=http://a.org", "site=../..//x", "site=/", f"site={'x' * 999}",
+          f"site={'x' * 999}y", "site=Zürich\n")  # fmt: skip
+
+
+def test_every_slice_has_metrics_of_its_own(tracked: Any) -> None:
+    numbers = [dataclasses.replace(run().numbers[0], slice=text) for text in SLICES]
+    of_slices = dataclasses.replace(run(), numbers=tuple(numbers))
+    assert Address("mlflow", MLFLOW, None).send(of_slices).problem is None
+    [logged] = runs_of(tracked)
+    assert logged.data.metrics == metrics(of_slices)
+    assert len([name for name in logged.data.metrics if name.endswith(".low")]) == len(SLICES)
+
+
+def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes connections and says nothing."""
+    for name in _LIMITS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(_LIMITS, "MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        mlflow.set_tracking_uri(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        problem = Address("mlflow", MLFLOW, None).send(run()).problem
+    assert problem is not None
+    assert "timed out" in problem.lower()
 
 
 def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import referencing
 
 import evalsampling.receivers.openlineage as module
 from evalsampling import InputError
+from evalsampling.receivers import openlineage
 from evalsampling.receivers.openlineage import FACET, OPEN_LINEAGE, dataset_name, events
 from evalsampling.receivers.registry import Address
 from evalsampling.spec.tables import TableSpec
@@ -163,17 +164,29 @@ def test_a_file_has_a_line_for_each_event(tmp_path: Path) -> None:
     assert lines_of(path) == json.loads(json.dumps(events(run())))
 
 
+CODES = {"refused": 500, "moved": 307, "seen": 303}
+
+
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[Any]]]:
     """A server that takes events, and what it was sent: path, key and event."""
     taken: list[Any] = []
+    stop = threading.Event()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             taken.append((self.path, self.headers["Authorization"], json.loads(body)))
-            self.send_response(201 if "refused" not in self.path else 500)
+            if "dropped" in self.path:
+                return
+            if "hung" in self.path:
+                stop.wait(10)
+            codes = [code for word, code in CODES.items() if word in self.path]
+            self.send_response(*codes or [201])
+            self.send_header("Location", "/elsewhere")
             self.end_headers()
+
+        do_GET = do_POST  # noqa: N815
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -181,6 +194,7 @@ def server() -> Iterator[tuple[str, list[Any]]]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{served.server_port}", taken
+        stop.set()
         served.shutdown()
 
 
@@ -193,8 +207,32 @@ def test_a_server_is_sent_both(
     assert Address.read("openlineage").send(run()).where == url
     assert [(path, key) for path, key, _ in taken] == [("/api/v1/lineage", "Bearer abc")] * 2
     assert [event["eventType"] for _, _, event in taken] == ["START", "COMPLETE"]
-    receipt = Address.read(f"openlineage:{url}/refused").send(run())
-    assert receipt.problem == "HTTPError: HTTP Error 500: Internal Server Error"
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [("refused", "500 Server Error"), ("moved", "sends events elsewhere"),
+     ("seen", "sends events elsewhere"), ("dropped", "without response"), ("hung", "timed out")],
+)  # fmt: skip
+def test_a_server_that_fails_gets_one_event_and_no_other_gets_any(
+    server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, path: str, problem: str
+) -> None:
+    url, taken = server
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "abc")
+    monkeypatch.setattr(openlineage, "_ANSWER_SECONDS", 0.5)
+    place = f"{url.replace('//', '//me:secret@')}/{path}"
+    receipt = Address.read(f"openlineage:{place}").send(run())
+    assert receipt.where is None
+    assert problem in str(receipt.problem)
+    assert "secret" not in receipt.words
+    assert [path for path, _, _ in taken] == [f"/{path}/api/v1/lineage"]
+
+
+def test_a_server_by_capital_letters_is_one(server: tuple[str, list[Any]]) -> None:
+    url, taken = server
+    assert Address.read(f"openlineage:{url.replace('http', 'HTTP')}").output is None
+    assert Address.read(f"openlineage:{url.replace('http', 'HTTP')}").send(run()).problem is None
+    assert len(taken) == 2
 
 
 def test_a_place_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

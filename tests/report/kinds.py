@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.commands.votes import HEADER, votes
 from tests.jobs import LABEL_SET, Job, call, make_label_set_pool, make_pool, make_rich_pool
 from tests.ranked_lists import ranked_pool
@@ -38,13 +39,13 @@ def kinds(job: Callable[..., Job], tmp_path: Path) -> dict[str, tuple[Job, int, 
         ),
         "classes": (
             job(make_rich_pool(systems=1, classes=3), pool=THREE, labels={"classes": [0, 1, 2]},
-                measure=["macro_f1", "accuracy"], round_size=60), 2, (),
+                measure=[MACRO_F1, "accuracy"], round_size=60), 2, (),
         ),
         "label-sets": (
             job(make_label_set_pool(), labels={"multilabel": [*LABEL_SET]}, sampler="poisson",
                 pool={"prediction": {name: f"is_{name}" for name in LABEL_SET},
                       "probability": {name: f"p_{name}" for name in LABEL_SET}},
-                measure=["macro_f1", "micro_f1", "class_f1"], round_size=100), 1, (),
+                measure=[MACRO_F1, MICRO_F1, EACH_F1], round_size=100), 1, (),
         ),
         "many-systems": (
             job(make_rich_pool(systems=4), pool={"systems": MANY}, measure=["accuracy", RATIO],

@@ -68,6 +68,8 @@ def test_differences_have_a_line_at_zero() -> None:
     [zero] = elements(interval_rows([row], "Title", neutral=0.0), "line", "s-ink")
     [dot] = elements(interval_rows([row], "Title", neutral=0.0), "circle")
     assert float(zero["x1"]) < float(dot["cx"])
+    lines = elements(interval_rows([row], "Title", neutral=0.0), "line")
+    assert len({(one["y1"], one["y2"]) for one in lines}) == 1, "as long as those of the axis"
 
 
 def test_convergence_goes_from_left_to_right_with_a_panel_for_each_number() -> None:

@@ -18,9 +18,9 @@ from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
+from evalsampling.stats.slices import SliceCodes
 
 NAMED = {"part": ("rare",)}
 """The slice that cells of a pool with a `Pool.rare` tell apart."""

@@ -16,7 +16,6 @@ from evalsampling.measures import (
     Accuracy,
     Brier,
     FBeta,
-    FEta,
     GeneralizedRisk,
     Joint,
     MeanAbsoluteError,
@@ -65,7 +64,7 @@ def test_zero_one_loss_by_the_published_figures(measure: Measure) -> None:
 def test_f_measures_by_the_published_figures(eta: float, expected: list[float]) -> None:
     """Eq. 4.18 to 4.20; eta = 1 is precision and leaves out predicted negatives."""
     names: dict[float, Measure] = {0.0: Recall(), 0.5: FBeta(), 1.0: Precision()}
-    for measure in (FEta(eta=eta), names[eta]):
+    for measure in (FBeta(alpha=eta), names[eta]):
         sampler = ActiveRisk(measure)
         np.testing.assert_allclose(proposal_of(sampler, SCORES), expected, rtol=1e-9)
         assert sampler.support(SCORES).tolist() == [x > 0 for x in expected]
@@ -134,7 +133,7 @@ THREE = [
     GeneralizedRisk(
         ((0, 1, 9), (2, 0, 1), (5, 4, 0)), 3, weights=((1, 2, 0), (1, 1, 3), (1, 0, 1))
     ),
-    FEta(positive=2, eta=0.2),
+    FBeta(positive=2, alpha=0.2),
 ]
 
 
@@ -223,15 +222,15 @@ def variance_of_a_draw(pool: Pool, measure: Measure, q: np.ndarray) -> float:
 @pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
 def test_it_pays(eta: float) -> None:
     pool = make_pool(1500, 30, seed=5, positive=0.1, strength=3)
-    q = proposal_of(ActiveRisk(FEta(eta=eta)), pool.table)[pool.cell]
-    passive = variance_of_a_draw(pool, FEta(eta=eta), np.full(len(pool), 1 / len(pool)))
-    assert variance_of_a_draw(pool, FEta(eta=eta), q) < 0.75 * passive
+    q = proposal_of(ActiveRisk(FBeta(alpha=eta)), pool.table)[pool.cell]
+    passive = variance_of_a_draw(pool, FBeta(alpha=eta), np.full(len(pool), 1 / len(pool)))
+    assert variance_of_a_draw(pool, FBeta(alpha=eta), q) < 0.75 * passive
 
 
 def test_error_is_the_asymptotic_one() -> None:
     """200 runs of 150 draws know a mean square within 10 %; the tolerance is four times that."""
     pool = make_pool(800, 20, seed=5, positive=0.2, strength=3)
-    measure = FEta(eta=0.5)
+    measure = FBeta(alpha=0.5)
     sampler, n = ActiveRisk(measure, draws=150), 150
     q = proposal_of(sampler, pool.table)[pool.cell]
     error = []

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.errors import InputError
 from evalsampling.measures import (
     Accuracy,
     FBeta,
@@ -153,32 +152,6 @@ def test_accelerate_is_a_truth_value() -> None:
         AdaptiveImportance(FBeta(), accelerate=1)  # type: ignore[arg-type]
 
 
-def test_next_step_depends_on_history_and_seed_alone() -> None:
-    pool = make_pool(200, 8, seed=3)
-    sampler = AdaptiveImportance(FBeta())
-    history, _ = pool.run(sampler, rounds=2, new_rows=10, seed=1)
-    restored = History(
-        history.cell.copy(),
-        history.rank.copy(),
-        history.label.copy(),
-        history.outputs.take(np.arange(len(history))),
-        history.slice.copy(),
-        history.rounds,
-    )
-    a, b = (
-        sampler.design(pool.table, h, 15, np.random.default_rng(4)) for h in (history, restored)
-    )
-    assert a.question.tolist() == b.question.tolist()
-    assert a.probability.tolist() == b.probability.tolist()
-
-
-def test_undefined_measure_is_an_input_error() -> None:
-    pool = make_pool(50, 4, seed=1)
-    none = Pool(pool.leaf, np.zeros_like(pool.prediction), pool.probability, pool.label)
-    with pytest.raises(InputError, match="precision is undefined on this pool"):
-        AdaptiveImportance(Precision()).proposal(none.table, none.start())
-
-
 @pytest.mark.parametrize("p1", [[0.0, 0.7, 1.0], [0.0, 0.0, 0.0]], ids=str)
 def test_rows_of_a_certain_prior_keep_a_chance(p1: list[float]) -> None:
     """Supported means drawn: a hidden positive in a cell predicted negative must be findable."""
@@ -315,34 +288,6 @@ def test_proposal_with_all_labels_known_is_the_best_one(measure: Measure) -> Non
     assert divergence(measure, pool.table, pool.truth, history, proposal) == pytest.approx(
         0, abs=1e-12
     )
-
-
-@pytest.mark.parametrize("model", ["forest", "", None])
-def test_model_is_checked(model: object) -> None:
-    with pytest.raises(ValueError, match="model must be one of tree, scores, module:object, got"):
-        AdaptiveImportance(FBeta(), model=model)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
-def test_leaves_without_rows_get_no_draws_and_do_no_harm(oracle: str) -> None:
-    """Explicit edges or equal-width cuts leave some: the first, one between, the last two."""
-    pool = make_pool(90, 3, seed=9, positive=0.4)
-    pool = Pool(
-        np.array([1, 3, 4])[pool.leaf], pool.prediction, pool.probability, pool.label, leaves=7
-    )
-    sampler = AdaptiveImportance(FBeta(), oracle)
-    if oracle == "stochastic":
-        history, order = pool.run_stochastic(sampler, pool.probability, 2, 20, seed=1)
-    else:
-        history, order = pool.run(sampler, 2, 20, seed=1)
-    proposal = sampler.proposal(pool.table, history)
-    assert proposal.posterior is not None
-    assert proposal.posterior.shape == (7, 2)
-    np.testing.assert_allclose(proposal.posterior.sum(axis=1), 1, rtol=1e-12)
-    q = pool.row_probability(proposal, history, order)
-    assert q.sum() == pytest.approx(1, abs=1e-12)
-    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
-    assert found.value is not None
 
 
 def half_and_half(cells: CellTable, labels: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from evalsampling.measures import (
     Brier,
     FBeta,
     Joint,
-    MacroF1,
+    MacroF,
     MatthewsCorrelation,
     Measure,
     PRCurve,
@@ -39,11 +39,6 @@ from tests.slow import fast
 
 POOL = make_pool(2000, 12, seed=3, positive=0.05, strength=3)
 SMALL = make_pool(60, 4, seed=3, positive=0.4)
-
-
-def test_stochastic_oracle_is_refused() -> None:
-    with pytest.raises(ValueError, match="deterministic oracle"):
-        CalibratedDesign(FBeta(), oracle="stochastic")
 
 
 def test_rows_are_drawn_evenly_and_that_is_told_where_nothing_orders_them() -> None:
@@ -188,7 +183,7 @@ KINDS: dict[str, tuple[Pool, Measure, list[Measure]]] = {
     "curve": (POOL, PRCurve((2.5, 5.5, 8.5)), [PRCurve((2.5, 5.5, 8.5)), FBeta()]),
     "brier": (POOL, Brier(), [Brier(), Accuracy()]),
     "systems": (TWO, Joint((FBeta(), FBeta(system=1))), [FBeta(), FBeta(system=1)]),
-    "four classes": (FOUR, MacroF1(4), [MacroF1(4), Accuracy(), FBeta(positive=2)]),
+    "four classes": (FOUR, MacroF(4), [MacroF(4), Accuracy(), FBeta(positive=2)]),
 }
 
 

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.errors import InputError
 from evalsampling.inference.score_calibration import recalibrated
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.samplers import Importance
@@ -121,14 +120,6 @@ def test_it_beats_passive_sampling_of_rare_positives() -> None:
     importance = np.sum(np.divide(residual**2, q, out=np.zeros(rows), where=q > 0)) / rows**2
     passive = np.mean(residual**2)
     assert np.mean(np.abs(residual)) ** 2 < importance < passive / 2
-
-
-def test_undefined_measure_is_an_input_error() -> None:
-    """No row is predicted positive: precision is 0/0 whatever the labels."""
-    pool = make_pool(50, 4, seed=1)
-    none = Pool(pool.leaf, np.zeros_like(pool.prediction), pool.probability, pool.label)
-    with pytest.raises(InputError, match="precision is undefined on this pool"):
-        Importance(Precision()).proposal(none.table, none.start())
 
 
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=["f1", "recall", "acc"])

@@ -17,9 +17,9 @@ from evalsampling.measures import (
     Accuracy,
     FBeta,
     Joint,
-    MacroFAlpha,
+    MacroF,
     Measure,
-    MicroFAlpha,
+    MicroF,
     Precision,
     Recall,
 )
@@ -282,9 +282,7 @@ def test_error_is_what_the_variance_says(online: str | None) -> None:
     assert np.mean(sizes) == pytest.approx(150, abs=4 * np.std(sizes) / np.sqrt(300))
 
 
-@pytest.mark.parametrize(
-    "measure", [MacroFAlpha(4, alpha=0.3), MicroFAlpha(4, over=(1, 2, 3), alpha=0.7)]
-)
+@pytest.mark.parametrize("measure", [MacroF(4, alpha=0.3), MicroF(4, over=(1, 2, 3), alpha=0.7)])
 def test_error_of_averages_over_classes_is_what_the_variance_says(measure: Measure) -> None:
     """150 evaluations of four classes: within 4 standard errors, the variances within 45 %.
 

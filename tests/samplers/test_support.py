@@ -13,6 +13,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import adds_to, always_adds_to, known_exactly
 from evalsampling.samplers import Given
 from evalsampling.stats.outputs import Outputs
+from tests.averages import MACRO_F1
 
 ROWS = 600
 
@@ -241,7 +242,7 @@ def test_average_over_classes_is_trusted_no_more_than_its_rarest_class() -> None
         probability.argmax(axis=1),
         probability=probability,
         labels={"classes": [0, 1, 2]},
-        measure="macro_f1",
+        measure=MACRO_F1,
         sampler="passive",
     )
     ids = evaluation.sample(200)

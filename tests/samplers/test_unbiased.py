@@ -18,7 +18,7 @@ from evalsampling.measures import (
     BalancedAccuracy,
     FBeta,
     Joint,
-    MacroF1,
+    MacroF,
     Measure,
     Precision,
     Recall,
@@ -42,7 +42,7 @@ SAMPLERS = {s.name: s for s in (Passive, Importance, AdaptiveImportance)}
 OTHERS = {s.name: s for s in (Oasis, Given)}
 VECTORS = {
     "joint": Joint((FBeta(), Accuracy())),
-    "macro": MacroF1(2),
+    "macro": MacroF(2),
     "balanced": BalancedAccuracy(),
 }
 

@@ -1,4 +1,4 @@
-"""Imagined labels against the probabilities they are drawn from, also where these are tilted."""
+"""Imagined labels against the probabilities they are drawn from."""
 
 import dataclasses
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.measures import Accuracy, FBeta, Measure, Recall, difference
 from evalsampling.simulation.imagined import (
     LEAST_RECALL,
     RECALL_SPREAD,
@@ -14,13 +13,12 @@ from evalsampling.simulation.imagined import (
     _whole_shares,
     imagine,
     is_believed,
-    with_value,
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.rank_prior import ONE_CLASS
-from tests.samplers.pools import Pool, make_pool
+from tests.samplers.pools import make_pool
 
 POOL = make_pool(4000, 8, seed=3)
 TABLE = POOL.table
@@ -53,57 +51,6 @@ def test_pooled_kinds_of_a_cell_share_its_rows() -> None:
     assert np.array_equal(rows.sum(axis=1), TABLE.count)
     off = rows.cumsum(axis=1) - TABLE.count[:, None] * np.array([0.2, 0.7, 1.0])
     assert np.abs(off).max() <= 0.5, "each end is the nearest whole row"
-
-
-def make_systems() -> Pool:
-    """A pool whose second system errs on a fifth of the rows, at random."""
-    rng = np.random.default_rng(4)
-    flipped = np.where(rng.random(len(POOL)) < 0.2, 1 - POOL.prediction, POOL.prediction)
-    return dataclasses.replace(POOL, prediction=np.stack([POOL.prediction, flipped], axis=1))
-
-
-TWO = make_systems()
-
-
-@pytest.mark.parametrize(
-    ("measure", "wanted"),
-    [
-        (difference(Accuracy(), Accuracy(system=1)), 0.05),
-        (difference(Accuracy(), Accuracy(system=1)), -0.02),
-        (difference(FBeta(), FBeta(system=1)), 0.1),
-        (Recall(), 0.9),
-    ],
-)
-def test_tilted_probabilities_make_expect_the_value(measure: Measure, wanted: float) -> None:
-    """Those of 30 imagined pools together, row by row: within four Monte Carlo errors."""
-    tilted = with_value(measure, TWO.table, wanted)
-    assert tilted is not None
-    assert tilted.prior.sum(axis=1) == pytest.approx(1)
-    found = [imagine(tilted, ("a", "b"), (seed,)).value(measure)[0] for seed in range(30)]
-    assert np.mean(found) == pytest.approx(wanted, abs=4 * np.std(found) / np.sqrt(30) + 1e-3)
-
-
-def test_a_tilt_leaves_alone_what_says_nothing_and_is_the_nearest() -> None:
-    """Cells without a disagreement keep their probabilities; others move by one factor, e^t."""
-    measure = difference(Accuracy(), Accuracy(system=1))
-    tilted = with_value(measure, TWO.table, 0.05)
-    assert tilted is not None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.diff(np.log(tilted.prior) - np.log(TWO.table.prior), axis=1)[:, 0]
-    # Of accuracy, the label that favours the first adds 1 and the other -1.
-    prediction = TWO.table.outputs.prediction[TWO.table.first_kind]
-    side = np.where(prediction[:, 0] == 1, 1.0, -1.0) * (prediction[:, 0] != prediction[:, 1])
-    factor = moved[side != 0] * side[side != 0]
-    assert factor == pytest.approx(np.full(len(factor), factor[0]))
-    assert moved[side == 0] == pytest.approx(0, abs=1e-9)
-
-
-def test_what_no_labels_could_show() -> None:
-    """Accuracies cannot differ by more than the rows on which the systems do; nor alike systems."""
-    measure = difference(Accuracy(), Accuracy(system=1))
-    assert with_value(measure, TWO.table, 0.3) is None
-    same = dataclasses.replace(POOL, prediction=np.stack([POOL.prediction] * 2, axis=1))
-    assert with_value(measure, same.table, 0.01) is None
 
 
 def shares(table: CellTable, positive: int = 1) -> tuple[float, float]:

@@ -14,8 +14,8 @@ from evalsampling.measures.build import build_measures
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.named_slices import SliceCodes
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import SliceCodes
 from tests.reference import assert_same_tables, reference
 
 ROWS = 3000

@@ -11,6 +11,7 @@ from evalsampling import EvaluationSpec, InputError
 from evalsampling.measures.build import build_measures
 from evalsampling.parts.references import load_object
 from evalsampling.spec import RoundSize, SystemSpec
+from tests.averages import MICRO_F1
 from tests.spec.specs import parse, systems, write_module
 
 
@@ -77,8 +78,8 @@ EVERYTHING: list[dict[str, Any]] = [
     {"measure": {"name": "pr_curve", "thresholds": [0.2, 0.5, 1]}},
     {"measure": ["average_precision", {"name": "roc_curve", "thresholds": 9}, "roc_auc"]},
     {"measure": ["brier", {"name": "log_loss", "clip": 0.01}]},
-    {"measure": {"name": "macro_f1", "over": [1, "0"]}},
-    {"measure": ["f1", "micro_f1", "f1_of_macro_averages"]},
+    {"measure": {"name": "f1", "average": "macro", "over": [1, "0"]}},
+    {"measure": ["f1", MICRO_F1, "f1_of_macro_averages"]},
     {"pool": {"path": "x", "features": ["f", "g"]}, "strata": {"method": "kd", "leaves": 8}},
     {"pool": {"path": "x", "features": ["f"]}, "strata": {"method": "kd", "hierarchy": "own"}},
     {"strata": {"method": "agglomerative", "hierarchy": "own"}},

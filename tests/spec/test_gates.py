@@ -88,7 +88,10 @@ def test_options_have_the_target_behind_the_last_equals_sign() -> None:
     assert gates.at_most == {"mse": 0.01}
 
 
-@pytest.mark.parametrize("text", ["recall", "recall=", "=0.9", "recall=high", "recall=nan"])
+@pytest.mark.parametrize(
+    "text",
+    ["recall", "recall=", "=0.9", "recall=high", "recall=nan", "f1=1_0e-1", "f1=\u0660.\u0669"],
+)
 def test_options_that_are_no_gates(text: str) -> None:
     with pytest.raises(UsageError, match=r"^--at-least: must be like recall=0\.9, got "):
         GatesSpec.parse([text], [])

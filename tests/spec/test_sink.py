@@ -6,6 +6,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.spec import EvaluationSpec
+from tests.averages import MACRO_F1
 
 
 def load(**keys: Any) -> EvaluationSpec:
@@ -92,7 +93,7 @@ def test_tables_of_splink_are_about_two_classes() -> None:
             "probability": {"same": "p_same", "near": "p_near"},
         },
         "labels": {"multilabel": ["same", "near"]},
-        "measure": "macro_f1",
+        "measure": MACRO_F1,
         "budget": 10,
         "sink": {"format": "splink", "records": {"left": "id_l", "right": "id_r"}},
     }

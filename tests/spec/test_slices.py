@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.spec import EvaluationSpec
+from tests.averages import MICRO_F1
 
 POOL = {"path": "pool.parquet"}
 
@@ -67,6 +68,6 @@ def test_slices_of_rankings_drive_nothing() -> None:
 
 def test_of_many_labels_the_key_that_names_a_slice_is_in_the_error() -> None:
     names = [f"t{i}" for i in range(12)]
-    keys = {"labels": {"multilabel": names}, "measure": "micro_f1"}
+    keys = {"labels": {"multilabel": names}, "measure": MICRO_F1}
     with pytest.raises(InputError, match=r"measure.over, strata.slices: with more than eight"):
         spec_of(**keys, strata={"slices": {"country": "IS"}})

@@ -8,6 +8,10 @@ import dataclasses
 import math
 
 import numpy as np
+from scipy import special
+
+from evalsampling.stats.oracle import PUBLISHED
+from evalsampling.stats.tree import LeafTree
 
 
 @dataclasses.dataclass
@@ -202,3 +206,19 @@ def predict_draws(branching: int, prior: np.ndarray, draws: list[Draw]) -> np.nd
     )
     joint = np.exp(joint - joint.max(axis=1, keepdims=True))
     return joint / joint.sum(axis=1, keepdims=True)
+
+
+def log_posterior(
+    tree: LeafTree,
+    prior: np.ndarray,
+    labelled: np.ndarray,
+    unlabelled: np.ndarray,
+    theta: np.ndarray,
+    branches: np.ndarray,
+) -> float:
+    """What `fit_dirichlet_tree` climbs, by leaves: see there."""
+    root_counts, node_counts = PUBLISHED.effective_counts(tree, prior)
+    joint = theta[:, None] * tree.leaf_probabilities(branches)
+    parts = ((root_counts, theta), (node_counts, branches), (labelled.T, joint),
+             (unlabelled, joint.sum(axis=0)))  # fmt: skip
+    return float(sum(special.xlogy(*part).sum() for part in parts))

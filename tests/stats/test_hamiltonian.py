@@ -3,11 +3,12 @@
 import dataclasses
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import special
 
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.hamiltonian import Schedule, hamiltonian
+from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 
 LONG = Schedule(chains=100, burn_in=20, kept=100)
 
@@ -87,3 +88,88 @@ def test_density_that_is_no_number_at_a_start_is_refused() -> None:
             LONG,
             np.random.default_rng(6),
         )
+
+
+def test_chains_of_one_distribution_agree() -> None:
+    values = np.random.default_rng(1).standard_normal((4, 16, 8))
+    assert nested_r_hat(values) == pytest.approx(1.0, abs=0.02)
+
+
+def test_groups_apart_disagree_by_their_distance() -> None:
+    """Means 2 apart and a variance of 1 within: sqrt(1 + B), B the variance of the four means."""
+    shift = np.array([0.0, 0.0, 2.0, 2.0])[:, None, None]
+    values = shift + np.random.default_rng(2).standard_normal((4, 500, 100))
+    assert nested_r_hat(values) == pytest.approx(np.sqrt(1 + np.var(shift, ddof=1)), rel=0.02)
+
+
+def test_chains_that_do_not_move() -> None:
+    assert nested_r_hat(np.ones((2, 3, 4))) == 1.0
+    assert nested_r_hat(np.arange(2.0)[:, None, None] * np.ones((2, 3, 4))) == np.inf
+
+
+def test_it_is_the_formula() -> None:
+    values = np.random.default_rng(3).gamma(2, size=(3, 2, 4))
+    means = values.mean(axis=2)
+    between = sum((m.mean() - means.mean()) ** 2 for m in means) / 2
+    within = np.mean([np.var(means[g], ddof=1) + np.mean([np.var(c, ddof=1) for c in values[g]])
+                      for g in range(3)])  # fmt: skip
+    assert nested_r_hat(values) == pytest.approx(np.sqrt(1 + between / within))
+
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
+class Normal:
+    """A normal density at n points."""
+
+    z: FloatArray
+    mean: FloatArray
+    precision: FloatArray
+
+    @property
+    def logarithm(self) -> FloatArray:
+        return -np.einsum("ni,ij,nj->n", self.z - self.mean, self.precision, self.z - self.mean) / 2
+
+    @property
+    def gradient(self) -> FloatArray:
+        return -(self.z - self.mean) @ self.precision
+
+    @property
+    def information(self) -> FloatArray:
+        return np.broadcast_to(self.precision, (len(self.z), *self.precision.shape))
+
+
+@dataclasses.dataclass(frozen=True)
+class TwoPeaks:
+    """exp(-(z^2 - 1)^2), whose modes are at -1 and 1; 8 is its information there."""
+
+    z: FloatArray
+
+    @property
+    def logarithm(self) -> FloatArray:
+        return -((self.z[:, 0] ** 2 - 1) ** 2)
+
+    @property
+    def gradient(self) -> FloatArray:
+        return -4 * self.z * (self.z**2 - 1)
+
+    @property
+    def information(self) -> FloatArray:
+        return np.full((len(self.z), 1, 1), 8.0)
+
+
+def test_the_mode_of_a_normal_density_is_its_mean() -> None:
+    mean, precision = np.array([3.0, -1.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
+    start = np.array([[0.0, 0.0], [40.0, -30.0]])
+    z, height, information = climb(lambda z: Normal(z, mean, precision), start)
+    assert z == pytest.approx(np.tile(mean, (2, 1)), abs=0.01)
+    assert height == pytest.approx(0, abs=1e-4)
+    assert information == pytest.approx(np.tile(precision, (2, 1, 1)))
+    assert start.tolist() == [[0.0, 0.0], [40.0, -30.0]], "starts are left as they are"
+
+
+def test_each_start_leads_to_its_own_mode() -> None:
+    z, height, _ = climb(TwoPeaks, np.array([[-0.4], [0.3], [6.5]]))
+    assert z[:, 0] == pytest.approx([-1, 1, 1], abs=0.01)
+    assert height == pytest.approx(0, abs=1e-3)

@@ -1,6 +1,7 @@
 """Counts of labelled rows: sums of any parts, and the history that they stand for."""
 
 import functools
+import itertools
 import operator
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsampling.stats.history import History
-from evalsampling.stats.labelled_counts import LabelledCounts
+from evalsampling.stats.labelled_counts import LabelledCounts, Latest
 from tests.counted_histories import (
     assert_same_history,
     chances_of,
@@ -111,3 +112,26 @@ def test_rows_that_fit_nothing_are_refused() -> None:
         other.history(pool.table, chances, nothing_drawn(pool))
     with pytest.raises(ValueError, match=rf"a row is of round {len(chances)}, 0 are given"):
         counts.history(pool.table, [], nothing_drawn(pool))
+
+
+def test_the_greatest_version_counts_in_any_order_and_repeatedly() -> None:
+    parts = [
+        Latest.of(("counts", 1), 3, "old"),
+        Latest.of(("counts", 1), 5, "new"),
+        Latest.of(("counts", 0), 4, "other"),
+        Latest.of(("pool", 0), 0, "rows"),
+        Latest.of(("counts", 1), 5, "new"),
+    ]
+    for order in itertools.permutations(parts):
+        left = functools.reduce(operator.add, order)
+        right = functools.reduce(lambda last, first: first + last, order[::-1])
+        for merged in (left, right, left + right):
+            assert merged.named("counts") == ["other", "new"]
+            assert merged.named("pool") == ["rows"]
+            assert merged.named("chances") == []
+
+
+def test_a_sum_leaves_its_parts_alone() -> None:
+    first, second = Latest.of(("counts", 0), 1, "a"), Latest.of(("counts", 0), 2, "b")
+    assert (first + second).named("counts") == ["b"]
+    assert (first.named("counts"), second.named("counts")) == (["a"], ["b"])

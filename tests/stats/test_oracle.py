@@ -14,12 +14,11 @@ from evalsampling.stats.oracle import (
     TreePrior,
     beta_by_stratum,
     fit_dirichlet_tree,
-    log_posterior,
     predict_stochastic,
 )
 from evalsampling.stats.tree import LeafTree
 from tests.stats.pools import POOLS, Rows, make_rows
-from tests.stats.row_model import predict_draws
+from tests.stats.row_model import log_posterior, predict_draws
 
 
 @pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), POOLS)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from evalsampling.stats.oracle import fit_dirichlet_tree, log_posterior
+from evalsampling.stats.oracle import fit_dirichlet_tree
 from evalsampling.stats.tree import LeafTree
 from evalsampling.stats.tree_mode import TreeMode
 from tests.slow import fast
 from tests.stats.pools import POOLS, make_rows
+from tests.stats.row_model import log_posterior
 
 
 def make_counts(

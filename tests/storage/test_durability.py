@@ -15,6 +15,7 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store, replace_file
 from evalsampling.storage.checksums import Checksum
+from evalsampling.storage.commits import begin
 from tests.jobs import Job, files_below
 
 
@@ -46,44 +47,31 @@ class Trace:
 
 
 def check(trace: Trace, root: Path, marker: str) -> None:
-    """Check that what a draft has is flushed before its marker, and that before it is told of."""
+    """Check that files have contents and names on the disk before their commit, and that a name."""
     links = trace.links()
-    place = {target: i for i, _, target in links}
-    count = place[str(root / marker)]
-    end = len(trace.calls)
-    draft = next(Path(new) for _, _, new in links if new.endswith("/.marker"))
-    told = place[str(draft)]
-    assert told < count
+    count = next(i for i, _, target in links if target == str(root / marker))
     for i, source, target in links:
+        assert trace.flushed(source, 0, i), source
+        before = count if i < count else len(trace.calls)
         folder = Path(target).parent
-        assert trace.flushed(source, 0, i) or source.startswith(str(draft.parent)), source
-        assert trace.flushed(str(folder), i, end), target
-        if i > count:
-            # Files of the draft: their contents and names there before the draft is whole.
-            assert trace.flushed(source, 0, told)
-            assert trace.flushed(str(Path(source).parent), 0, told)
-            above = folder
-            while above != root:
-                above = above.parent
-                assert trace.flushed(str(above), i, end)
-    assert trace.flushed(str(draft.parent), told, count), "the draft says what its marker is"
-    assert trace.flushed(str(draft.parent.parent), 0, told)
-    assert trace.flushed(str((root / marker).parent), count, end)
+        while folder != root.parent:
+            assert trace.flushed(str(folder), i, before), target
+            folder = folder.parent
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files")
-def test_a_draft_is_flushed_before_its_marker(
+def test_files_are_flushed_before_their_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store(tmp_path)
     with monkeypatch.context() as patch:
         trace = Trace(patch)
-        with store.draft() as draft:
-            draft.path("a/one.txt").write_text("one")
-            draft.path("a/deep/two.txt").write_text("two")
-            draft.commit("marks/marker.json", {})
+        with begin(store, "a") as files:
+            files.path("one.txt").write_text("one")
+            files.path("deep/two.txt").write_text("two")
+            files.write("marks/marker.json", {})
     check(trace, tmp_path, "marks/marker.json")
-    assert len(trace.links()) == 4
+    assert len(trace.links()) == 4  # of them the note
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files")
@@ -108,12 +96,12 @@ def test_rounds_and_labels_are_flushed_before_their_markers(
     check(trace, one.workspace, "taken/0001.json")
 
 
-@pytest.mark.parametrize("write", ["write_json", "write_text", "write_table"])
+@pytest.mark.parametrize("write", ["write_json", "create", "write_table"])
 def test_a_file_is_flushed_before_it_has_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str
 ) -> None:
     store = open_store(tmp_path)
-    content = {"write_json": {}, "write_text": "x", "write_table": pa.table({"x": [1]})}[write]
+    content = {"write_json": {}, "create": b"x", "write_table": pa.table({"x": [1]})}[write]
     with monkeypatch.context() as patch:
         trace = Trace(patch)
         getattr(store, write)("a/b/file", content)
@@ -133,11 +121,11 @@ def test_nothing_is_linked_that_could_not_be_flushed(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", fail)
         with pytest.raises(OSError, match="Input/output"):
-            store.write_text("file", "x")
-        with store.draft() as draft:
-            draft.path("a").write_text("")
+            store.create("file", b"x")
+        with begin(store, "") as files:
+            files.path("a").write_text("")
             with pytest.raises(OSError, match="Input/output"):
-                draft.commit("marker.json", {})
+                files.write("marker.json", {})
     assert files_below(tmp_path) == {}
 
 
@@ -148,15 +136,15 @@ def test_what_is_replaced_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     for name in ("result.json", f".result.json-{os.getpid()}"):
         (tmp_path / "out" / name).symlink_to(victim)
-    open_store(tmp_path / "out").replace({"result.json": b"new"})
+    open_store(tmp_path / "out").overwrite("result.json", b"new")
     assert victim.read_text() == "mine"
     assert (tmp_path / "out" / "result.json").read_text() == "new"
 
 
 def test_a_file_that_cannot_be_replaced_is_told_by_its_own_name(tmp_path: Path) -> None:
-    """Not by that of the draft which is written first."""
+    """Not by that of the file which is written first."""
     with pytest.raises(FileNotFoundError) as told:
-        open_store(tmp_path / "none").replace({"result.json": b"new"})
+        open_store(tmp_path / "none").overwrite("result.json", b"new")
     assert told.value.filename == str(tmp_path / "none" / "result.json")
 
 
@@ -174,9 +162,9 @@ def test_files_get_the_permissions_of_the_umask(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     before = os.umask(0o027)
     try:
-        store.write_text("a", "")
+        store.create("a", b"")
         os.umask(0o077)
-        store.write_text("b", "")
+        store.create("b", b"")
     finally:
         os.umask(before)
     assert [(tmp_path / name).stat().st_mode & 0o777 for name in "ab"] == [0o640, 0o600]
@@ -212,11 +200,11 @@ def test_pages_have_checksums(tmp_path: Path) -> None:
         store.read_table("t.parquet")
 
 
-def test_a_marker_tells_checksums_of_its_draft(tmp_path: Path) -> None:
+def test_a_commit_tells_checksums_of_its_files(tmp_path: Path) -> None:
     store = open_store(tmp_path)
-    with store.draft() as draft:
-        draft.path("a/x").write_text("one")
-        draft.commit("marker.json", {"files": {"b": {"size": 0, "sha256": ""}}})
+    with begin(store, "") as files:
+        files.path("a/x").write_text("one")
+        files.write("marker.json", {"files": {"b": {"size": 0, "sha256": ""}}})
     told = json.loads((tmp_path / "marker.json").read_text())["files"]
     assert set(told) == {"a/x", "b"}
     assert Checksum(**told["a/x"]) == Checksum.from_content(b"one")

@@ -15,6 +15,7 @@ from google.cloud import storage
 from evalsampling import InputError
 from evalsampling.storage import Store, gcs, open_store
 from evalsampling.storage.checksums import Checksum
+from evalsampling.storage.commits import begin
 from evalsampling.storage.filesystems import EMULATOR
 from evalsampling.storage.gcs import GcsStore
 
@@ -72,7 +73,7 @@ LOST = requests.exceptions.ConnectionError("the connection was reset")
 @pytest.mark.parametrize("end", [503, 429, 500, LOST, (None, LOST)], ids=str)
 def test_what_may_pass_is_tried_again(store: Store, network: Network, end: Any) -> None:
     sent = network([end, end])
-    store.write_text("a", "content")
+    store.create("a", b"content")
     assert sent == ["POST"] * 3
     assert store.read("a") == b"content"
     sent.clear()
@@ -92,16 +93,16 @@ def test_an_upload_of_parts_goes_on(store: Store, network: Network) -> None:
 
 
 @pytest.mark.parametrize("lost_at", range(5))
-def test_a_draft_whose_answers_are_lost_still_wins(
+def test_a_commit_whose_answers_are_lost_still_wins(
     store: Store, network: Network, lost_at: int
 ) -> None:
     """The request that is sent again meets its own object."""
     network([None] * lost_at + [(None, LOST)])
-    with store.draft() as draft:
-        draft.path("a/x").write_text("mine")
-        draft.commit("marker.json", {})
+    with begin(store, "a", "id") as files:
+        files.path("x").write_text("mine")
+        files.write("marker.json", {})
     network([])
-    assert store.below("") == ["a/x", "marker.json"]
+    assert store.below("") == ["a/id/x", "marker.json"]
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -110,7 +111,7 @@ def test_access_denied(store: Store, network: Network, status: int) -> None:
         lambda: store.read("a"),
         lambda: store.names(),
         lambda: store.exists("a"),
-        lambda: store.write_text("a", ""),
+        lambda: store.create("a", b""),
         lambda: store.remove(["a"]),
     ):
         network([status])
@@ -146,7 +147,7 @@ def test_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_bucket(cloud: storage.Client) -> None:
     store = open_store("gs://nobody/run")
-    for action in (store.names, lambda: store.exists("a"), lambda: store.write_text("a", "")):
+    for action in (store.names, lambda: store.exists("a"), lambda: store.create("a", b"")):
         with pytest.raises(InputError) as error:
             action()
         assert str(error.value) == "gs://nobody: no such bucket"
@@ -166,48 +167,23 @@ def test_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(error.value).startswith("gs://bucket/run needs google-cloud-storage: pip install ")
 
 
-def test_an_object_is_replaced_only_as_it_was_read(store: Store) -> None:
-    store.write_text("a", "one")
-    was = store.checksum("a")
-    store.exchange("a", b"two", was)
-    assert store.read("a") == b"two"
-    store.exchange("a", b"two", was)
-    with pytest.raises(InputError, match="/a: another command changed it meanwhile; run this one"):
-        store.exchange("a", b"three", was)
-    with pytest.raises(InputError, match="/b: another command changed it meanwhile"):
-        store.exchange("b", b"three", was)
-    assert store.read("a") == b"two"
-
-
-def test_an_object_that_changes_while_it_is_replaced(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("goes", [False, True])
+def test_an_object_that_changes_or_goes_while_it_is_replaced(
+    store: Store, monkeypatch: pytest.MonkeyPatch, goes: bool
 ) -> None:
-    store.write_text("a", "one")
+    store.create("a", b"one")
     was, look = store.checksum("a"), GcsStore._generation
 
-    def late(self: GcsStore, name: str, was: Checksum) -> int | None:
-        generation = look(self, name, was)
+    def late(self: GcsStore, name: str, content: bytes, was: Checksum) -> int:
+        generation = look(self, name, content, was)
         monkeypatch.setattr(GcsStore, "_generation", look)
-        self.exchange(name, b"theirs", was)
+        if goes:
+            self.remove([name])
+        else:
+            self.overwrite(name, b"theirs", was)
         return generation
 
     monkeypatch.setattr(GcsStore, "_generation", late)
-    with pytest.raises(InputError, match="/a: another command changed it meanwhile"):
-        store.exchange("a", b"ours", was)
-    assert store.read("a") == b"theirs"
-
-
-def test_an_object_that_goes_when_it_is_replaced(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As one of a draft does, whose command puts it in place."""
-    store.write_text("a", "one")
-    was, look = store.checksum("a"), GcsStore.checksum
-
-    def late(self: GcsStore, name: str) -> Checksum:
-        self.remove([name])
-        return look(self, name)
-
-    monkeypatch.setattr(GcsStore, "checksum", late)
     with pytest.raises(InputError, match="/a: another command changed it meanwhile; run this one"):
-        store.exchange("a", b"two", was)
+        store.overwrite("a", b"ours", was)
+    assert goes or store.read("a") == b"theirs"

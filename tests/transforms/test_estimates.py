@@ -21,6 +21,7 @@ from evalsampling.transforms import (
     estimates,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round
+from tests.averages import MACRO_F1, MICRO_F1
 from tests.drawn_by_row import picked
 from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
 from tests.golden.pools import pool_of
@@ -53,9 +54,9 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
         "pairs",
         {"pool": {**SCORED, "cost": "size"}, "measure": ["f1", "recall"], "budget": {"cost": 900}},
     ),
-    "ais": ("sets", {**SETS, "sampler": SURE, "measure": ["micro_f1"]}),
+    "ais": ("sets", {**SETS, "sampler": SURE, "measure": [MICRO_F1]}),
     "importance": ("numbers", NUMBERS),
-    "stratified": ("four", {**FOUR, "measure": ["macro_f1", "accuracy"]}),
+    "stratified": ("four", {**FOUR, "measure": [MACRO_F1, "accuracy"]}),
     "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
 }
 """By the sampler: pool and keys of a workspace; together every kind of column.
@@ -271,6 +272,18 @@ def test_a_worker_that_fails_changes_nothing(
     assert [estimated["measures"] for estimated in kept(tmp_path / "estimates")] == [
         said["measures"]
     ]
+
+
+@pytest.mark.slow
+def test_counts_of_another_workspace_are_refused(job: Any, tmp_path: Path) -> None:
+    one, other = (job(make_pool(900), measure="f1", sampler="poisson") for _ in range(2))
+    answers, _ = two_rounds(other, (30, 30))
+    two_rounds(one, (30, 30))
+    root = pipeline()
+    joined = created(root, "labels", answers, 1) | JoinLabels(other.workspace)
+    keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    with pytest.raises(Exception, match="counts of labelled rows are of another workspace"):
+        root.run()
 
 
 @pytest.mark.slow

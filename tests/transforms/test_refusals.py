@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import (
     AssignCells,
     DesignRound,
@@ -20,6 +19,7 @@ from evalsampling.transforms import (
     WriteTasks,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round, drawn_rows
+from tests.drawn_by_row import cells_of
 from tests.in_pipelines import answers_to, pipeline
 from tests.jobs import Job
 
@@ -99,12 +99,10 @@ def test_a_row_of_a_cell_that_the_pool_does_not_have(one: Job) -> None:
 
 def test_a_row_of_a_round_that_is_not_given(one: Job) -> None:
     facts = PoolFacts.read(one.workspace)
-    rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
-    place = rows.schema.get_field_index("round")
-    later = rows.set_column(place, "round", pa.array([2] * len(rows)))
-    assert isinstance(facts.rounds[0], RoundChances)
+    next_one = design_round(one.workspace, 20)
+    later = facts.picker((*facts.rounds, next_one)).pick(cells_of(facts, one.pool.table))
     words = f"{one.workspace}: a row is of round 2, 1 are given"
-    assert words in message(one, lambda root: _estimated(one, root, later, answers))
+    assert words in message(one, lambda root: _estimated(one, root, later, answers_to(one, 1)))
 
 
 def _estimated(one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any]) -> Any:

@@ -21,7 +21,7 @@ from tests.jobs import Job, Pool, call, files_below, make_pool, strict_json
 PAGE = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
 
 ALWAYS = {"version", "sha256"}
-OF_MARKERS = {"draft", "files"}
+OF_MARKERS = {"commit", "files"}
 """Keys that the page tells of once, for all files that have them."""
 
 OLD_OR_RARE = {"costs", "paths", "parting", "ranked"}
@@ -180,7 +180,7 @@ def check_names(names: list[str]) -> None:
         "steps/",
         r"\.preparing",
         r"\.answer",
-        r"\.drafts/",
+        r"\.unfinished/",
         "jobs/check",
         r"labels/[0-9a-f]{64}\-",
     )

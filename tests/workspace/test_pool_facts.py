@@ -133,6 +133,14 @@ def test_chances_are_the_same_from_their_file(job: Any, tmp_path: Path) -> None:
     assert isinstance(again, RoundChances)
 
 
+def test_chances_of_another_workspace_are_refused(job: Any, tmp_path: Path) -> None:
+    one, other = prepared(job), prepared(job)
+    write_chances(design_round(other.workspace, 40), tmp_path / "chances.json")
+    with pytest.raises(InputError, match="chances of a round are of another workspace"):
+        PoolFacts.read(one.workspace).rounds_until(str(tmp_path / "chances.json"))
+    assert PoolFacts.read(other.workspace).rounds_until(str(tmp_path / "chances.json"))
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +14,13 @@ from google.api_core import exceptions
 from google.cloud import storage
 
 from evalsampling.commands.prepare import Preparation
-from evalsampling.storage.base import Draft
-from evalsampling.storage.gcs import GcsStore
+from evalsampling.storage.commits import Commit
 from evalsampling.workspace import rounds, snapshot
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, call
-from tests.stores import answer, move, objects, prepare
+from tests.stores import move, objects, prepare
 
 
 class Killed(BaseException):
@@ -36,7 +34,7 @@ def die(*_: Any) -> None:
 def test_killed_before_the_marker_of_a_round_has_its_name(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its folder is there and empty: no round."""
+    """Its files are there, and do not count: no round."""
     one = job()
     one.prepare()
     link = os.link
@@ -50,62 +48,9 @@ def test_killed_before_the_marker_of_a_round_has_its_name(
         patch.setattr(os, "link", die_there)
         with pytest.raises(Killed):
             one.sample()
-    assert (one.workspace / "rounds" / "0001").is_dir()
+    assert (one.round_directory(1) / "batch.parquet").exists()
     assert call("status", one.workspace, "--json").json["rounds"] == 0
     assert one.sample().json["rows"] == 20
-
-
-def test_labels_half_in_place_are_known(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two deliveries count, one is in place: others judge by both."""
-    one = job()
-    url = move(one, bucket)
-    prepare(bucket)
-    call("sample", url)
-    right = answer(url, 1, one, bucket, "right.csv")
-    header, *lines = bucket.blob("right.csv").download_as_text().splitlines()
-    for name, some in (("a", lines[:10]), ("b", lines[10:])):
-        bucket.blob(f"{name}.csv").upload_from_string("\n".join([header, *some]))
-    wrong = [line[:-1] + str(1 - int(line[-1])) for line in lines]
-    bucket.blob("wrong.csv").upload_from_string("\n".join([header, *wrong]))
-    place, seen = GcsStore.place, {}
-
-    def late(self: GcsStore, source: str, target: str) -> None:
-        place(self, source, target)
-        if not seen:
-            seen["status"] = None
-            # They began before the labels counted, and put nothing in place.
-            with monkeypatch.context() as patch:
-                patch.setattr(GcsStore, "one_at_a_time", lambda _: contextlib.nullcontext())
-                seen["status"] = call("status", url, "--json").json["labels"]
-                paths = ["--labels", f"gs://{bucket.name}/wrong.csv"]
-                seen["other"] = call("estimate", url, *paths, "--json").json
-
-    halves = [f"gs://{bucket.name}/{name}.csv" for name in "ab"]
-    with monkeypatch.context() as patch:
-        patch.setattr(GcsStore, "place", late)
-        call("estimate", url, "--labels", *halves)
-    assert seen["status"] == 20
-    assert (seen["other"]["labels"], seen["other"]["rejects"]) == (20, 20)
-    again = call("estimate", url, "--labels", right, "--json").json
-    assert (again["labels"], again["rejects"]) == (20, 0), "the right answers make up for them"
-    assert [delivery.order for delivery in Snapshot.at(url).deliveries] == [1, 2, 3, 4]
-
-
-def test_labels_count_before_they_are_in_place(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = job()
-    url = move(one, bucket)
-    prepare(bucket)
-    call("sample", url)
-    labels = answer(url, 1, one, bucket, "labels.csv")
-    with monkeypatch.context() as patch:
-        patch.setattr(GcsStore, "place", die)
-        with pytest.raises(Killed):
-            call("estimate", url, "--labels", labels)
-    assert call("status", url, "--json").json["labels"] == 20
 
 
 UNLOCKED = (
@@ -117,19 +62,19 @@ UNLOCKED = (
 
 @pytest.mark.slow
 def test_two_machines_one_disk(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one takes our draft for that of a killed command: ours fails, nothing is broken."""
+    """The other one takes ours for a killed command: ours fails, nothing is broken."""
     one = job()
     one.prepare()
-    commit, other = Draft.commit, []
+    write, other = Commit.write, []
 
-    def late(self: Draft, *arguments: Any) -> None:
+    def late(self: Commit, *arguments: Any, **named: Any) -> None:
         if not other:
             command = [sys.executable, "-c", UNLOCKED, "estimate", str(one.workspace)]
             other.append(subprocess.run(command, check=True, capture_output=True))
-        commit(self, *arguments)
+        write(self, *arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Draft, "commit", late)
+        patch.setattr(Commit, "write", late)
         assert one.sample().status == 1
     assert call("status", one.workspace, "--json").json["rounds"] == 0
     assert one.sample().json["rows"] == 20
@@ -190,17 +135,18 @@ def test_another_round_comes_in_before_ours_is_told(
     new_batch, other = Workspace.new_batch, []
 
     @contextlib.contextmanager
-    def late(self: Workspace, *arguments: Any) -> Iterator[Path]:
-        with new_batch(self, *arguments) as directory:
-            yield directory
+    def late(self: Workspace, *arguments: Any) -> Iterator[Commit]:
+        with new_batch(self, *arguments) as files:
+            yield files
         if not other:
             other.append(None)
             other.append(call("sample", url, "--next", "--json").json)
 
     monkeypatch.setattr(Workspace, "new_batch", late)
     told = call("sample", url, "--json").json
-    assert (told["round"], told["batch"]) == (1, f"{url}/rounds/0001/batch.csv")
-    assert (other[1]["round"], other[1]["batch"]) == (2, f"{url}/rounds/0002/batch.csv")
+    first, second = Snapshot.at(url).rounds
+    assert (told["round"], told["batch"]) == (1, first.exported)
+    assert (other[1]["round"], other[1]["batch"]) == (2, second.exported)
 
 
 def test_a_launcher_that_is_gone_takes_nothing_from_its_job(

@@ -10,6 +10,7 @@ import pytest
 
 from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.workspace import Workspace
 from tests.commands.rounds import labelled, measures, rich_job
 from tests.jobs import Job, call
 
@@ -78,13 +79,33 @@ def test_what_others_leave_beside_the_markers_of_deliveries_is_passed_over(
     assert told.status == int(name.endswith(".json"))
 
 
-def test_drafts_of_killed_commands_are_removed(drawn: Job) -> None:
-    drafts = drawn.workspace / ".drafts"
-    (drafts / "x" / "rounds" / "0002").mkdir(parents=True)
-    (drafts / "x" / "rounds" / "0002" / "draws.parquet").write_text("PAR1")
-    (drafts / "y").write_text("")
+def test_what_killed_commands_left_does_not_count_and_is_removed(drawn: Job) -> None:
+    store, name = Workspace(drawn.workspace).store, "rounds/0002/draws.parquet"
+    left = drawn.workspace / ".unfinished"
+    (left / "x").mkdir()
+    (left / "x" / "draws.parquet").write_text("PAR1")
+    note = {"marker": "rounds/0002/design.json", "files": [name, "rounds/0002/none"]}
+    store.write_json(".unfinished/y.json", note)
+    store.create(name, b"PAR1")
+    assert call("status", drawn.workspace, "--json").json["rounds"] == 1
     drawn.estimate()
-    assert not list(drafts.iterdir())
+    assert (list(left.iterdir()), store.exists(name)) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("rounds/0002/batch.parquet", "rounds/0002/design.json: cannot be read: No such file"),
+        ("labels/other.parquet", "labels/other.parquet: no file of taken/ names it"),
+    ],
+)
+def test_a_file_that_nobody_names_and_nobody_writes(drawn: Job, name: str, told: str) -> None:
+    """What named it has gone: nothing is estimated without it."""
+    Workspace(drawn.workspace).store.create(name, b"PAR1")
+    for command in (("status",), ("estimate",), ("status", "--verify")):
+        result = call(command[0], drawn.workspace, *command[1:])
+        assert result.status == 1
+        assert told in result.err or command[1:], result.err
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Files of another package are refused wherever they are read."""
 
+import dataclasses
 import itertools
 import json
 import re
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.storage.checksums import sealed
+from evalsampling.storage.checksums import Checksum, sealed
 from evalsampling.workspace.versions import _LATEST, latest_version
 from tests.commands.votes import deliver, votes
 from tests.jobs import Job, call, files_below, make_pool
@@ -52,7 +53,10 @@ def test_the_page_has_the_versions() -> None:
         for name in re.findall(r"`([^`]+)`", cells.split("|")[0]):
             told[name.replace("*", "0001")] = int(version)
     assert told == {name: latest_version(name) for name in told}
-    kinds = {pattern.replace("[^/]+", "0001").replace(r"\d+", "0001") for pattern, _ in _LATEST}
+    kinds = {
+        pattern.replace("[^/]+", "0001").replace(".+", "0001").replace(r"\d+", "0001")
+        for pattern, _ in _LATEST
+    }
     assert {*told} == {kind.replace("\\", "") for kind in kinds}
     workspace = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
     assert f"| `version` | {latest_version('evaluation.json')}; of `cells.parquet`" in workspace
@@ -98,8 +102,9 @@ def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
     details = json.loads(table.schema.metadata[b"evalsampling"]) | {"version": 2}
     told = {"evalsampling": json.dumps(details)}
     pq.write_table(pa.table(table).replace_schema_metadata(told), path)
-    unsealed = json.loads(marker.read_text())
-    marker.write_text(json.dumps(sealed({"version": 1, "deliveries": unsealed["deliveries"]})))
+    own = {key: value for key, value in json.loads(marker.read_text()).items() if key != "sha256"}
+    checksum = dataclasses.asdict(Checksum.of_file(path))
+    marker.write_text(json.dumps(sealed(own | {"files": {f"labels/{path.name}": checksum}})))
     erased = every.batch(1)["id"][1]
     for name, *arguments in (("status",), ("status", "--verify"), ("forget", erased)):
         result = call(name, every.workspace, *arguments)

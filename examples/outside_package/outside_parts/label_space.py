@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.label_spaces.base import Columns, Field, LabelSpace, System, UnlistedCodes
-from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.measures.base import Mean
 from evalsampling.stats.outputs import Outputs
 
 FIRST, CIRCLE = 2, 360

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.measures.mean_and_ratio import Mean
+from evalsampling.measures.base import Mean
 from evalsampling.stats.outputs import Outputs
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.samplers.base import ReplacementSampler, no_atoms
+from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -31,4 +31,4 @@ class ByScore(ReplacementSampler):
         """Return the chance of one row of each cell to be drawn next."""
         positive = table.prior[:, 1]
         weight = np.maximum(positive, self.least * positive.max(initial=1e-9))
-        return Proposal(weight / (table.count @ weight), no_atoms(), np.zeros(0))
+        return Proposal(weight / (table.count @ weight))

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from evalsampling.errors import InputError
-from evalsampling.storage import ObjectStore
+from evalsampling.storage import Store
 from evalsampling.storage.checksums import Checksum
 
 FOLDER = "SQLITE_STORES"
 """The variable that names the folder of the files; by default it is the current one."""
 
 
-class SqliteStore(ObjectStore):
+class SqliteStore(Store):
     """Objects in a table of an SQLite file, whose transactions keep commands apart."""
 
     def __init__(self, file: Path, prefix: str, root: str) -> None:
@@ -70,22 +70,19 @@ class SqliteStore(ObjectStore):
         with self._table() as table:
             return _content(table, self.prefix + name)
 
-    def create(self, name: str, content: bytes | Path) -> None:
-        """Create an object; one that is there stays."""
+    def create(self, name: str, content: bytes | Path) -> bool:
+        """Create an object, and return whether it was; one that is there stays."""
         held = content.read_bytes() if isinstance(content, Path) else content
+        query = "INSERT OR IGNORE INTO objects VALUES (?, ?)"
         with self._table() as table:
-            table.execute("INSERT OR IGNORE INTO objects VALUES (?, ?)", (self.prefix + name, held))
+            return table.execute(query, (self.prefix + name, held)).rowcount == 1
 
-    def overwrite(self, name: str, content: bytes) -> None:
-        """Write an object, in place of one that may be there."""
-        with self._table() as table:
-            table.execute("REPLACE INTO objects VALUES (?, ?)", (self.prefix + name, content))
-
-    def exchange(self, name: str, content: bytes, was: Checksum) -> None:
-        """Write an object in place of one that is as it was read."""
+    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
+        """Write an object, in place of one that may be there, or of one that is as it was read."""
         with self._table() as table:
             there = _content(table, self.prefix + name)
-            if there is None or (there != content and Checksum.from_content(there) != was):
+            held = None if there is None else Checksum.from_content(there)
+            if was is not None and held not in (was, Checksum.from_content(content)):
                 raise self.changed(name)
             table.execute("REPLACE INTO objects VALUES (?, ?)", (self.prefix + name, content))
 

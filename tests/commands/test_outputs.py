@@ -1,0 +1,104 @@
+"""Files that commands write for users: only their own are replaced, and no input ever."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsampling import Evaluation, InputError
+from tests.jobs import Job, call, files_below
+
+FILES = ("products.csv", "products.html", "products.json", "p.parquet", "e.yaml", "v.json")
+
+ATTACKS: dict[str, tuple[str, ...]] = {
+    "numbers of a report": ("report", "--to", "products.html"),
+    "votes as CSV": ("export", "--to", "products.csv"),
+    "votes as Parquet": ("export", "--to", "p.parquet"),
+    "table of estimates": ("estimate", "--report-to", "table:p.parquet"),
+    "table as CSV": ("estimate", "--report-to", "table:products.csv"),
+    "events": ("estimate", "--report-to", "openlineage:e.yaml"),
+    "several": ("estimate", "--report-to", "table:new.parquet", "openlineage:e.yaml"),
+    "fetched votes": ("pull", "--url", "http://nowhere", "--to", "v.json"),
+}
+"""A command and its output; with ``{workspace}`` behind its name."""
+
+
+@pytest.fixture
+def labelled(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> Job:
+    one = job(round_size=100)
+    one.prepare()
+    one.sample()
+    one.estimate("--labels", one.deliver(one.answers(1)))
+    monkeypatch.chdir(one.directory)
+    return one
+
+
+def run(one: Job, command: str, *rest: str) -> Any:
+    return call(command, one.workspace, *rest)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("content", [b"id,name\n1,a\n", b""], ids=["of others", "empty"])
+def test_files_of_others_are_not_replaced(labelled: Job, attack: str, content: bytes) -> None:
+    for name in FILES:
+        (labelled.directory / name).write_bytes(content)
+    before = files_below(labelled.directory)
+    result = run(labelled, *ATTACKS[attack])
+    assert (result.status, result.out) == (1, "")
+    assert "is there, and evalsampling did not write it" in result.err
+    assert files_below(labelled.directory) == before
+
+
+@pytest.mark.parametrize("attack", [name for name in ATTACKS if "fetched" not in name])
+def test_their_own_files_are_replaced_and_others_where_asked(labelled: Job, attack: str) -> None:
+    command, *rest = ATTACKS[attack]
+    before = files_below(labelled.directory)
+    assert run(labelled, command, *rest).status == 0
+    written = {*files_below(labelled.directory)} - {*before}
+    assert written
+    assert run(labelled, command, *rest).status == 0
+    for name in written:
+        (labelled.directory / name).write_text("of others")
+    assert run(labelled, command, *rest).status == 1
+    assert run(labelled, command, *rest, "--overwrite").status == 0
+    assert b"of others" not in {files_below(labelled.directory)[name] for name in written}
+
+
+@pytest.mark.parametrize(
+    "command", [("export", "--to"), ("estimate", "--report-to")], ids=["export", "estimate"]
+)
+def test_the_pool_is_never_replaced(labelled: Job, command: tuple[str, str]) -> None:
+    [pool] = (labelled.directory / "pool").glob("*.parquet")
+    link = labelled.directory / "link.parquet"
+    link.symlink_to(pool)
+    before = files_below(labelled.directory)
+    for path in (pool, link):
+        place = f"table:{path}" if command[0] == "estimate" else str(path)
+        result = run(labelled, *command, place, "--overwrite")
+        assert (result.status, result.out) == (1, "")
+        assert f"{path}: is read by this evaluation" in result.err
+    assert files_below(labelled.directory) == before
+
+
+def test_labels_of_the_call_are_never_replaced(labelled: Job) -> None:
+    labels = labelled.deliver(labelled.answers(1), "more.csv")
+    result = labelled.estimate("--labels", labels, "--report-to", f"table:{labels}", "--overwrite")
+    assert (result.status, result.out) == (1, "")
+    assert "is read by this evaluation" in result.err
+    assert labels.read_text().startswith("task,label")
+
+
+def test_an_evaluation_in_memory_replaces_no_file_of_others(tmp_path: Path) -> None:
+    file = tmp_path / "e.jsonl"
+    file.write_text("{}\n")
+    scores = [0.1, 0.4, 0.6, 0.9] * 25
+    made = Evaluation.from_arrays(scores, [int(score > 0.5) for score in scores])
+    with pytest.raises(InputError, match="is there, and evalsampling did not write it"):
+        made.report_to(f"openlineage:{file}")
+    assert file.read_text() == "{}\n"
+    for overwrite in (True, False):
+        made.report_to(f"openlineage:{file}", overwrite=overwrite)
+        event = json.loads(file.read_text().splitlines()[0])
+        assert event["producer"].startswith("urn:evalsampling")
