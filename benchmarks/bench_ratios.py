@@ -110,7 +110,10 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     return Group(works, functools.partial(cell_pass, "plain"), repeats=3)
 
 
-# --- reading each format, by the usual reader of that format
+# --- reading each format as `prepare` does, by as many passes of the usual reader of that format
+
+PASSES = 2
+"""Over a pool."""
 
 
 def _formats(pool: Path, folder: Path) -> list[Group]:
@@ -120,7 +123,7 @@ def _formats(pool: Path, folder: Path) -> list[Group]:
         path = folder / f"pool.{kind}"
         WRITERS[kind](rows, path)
         found.append(
-            Group(functools.partial(_read, kind, path), functools.partial(_seconds_of, plain, path))
+            Group(functools.partial(_read, kind, path), functools.partial(_passes, plain, path))
         )
     return found
 

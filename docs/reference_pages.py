@@ -18,7 +18,7 @@ from evalsampling.cli.listing import COMMANDS
 from evalsampling.measures.averages import BY_AVERAGE
 from evalsampling.measures.gains import BY_NAME as GAINS
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.evaluation import RoundSize, StrataSpec
+from evalsampling.spec.evaluation import RoundSize, StopSpec, StrataSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels import GoldSpec, LabelsSpec
@@ -87,7 +87,7 @@ ATTRIBUTES_OF = {
     "round_size": RoundSize,
     "hidden": HiddenPrior,
     "sink": SinkSpec,
-    "stop": EvaluationSpec,
+    "stop": StopSpec,
     "gates": GatesSpec,
 }
 """The records whose docstrings say what the keys of a section mean."""
@@ -103,10 +103,6 @@ MEANT = {
     ("pool", "logits"): "in place of `probability`: a numeric column for each class, made "
     "probabilities by softmax.",
     ("pool.systems.old", "logits"): "the same for one system.",
-    ("", "partition"): "columns whose values are the strata, in place of `strata.method`.",
-    ("stop", "half_width"): "no further round is drawn once half the width of every interval is at "
-    "most this; without it the budget is spent.",
-    ("", "stop"): "when no further round is drawn, though the budget is not spent.",
 }
 """Meanings of keys that no attribute has as a spec has them."""
 
@@ -120,7 +116,6 @@ UAI 2018."""
 
 CALLED = {
     ("", "measure"): "measures",
-    ("sink", "pairs"): "sides",
 }
 """Attributes of those records that have another name than their key."""
 

@@ -79,7 +79,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
         {},
         {
             "pool": {"prediction": "s0.prediction", "probability": "s0.chance", "slices": ["new"]},
-            "partition": {"column": "year"},
+            "strata": {"columns": ["year"]},
             "measure": ["f1", "accuracy"],
         },
     ),
@@ -87,8 +87,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
         {},
         {
             "pool": SCORED,
-            "partition": {"column": ["city", "year", "new"]},
-            "strata": {"leaves": 48},
+            "strata": {"leaves": 48, "columns": ["city", "year", "new"]},
         },
     ),
     "agglomerative": (

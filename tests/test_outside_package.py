@@ -171,7 +171,7 @@ def test_a_model_of_the_labels(run: Run, tmp_path: Path) -> None:
     spec = {
         "pool": {"path": "pool.arrow"},
         "sampler": {"name": "ais", "model": model},
-        "partition": {"column": "prediction"},
+        "strata": {"columns": ["prediction"]},
         "workspace": "run",
     }
     (tmp_path / "spec.yaml").write_text(json.dumps(spec))

@@ -361,7 +361,7 @@ class Preparation:
             )
 
     def check_same_pool(self) -> None:
-        """Check that files of the pool that can be read are as they were when it was prepared."""
+        """Check that the files of the pool that can be read are those that were prepared."""
         pool = PreparedPool.read(self.workspace).marker["pool"]
         changed, absent = changes_of(unerased(self.workspace.store, pool))
         if changed:

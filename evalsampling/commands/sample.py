@@ -197,7 +197,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     if analysis.exhausted:
         why = "exhausted" if len(analysis.history) else "nothing-adds"
         return SampleResult(last, 0, None, why)
-    may_stop = spec.stop_half_width is not None or spec.stop_significance is not None
+    may_stop = spec.stop.half_width is not None or spec.stop.significance is not None
     if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
         reason = reason_to_stop(spec, analysis.estimate())
         if reason is not None:

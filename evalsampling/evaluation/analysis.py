@@ -213,7 +213,7 @@ class Analysis:
             self.label_model,
         )
         labels, rows = len(self.history.labelled), self.rows_to_label
-        goal = None if self.spec is None else self.spec.stop_half_width
+        goal = None if self.spec is None else self.spec.stop.half_width
         return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
 
     def chosen(self, measures: Any) -> Sequence[Measure]:

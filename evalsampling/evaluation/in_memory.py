@@ -81,7 +81,7 @@ class MemoryPool:
         columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
         space = _space_of(spec)
-        if score is not None and ("partition" in spec or space.tagged):
+        if score is not None and ("columns" in spec.get("strata", {}) or space.tagged):
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
@@ -276,7 +276,7 @@ def _cut_by_columns(
 
     Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
     """
-    cut = "method" in spec.get("strata", {}) or "partition" in spec
+    cut = {"method", "columns"} & {*spec.get("strata", {})}
     if _space_of(spec, "lists" in pool).tagged or cut or "systems" in pool:
         return spec, pool
     strata = {**spec.get("strata", {}), "method": KD}
@@ -293,7 +293,7 @@ def _without_score(
     """
     if {"score", "systems", "lists"} & {*pool, *names}:
         return spec, pool
-    is_cut = "partition" in spec or {"method", "edges"} & {*spec.get("strata", {})}
+    is_cut = {"method", "edges", "columns"} & {*spec.get("strata", {})}
     if isinstance(pool.get("probability"), str) and not is_cut:
         return spec, {**pool, "score": pool["probability"]}
     checked = EvaluationSpec.from_mapping({"budget": 1, **spec, "pool": pool}, Path()).pool

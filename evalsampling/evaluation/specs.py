@@ -49,7 +49,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
 
         sink_of(spec)
     sampler = build_sampler(spec, assumed_ranges(spec))
-    if spec.stop_significance is not None:
+    if spec.stop.significance is not None:
         _check_test(spec, sampler)
     if spec.gates:
         check_own_gates(spec, _gated_slices(spec))
@@ -95,7 +95,7 @@ def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")
     has_bets = sampler.with_replacement and not sampler.has_atoms
-    if spec.stop_test == "fixed" or (has_bets and all(map(_may_be_bet_on, compared))):
+    if spec.stop.test == "fixed" or (has_bets and all(map(_may_be_bet_on, compared))):
         return
     raise InputError(
         f"stop.test: {compared[0].name} drawn by {sampler.name} has no anytime-valid test; a "

@@ -9,9 +9,9 @@ from evalsampling.spec import EvaluationSpec
 
 def reason_to_stop(spec: EvaluationSpec, estimates: Sequence[Estimate]) -> str | None:
     """Return the condition of the spec's ``stop`` that the estimates meet, None if none."""
-    if is_narrow(estimates, spec.stop_half_width):
+    if is_narrow(estimates, spec.stop.half_width):
         return "half-width"
-    if is_significant(estimates, spec.stop_significance, spec.stop_test == "anytime"):
+    if is_significant(estimates, spec.stop.significance, spec.stop.test == "anytime"):
         return "significance"
     return None
 

@@ -189,7 +189,7 @@ class LabelModel:
                 modes = tuple(curve.with_share(share, rng) for curve in self.modes)
                 model = dataclasses.replace(self, curves=curves, modes=modes)
             else:
-                hidden = dataclasses.replace(self.hidden, share=share)
+                hidden = self.hidden.with_share(share)
                 model = LabelModel.fit(
                     self.table, self.history, self.seed, hidden, stochastic=self.stochastic
                 )

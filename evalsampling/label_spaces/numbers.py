@@ -132,7 +132,7 @@ class Numbers(LabelSpace):
         pool.refuse(("score", "probability"), "with labels.range strata are those of pool.variance")
         if without:
             raise InputError(
-                "strata.method: kd, or a partition: with labels.range strata are those of "
+                "strata.method: kd, or strata.columns: with labels.range strata are those of "
                 "pool.variance"
             )
         if pool.get("systems") is None:

@@ -16,7 +16,7 @@ from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.sink import Sides, SinkSpec
 
 FOLDER, CONFIG = "label-studio", "label-config.xml"
 
@@ -78,7 +78,7 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of the page as XML: the payload, a question and the classes."""
     keys = data_keys(columns)
-    pairs, single = _side_by_side(columns, sink.sides)
+    pairs, single = _side_by_side(columns, sink.pairs)
     first = next(iter(keys.values()), _TASK)
     lines = ["<View>", f"  <Header value={_attribute(sink.question or QUESTION)}/>"]
     if pairs:
@@ -127,12 +127,12 @@ def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
 
 
 def _side_by_side(
-    columns: Sequence[str], sides: tuple[str, str] | None
+    columns: Sequence[str], sides: Sides | None
 ) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Return the pairs of columns of two records, each with a title, and the other columns."""
     if sides is None:
         return [], list(columns)
-    left, right = sides
+    left, right = sides.left, sides.right
     pairs = []
     for name in columns:
         after, before = name.removeprefix(left), name.removesuffix(left)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.payload import Mask
+from evalsampling.spec.pool import Mask
 
 TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
 LINKED = "tasks.parquet"

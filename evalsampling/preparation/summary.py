@@ -190,7 +190,7 @@ def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
     if paths.are_too_many:
         columns = ", ".join(spec.strata.columns)
         raise InputError(
-            f"partition.column: {columns}: more than {paths.most} leaves; coarser clusters, or a "
+            f"strata.columns: {columns}: more than {paths.most} leaves; coarser clusters, or a "
             f"greater strata.leaves, of at most {MAX_CELLS // 2}"
         )
 

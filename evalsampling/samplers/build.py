@@ -91,7 +91,7 @@ def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
     if maker.queries_ranks and not spec.strata.by_score:
         return (
             "it ranks rows by score, so strata.method cannot be kd or predictions, nor can there "
-            "be a partition"
+            "be strata.columns"
         )
     if maker.queries_ranks and spec.money is not None:
         return "what it queries follows from what it finds, so its budget is of labels, not of cost"

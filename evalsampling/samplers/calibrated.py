@@ -114,7 +114,7 @@ class CalibratedDesign(Sampler):
         if obstacle(table):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
-        hidden = dataclasses.replace(self.hidden, share=self.hidden.share * DESIGN_SHARE)
+        hidden = self.hidden.with_share(self.hidden.share * DESIGN_SHARE)
         model = fit_labels(table, history, (model_seed,), hidden, _SCHEDULE)
         labels = len(history.labelled) + wanted
         comparison = _Comparison.of_designs(self.measure, self.weights, model, labels)

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import Section
+from evalsampling.spec.values import Count, Positive
 
 NO_BUDGET = 10**9
 """Budget of labels that stands for no limit, where only money is limited."""
@@ -27,15 +28,11 @@ class Budget:
     def read(cls, top: Section) -> "Budget":
         """Return the key ``budget``, checked: labels (``1000``), money (``{cost: 500}``), both."""
         if not isinstance(top.get("budget"), Mapping):
-            return cls(top.integer("budget", 1000, least=1))
+            return cls(top.value("budget", Count, 1000))
         section = top.section("budget")
         section.check_keys("cost", "labels")
-        if section.get("cost") is None:
-            return cls(section.integer("labels", 1000, least=1))
-        money = section.number("cost", 0.0)
-        if money <= 0:
-            raise InputError(f"budget.cost: must be above 0, got {money:g}")
-        return cls(section.integer("labels", NO_BUDGET, least=1), money)
+        money = section.value("cost", Positive)
+        return cls(section.value("labels", Count, 1000 if money is None else NO_BUDGET), money)
 
     def to_mapping(self) -> Any:
         """Return the value of the key ``budget`` in a spec."""

@@ -5,9 +5,11 @@ import functools
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import yaml
+from msgspec import Meta
 
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
@@ -19,7 +21,7 @@ from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
-from evalsampling.spec.sections import Section, absolute, given
+from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import (
@@ -33,6 +35,7 @@ from evalsampling.spec.strata import (
 )
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.spec.systems import have_verdicts_alone
+from evalsampling.spec.values import Count, Fraction, Natural, Positive
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -41,15 +44,11 @@ MAX_CELLS = 4096
 LARGEST_ROUND = 10**9
 """Size at which a growing round stops growing."""
 
-TESTS = ("anytime", "fixed")
-"""P-values that may end an evaluation: the first kind may be looked at often."""
-
 WORKSPACE_STORES = ("gs",)
 """Schemes of our own stores that can hold a workspace, as they create a file only if it is new."""
 
 
-@dataclasses.dataclass(frozen=True)
-class RoundSize:
+class RoundSize(msgspec.Struct, frozen=True):
     """New rows of each round: first, first x growth, first x growth^2, ...
 
     Attributes:
@@ -57,12 +56,35 @@ class RoundSize:
         growth: factor from one round to the next, at least 1.
     """
 
-    first: int
-    growth: float = 1.0
+    first: Count = 100
+    growth: Annotated[float, Meta(ge=1, le=100, description="between 1 and 100")] = 1.0
+
+    @classmethod
+    def read(cls, top: Section) -> "RoundSize":
+        """Return the key ``round_size``, checked: a size, or a section."""
+        if not isinstance(top.get("round_size"), Mapping):
+            return cls(top.value("round_size", Count, cls().first))
+        return top.section("round_size").read(cls)
 
     def after(self, rounds: int) -> int:
         """Return the size of the round that follows ``rounds`` rounds."""
         return math.floor(min(self.first * self.growth ** min(rounds, 100), LARGEST_ROUND))
+
+
+class StopSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When no further round is drawn, though the budget is not spent.
+
+    Attributes:
+        half_width: no further round is drawn once half the width of every interval is at most this;
+            None to spend the budget.
+        significance: no further round is drawn once the p-values of the comparisons of the first
+            measure are at most this; None for no such stop.
+        test: which p-values: ``anytime``, which may be looked at often, or ``fixed``.
+    """
+
+    half_width: Positive | None = None
+    significance: Fraction | None = None
+    test: Literal["anytime", "fixed"] = "anytime"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,11 +139,7 @@ class EvaluationSpec:
         budget: most distinct rows to label in all; with a stochastic oracle, tasks.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
-        stop_half_width: no further round is drawn once half the width of every interval is at most
-            this; None to spend the budget.
-        stop_significance: no further round is drawn once the p-values of the comparisons of the
-            first measure are at most this; None for no such stop.
-        stop_test: which p-values: one of `TESTS`.
+        stop: when no further round is drawn, though the budget is not spent.
         money: greatest total cost of labels, in the unit of ``pool.cost``; None for a budget of
             labels alone.
         gates: least and greatest values that numbers must have, for a job to go on.
@@ -143,9 +161,7 @@ class EvaluationSpec:
     sink: SinkSpec
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
-    stop_half_width: float | None = None
-    stop_significance: float | None = None
-    stop_test: str = "anytime"
+    stop: StopSpec = StopSpec()
     money: float | None = None
     gates: GatesSpec = GatesSpec()
 
@@ -201,14 +217,16 @@ class EvaluationSpec:
         """
         top = Section("", content, is_stored)
         top.check_keys(
-            "pool", "labels", "measure", "strata", "partition", "sampler", "budget", "round_size",
+            "pool", "labels", "measure", "strata", "sampler", "budget", "round_size",
             "confidence", "hidden", "seed", "sink", "stop", "gates", "workspace",
             below={"pool": POOL_KEYS, "labels": LABELS_KEYS, "sampler": ("model",)},
         )  # fmt: skip
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = read_strata(top, by_numbers=labels.space.tagged and section.get("score") is None)
+        strata = read_strata(
+            top.section("strata"), labels.space.tagged and section.get("score") is None
+        )
         is_open = may_be_of_verdicts(top, labels.space)
         if is_open and have_verdicts_alone(section, labels):
             strata, is_open = of_verdicts(strata), False
@@ -233,12 +251,12 @@ class EvaluationSpec:
             sampler=sampler,
             budget=limits.labels,
             money=limits.money,
-            round_size=_round_size(top),
-            confidence=top.number("confidence", 0.95),
+            round_size=RoundSize.read(top),
+            confidence=top.value("confidence", Fraction, 0.95),
             hidden=read_hidden(top.section("hidden")),
-            **_stop(top.section("stop")),
-            gates=GatesSpec.read(top.section("gates")),
-            seed=top.integer("seed", 0, least=0),
+            stop=top.section("stop").read(StopSpec),
+            gates=top.section("gates").read(GatesSpec),
+            seed=top.value("seed", Natural, 0),
             sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
             workspace=absolute(
                 "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
@@ -249,8 +267,6 @@ class EvaluationSpec:
 
     def _check(self) -> None:
         """Check that the sections of the spec go together."""
-        if not 0 < self.confidence < 1:
-            raise InputError(f"confidence: must be between 0 and 1, got {self.confidence}")
         if self.money is not None and self.pool.cost is None:
             raise InputError("budget.cost: name the column of what labels cost, pool.cost")
         if self.seed >= 1 << 64:
@@ -277,24 +293,19 @@ class EvaluationSpec:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the spec with every default filled in, as `from_mapping` takes it."""
-        further_stops = {
-            "significance": self.stop_significance,
-            "test": None if self.stop_significance is None else self.stop_test,
-        }
         return {
             "pool": pool_mapping(self.pool, self.labels),
             "labels": labels_mapping(self.labels),
             "measure": [measure.to_mapping() for measure in self.measures],
-            **strata_mapping(self.strata),
+            "strata": strata_mapping(self.strata),
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
             "budget": self.limits.to_mapping(),
-            "round_size": dataclasses.asdict(self.round_size),
+            "round_size": msgspec.to_builtins(self.round_size),
             "confidence": self.confidence,
-            "hidden": dataclasses.asdict(self.hidden),
+            "hidden": msgspec.to_builtins(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            "stop": {"half_width": self.stop_half_width, **given(further_stops)},
-            **self.gates.to_mapping(),
+            **used({"stop": self.stop, "gates": self.gates}),
             "workspace": self.workspace,
         }
 
@@ -354,29 +365,3 @@ class EvaluationSpec:
         """Values of columns that measures and strata name: cells tell their rows apart."""
         of_measures = (where for measure in self.measures for where in measure.slices)
         return all_named([self.strata.slices, *of_measures])
-
-
-def _round_size(top: Section) -> RoundSize:
-    if not isinstance(top.get("round_size"), Mapping):
-        return RoundSize(top.integer("round_size", 100, least=1))
-    section = top.section("round_size")
-    section.check_keys("first", "growth")
-    growth = section.number("growth", 1.0)
-    if not 1 <= growth <= 100:
-        raise InputError(f"round_size.growth: must be between 1 and 100, got {growth:g}")
-    return RoundSize(section.integer("first", 100, least=1), growth)
-
-
-def _stop(section: Section) -> dict[str, Any]:
-    section.check_keys("half_width", "significance", "test")
-    stop: dict[str, Any] = {}
-    if section.get("half_width") is not None:
-        half_width = stop["stop_half_width"] = section.number("half_width", 0.0)
-        if half_width <= 0:
-            raise InputError(f"stop.half_width: must be above 0, got {half_width:g}")
-    if section.get("significance") is not None:
-        level = stop["stop_significance"] = section.number("significance", 0.0)
-        if not 0 < level < 1:
-            raise InputError(f"stop.significance: must be between 0 and 1, got {level:g}")
-    stop["stop_test"] = section.choice("test", TESTS, TESTS[0])
-    return stop

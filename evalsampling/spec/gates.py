@@ -3,11 +3,14 @@
 import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
-from evalsampling.errors import InputError, UsageError
-from evalsampling.spec.sections import Section
+import msgspec
+from msgspec import Meta
+
+from evalsampling.errors import UsageError
+from evalsampling.spec.values import Number
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as people write it: Python's own rule takes ``1_0`` and digits of other scripts."""
@@ -33,8 +36,10 @@ class Gate:
         return "at_least" if self.is_least else "at_most"
 
 
-@dataclasses.dataclass(frozen=True)
-class GatesSpec:
+_Targets = Annotated[dict[str, Number], Meta(description="a mapping like {recall: 0.9}")]
+
+
+class GatesSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """The section ``gates`` of a spec: targets, all of which are to be reached.
 
     Attributes:
@@ -42,20 +47,8 @@ class GatesSpec:
         at_most: the greatest value of each number.
     """
 
-    at_least: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    at_most: Mapping[str, float] = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Check the targets."""
-        for key, targets in (("at_least", self.at_least), ("at_most", self.at_most)):
-            if not isinstance(targets, Mapping):
-                raise InputError(f"gates.{key}: must be a mapping like {{recall: 0.9}}")
-            for number, target in targets.items():
-                if not isinstance(number, str):
-                    raise InputError(f"gates.{key}: must be names of numbers, got {number!r}")
-                is_number = isinstance(target, int | float) and not isinstance(target, bool)
-                if not is_number or not math.isfinite(target):
-                    raise InputError(f"gates.{key}.{number}: must be a number, got {target!r}")
+    at_least: _Targets = {}
+    at_most: _Targets = {}
 
     def __iter__(self) -> Iterator[Gate]:
         """Yield the gates in order."""
@@ -67,22 +60,9 @@ class GatesSpec:
         return bool(self.at_least or self.at_most)
 
     @classmethod
-    def read(cls, section: Section) -> "GatesSpec":
-        """Return the section ``gates``, checked."""
-        section.check_keys("at_least", "at_most")
-        return cls(section.get("at_least", {}), section.get("at_most", {}))
-
-    @classmethod
     def parse(cls, at_least: Sequence[str], at_most: Sequence[str]) -> "GatesSpec":
         """Return the gates of texts like ``recall=0.9``, as options have them."""
         return cls(_targets("--at-least", at_least), _targets("--at-most", at_most))
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return the keys of a spec that say the same: none without a gate."""
-        if not self:
-            return {}
-        mapping = {"at_least": dict(self.at_least), "at_most": dict(self.at_most)}
-        return {"gates": {key: targets for key, targets in mapping.items() if targets}}
 
 
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:

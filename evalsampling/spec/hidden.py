@@ -1,9 +1,11 @@
 """The spec's prior of positives that no score distinguishes from negatives."""
 
-import dataclasses
+from typing import Annotated, Literal
 
-from evalsampling.errors import InputError
-from evalsampling.spec.sections import Section
+import msgspec
+from msgspec import Meta
+
+from evalsampling.spec.sections import Section, given
 
 MOST_CLASSES = 10
 """Most classes for which labels have a model: a calibration curve is fitted for each."""
@@ -12,8 +14,7 @@ RELATIVE_TO = ("positives", "overlap")
 """What the number of hidden positives may be stated over."""
 
 
-@dataclasses.dataclass(frozen=True)
-class HiddenPrior:
+class HiddenPrior(msgspec.Struct, frozen=True):
     """Lognormal prior of the positives that no score distinguishes from negatives.
 
     It is that of their number divided by what it is relative to.
@@ -27,28 +28,22 @@ class HiddenPrior:
             (docs/studies/calibrated-trials.md).
     """
 
-    share: float = 0.075
-    spread: float = 2.0
-    relative_to: str = "overlap"
+    share: Annotated[float, Meta(gt=0, le=10, description="above 0 and at most 10")] = 0.075
+    spread: Annotated[float, Meta(gt=0, le=5, description="above 0 and at most 5")] = 2.0
+    relative_to: Literal["positives", "overlap"] = "overlap"
+
+    def with_share(self, share: float) -> "HiddenPrior":
+        """Return the prior with another median of the ratio."""
+        return msgspec.structs.replace(self, share=share)
 
 
-_STATED = HiddenPrior(0.05, 1.5, "positives")
+_STATED = {"share": 0.05, "spread": 1.5, "relative_to": "positives"}
 """Defaults of a section that is not empty and names no reference."""
 
 
 def read_hidden(section: Section) -> HiddenPrior:
     """Return the section ``hidden`` of a spec, checked."""
-    section.check_keys("share", "spread", "relative_to")
-    if not section.content:
-        return HiddenPrior()
-    relative_to = section.get("relative_to", _STATED.relative_to)
-    default = _STATED if relative_to == _STATED.relative_to else HiddenPrior()
-    share, spread = section.number("share", default.share), section.number("spread", default.spread)
-    if not 0 < share <= 10:
-        raise InputError(f"hidden.share: must be above 0 and at most 10, got {share:g}")
-    if not 0 < spread <= 5:
-        raise InputError(f"hidden.spread: must be above 0 and at most 5, got {spread:g}")
-    if relative_to not in RELATIVE_TO:
-        names = " or ".join(RELATIVE_TO)
-        raise InputError(f"hidden.relative_to: must be {names}, got {relative_to!r}")
-    return HiddenPrior(share, spread, relative_to)
+    relative_to = _STATED["relative_to"]
+    if section.content and section.get("relative_to", relative_to) == relative_to:
+        section = Section(section.name, _STATED | given(section.content))
+    return section.read(HiddenPrior)

@@ -2,7 +2,9 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
@@ -10,6 +12,7 @@ from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.parameters import construct, name_and_parameters
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
+from evalsampling.spec.values import Count, Text
 
 MAJORITY = "majority"
 """The rule by which several votes decide a row, unless the spec names another."""
@@ -38,8 +41,7 @@ KEYS = (
 """Keys of the section ``labels``."""
 
 
-@dataclasses.dataclass(frozen=True)
-class GoldSpec:
+class GoldSpec(msgspec.Struct, frozen=True):
     """Rows whose class is known, mixed into every batch.
 
     Attributes:
@@ -47,8 +49,8 @@ class GoldSpec:
         rows: number of gold rows in a batch.
     """
 
-    path: str
-    rows: int
+    path: Text
+    rows: Count = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,9 +98,7 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
     """Return the section ``labels``, checked."""
     section.check_keys(*KEYS)
     space, made_by = read_space(section, of_items, directory)
-    oracle = section.get("oracle", "deterministic")
-    if oracle not in ("deterministic", "stochastic"):
-        raise InputError(f"labels.oracle: must be deterministic or stochastic, got {oracle!r}")
+    oracle = section.value("oracle", Literal["deterministic", "stochastic"], "deterministic")
     votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
     if oracle == "stochastic" and repeats:
         raise InputError("labels.repeats: a stochastic oracle is asked again by the draws as it is")
@@ -176,9 +176,9 @@ def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:
 
 
 def _gold(section: Section, directory: str) -> GoldSpec:
-    section.check_keys("path", "rows")
-    path = absolute("labels.gold.path", section.text("path", required=True), directory, READ_FROM)
-    return GoldSpec(str(path), section.integer("rows", 5, least=1))
+    gold = section.read(GoldSpec)
+    path = absolute("labels.gold.path", gold.path, directory, READ_FROM)
+    return msgspec.structs.replace(gold, path=path)
 
 
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
     own = labels.space.to_mapping() if labels.made_by is None else {"space": {**labels.made_by}}
     used = {
         "votes": labels.votes if labels.votes > 1 else None,
-        "gold": None if labels.gold is None else dataclasses.asdict(labels.gold),
+        "gold": None if labels.gold is None else msgspec.to_builtins(labels.gold),
         "repeats": labels.repeats or None,
         "rule": None if labels.rule in (MAJORITY, labels.space.rule) else labels.rule,
         "meanings": dict(labels.meanings) or None,

@@ -8,6 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
+from evalsampling.spec.values import Positive
 
 JOINT = "joint"
 COMPARISONS = ("difference", "ratio")
@@ -83,7 +84,7 @@ class MeasureSpec:
         where = read_slices("measure.where", section.get("where"))
         ours = ("system", "where", "weight")
         own = {key: value for key, value in parameters.items() if key not in ours}
-        return cls(name, own, system, where=where, weight=_weight(section))
+        return cls(name, own, system, where=where, weight=section.value("weight", Positive, 1.0))
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
@@ -97,7 +98,8 @@ class MeasureSpec:
             )
         _check_no_weight(kind, part)
         of, against = section.text("of"), section.text("against")
-        return cls(kind, parts=(part,), of=of, against=against, weight=_weight(section))
+        weight = section.value("weight", Positive, 1.0)
+        return cls(kind, parts=(part,), of=of, against=against, weight=weight)
 
     @classmethod
     def _extreme(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
@@ -115,7 +117,7 @@ class MeasureSpec:
                 "value that is not listed has no cells of its own"
             )
         named = read_slices("measure.over", over)
-        return cls(kind, parts=(part,), over=named, weight=_weight(section))
+        return cls(kind, parts=(part,), over=named, weight=section.value("weight", Positive, 1.0))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the entry as `parse` takes it."""
@@ -134,14 +136,6 @@ class MeasureSpec:
             "weight": weight,
         }
         return {"name": self.name, **self.parameters, **given(own)}
-
-
-def _weight(section: Section) -> float:
-    """Return the key ``weight`` of an entry, 1 if it is missing."""
-    weight = section.number("weight", 1.0)
-    if weight <= 0:
-        raise InputError(f"measure.weight: must be above 0, got {weight:g}")
-    return weight
 
 
 def _check_no_weight(kind: str, part: MeasureSpec) -> None:

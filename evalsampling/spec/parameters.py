@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.sections import is_number, nearest, wanted_number
+from evalsampling.spec.sections import nearest
+from evalsampling.spec.values import is_number, shown, wanted_number
 
 
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
@@ -46,7 +47,7 @@ def construct(
 def number(key: str, value: Any) -> float:
     """Return a parameter as a float, checked to be a finite number."""
     if not is_number(value):
-        raise ValueError(f"{key} {wanted_number(value)}")
+        raise ValueError(f"{key} must be {wanted_number(value)}, got {shown(value)}")
     return float(value)
 
 

@@ -3,13 +3,14 @@
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from evalsampling.errors import InputError
 from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
 from evalsampling.spec.labels import LabelsSpec, of_systems
-from evalsampling.spec.lists import ListsSpec, lists_mapping, read_lists
-from evalsampling.spec.payload import Mask, read_payload, shown_mapping
+from evalsampling.spec.lists import ListsSpec, read_lists
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
 from evalsampling.spec.sink import EVERY_BATCH, ID, check_id_columns
 from evalsampling.spec.strata import StrataSpec
@@ -33,6 +34,19 @@ KEYS = (
     "features", "variance", "lists", "cost", "logits", "table", "where", "score_is", "pairs",
 )  # fmt: skip
 """Keys of the section ``pool``."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Mask:
+    """How annotators see a payload column that is not shown as it is.
+
+    Attributes:
+        how: ``redact``, ``hash`` or ``truncate``.
+        characters: length to which texts are truncated.
+    """
+
+    how: str
+    characters: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -208,6 +222,43 @@ def read_pool(
     )
 
 
+def read_payload(section: Section) -> tuple[tuple[str, ...], dict[str, Mask]]:
+    """Return the payload columns and how they are shown: ``[name, {email: hash}]``."""
+    listed = section.get("payload", [])
+    names: list[Any] = []
+    masks: dict[str, Mask] = {}
+    for item in listed if isinstance(listed, list) else [listed]:
+        if not isinstance(item, Mapping):
+            names.append(item)
+            continue
+        if len(item) != 1:
+            raise InputError(f"pool.payload: must be a column and how it is shown, got {item!r}")
+        ((name, how),) = item.items()
+        names.append(name)
+        masks[str(name)] = _mask(str(name), how)
+    plain = Section(section.name, {"payload": names if isinstance(listed, list) else listed})
+    return plain.columns("payload"), masks
+
+
+def _mask(column: str, how: Any) -> Mask:
+    if isinstance(how, Mapping):
+        own = Section(f"pool.payload.{column}", how)
+        own.check_keys("truncate")
+        return Mask("truncate", own.integer("truncate", 0, least=1))
+    if how not in ("redact", "hash"):
+        raise InputError(
+            f"pool.payload.{column}: must be redact, hash or {{truncate: characters}}, got {how!r}"
+        )
+    return Mask(str(how))
+
+
+def shown_mapping(name: str, mask: Mask | None) -> Any:
+    """Return the entry of a column under the key ``payload``."""
+    if mask is None:
+        return name
+    return {name: {"truncate": mask.characters} if mask.how == "truncate" else mask.how}
+
+
 UNORDERED = "unordered"
 """Value of ``pairs``."""
 
@@ -216,7 +267,7 @@ def _pairs(section: Section, id: IdColumns) -> str | None:
     """Return the key ``pairs``, None if it is missing."""
     if section.get("pairs") is None:
         return None
-    section.choice("pairs", [UNORDERED], UNORDERED)
+    section.value("pairs", Literal["unordered"])
     if sides_of(id) is None:
         raise InputError(
             f"{section.name}.pairs: unordered needs an id of both records, whose columns are "
@@ -237,7 +288,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             "id": pool.id if isinstance(pool.id, str) else list(pool.id),
             "where": pool.where,
             "pairs": pool.pairs,
-            "lists": None if lists is None else lists_mapping(lists),
+            "lists": None if lists is None else msgspec.to_builtins(lists),
             score_key: pool.score if is_single or score_key == "score" else None,
             "score_is": pool.score_is,
             "prediction": prediction_mapping(first) if is_single else None,

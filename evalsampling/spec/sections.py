@@ -2,19 +2,20 @@
 
 import contextlib
 import contextvars
-import decimal
 import difflib
-import math
-import numbers
 import posixpath
-import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
+from evalsampling.spec.values import Columns, Numbers, Text, bare, convert, whole
 from evalsampling.storage import STORES, is_url
+
+Read = TypeVar("Read", bound=msgspec.Struct)
 
 READ_FROM = ("gs", "s3", "hdfs")
 """Schemes of stores with files that are only read, beside those of other packages."""
@@ -99,15 +100,6 @@ class Section:
             raise InputError(f"{self._path(key)}: missing")
         return Section(self._path(key), self.get(key, {}), self.is_stored)
 
-    def text(self, key: str, required: bool = False) -> str | None:
-        """Return a text that is not empty, None if it is missing and not required."""
-        value = self.get(key)
-        if value is None and required:
-            raise InputError(f"{self._path(key)}: missing")
-        if value is not None and (not isinstance(value, str) or not value):
-            raise InputError(f"{self._path(key)}: must be text, got {value!r}")
-        return value
-
     def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
         """Return the name of a part, or a ``module:object``; the part is not imported."""
         name = self.get(key, default)
@@ -118,50 +110,51 @@ class Section:
         choices = ", ".join([*ours, *parts])
         raise InputError(f"{self._path(key)}: must be one of {choices}, got {name!r}")
 
-    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
-        """Return one of some texts."""
-        value = self.get(key, default)
-        if value not in choices:
-            listed = ", ".join(choices)
-            raise InputError(f"{self._path(key)}: must be one of {listed}, got {value!r}")
-        return str(value)
+    def value(self, key: str, kind: Any, default: Any = None) -> Any:
+        """Return a value of a type, the default if it is missing or null."""
+        value = self.get(key)
+        return default if value is None else convert(self._path(key), value, kind)
 
-    def flag(self, key: str, default: bool) -> bool:
-        """Return true or false."""
-        value = self.get(key, default)
-        if not isinstance(value, bool):
-            raise InputError(f"{self._path(key)}: must be true or false, got {value!r}")
-        return value
+    def text(self, key: str, required: bool = False) -> str | None:
+        """Return a text that is not empty, None if it is missing and not required."""
+        if required and self.get(key) is None:
+            raise InputError(f"{self._path(key)}: missing")
+        text: str | None = self.value(key, Text)
+        return text
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Return a whole number of at least ``least``."""
-        value = self.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(
-                f"{self._path(key)}: must be a whole number of at least {least}, got {value!r}"
-            )
-        return value
-
-    def number(self, key: str, default: float) -> float:
-        """Return a finite number."""
-        return number(self._path(key), self.get(key, default))
+        return int(self.value(key, whole(least), default))
 
     def numbers(self, key: str) -> tuple[float, ...]:
         """Return a list of finite numbers."""
-        listed = self.get(key)
-        if not isinstance(listed, list) or not listed:
-            raise InputError(f"{self._path(key)}: must be a list of numbers, got {listed!r}")
-        return tuple(number(self._path(key), one) for one in listed)
+        return tuple(self.value(key, Numbers))
 
     def columns(self, key: str) -> tuple[str, ...]:
         """Return a list of columns, each named once."""
-        listed = self.get(key, [])
-        if not isinstance(listed, list) or not all(isinstance(c, str) for c in listed):
-            raise InputError(f"{self._path(key)}: must be a list of columns, got {listed!r}")
+        listed: tuple[str, ...] = self.value(key, Columns, ())
         for column in listed:
             if listed.count(column) > 1:
                 raise InputError(f"{self._path(key)}: {column} is listed twice")
-        return tuple(listed)
+        return listed
+
+    def read(self, kind: type[Read]) -> Read:
+        """Return the section as a struct: its fields are the keys; null is as good as missing."""
+        self._check_fields(kind)
+        made: Read = convert(self.name, given(self.content), kind)
+        return made
+
+    def _check_fields(self, kind: type[msgspec.Struct]) -> None:
+        """Raise an `InputError` for keys that are unknown or missing, also in sections within."""
+        fields = msgspec.structs.fields(kind)
+        self.check_keys(*(field.name for field in fields))
+        for field in fields:
+            if field.required and self.get(field.name) is None:
+                raise InputError(f"{self._path(field.name)}: missing")
+            within, _ = bare(field.type)
+            is_section = isinstance(within, type) and issubclass(within, msgspec.Struct)
+            if is_section and self.get(field.name) is not None:
+                self.section(field.name)._check_fields(within)
 
 
 def given(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,37 +162,10 @@ def given(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def number(path: str, value: Any) -> float:
-    """Return a value as a float, checked to be a finite number; errors name its path.
-
-    In Python it may be a decimal, or a number of NumPy.
-    """
-    if not isinstance(value, int) and isinstance(value, decimal.Decimal | numbers.Real):
-        value = float(value)
-    if not is_number(value):
-        raise InputError(f"{path}: {wanted_number(value)}")
-    return float(value)
-
-
-def wanted_number(value: Any) -> str:
-    """Return why a value is no finite number, in words that follow its key."""
-    is_infinite = isinstance(value, float) and math.isinf(value)
-    return f"must be {'finite' if is_infinite else 'a number'}, got {shown(value)}"
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite number that a float can be."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # A whole number of hundreds of digits.
-        return False
-
-
-def shown(value: Any) -> str:
-    """Return a value as text for a message; very long numbers are shortened."""
-    return reprlib.repr(value) if isinstance(value, int) else repr(value)
+def used(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return records as sections of a spec, without those that say nothing."""
+    sections = {key: msgspec.to_builtins(record) for key, record in keys.items()}
+    return {key: section for key, section in sections.items() if section}
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:

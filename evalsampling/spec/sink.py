@@ -1,13 +1,15 @@
 """The section ``sink`` of a spec: the batches that are sent to annotators."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sections import Section, given, nearest
+from evalsampling.spec.values import Count, Text
 
 SINKS: Registry[Any] = Registry(
     "sinks",
@@ -27,12 +29,15 @@ SINKS: Registry[Any] = Registry(
 _CSV = ("csv", "vendor", "splink")
 """Formats in which a spreadsheet may mistake text for a formula."""
 
-_SIDES = ("left", "right")
-_RECORD_KEYS = ("left", "right", "left_source", "right_source")
+
+class Sides(msgspec.Struct, frozen=True):
+    """Prefixes or suffixes of the columns of the two records of a row."""
+
+    left: Text
+    right: Text
 
 
-@dataclasses.dataclass(frozen=True)
-class RecordColumns:
+class RecordColumns(msgspec.Struct, frozen=True, omit_defaults=True):
     """Columns that name the two records of a row: of its id, or of the payload.
 
     Attributes:
@@ -42,10 +47,10 @@ class RecordColumns:
         right_source: column of the right record's data set, None likewise.
     """
 
-    left: str
-    right: str
-    left_source: str | None = None
-    right_source: str | None = None
+    left: Text
+    right: Text
+    left_source: Text | None = None
+    right_source: Text | None = None
 
     @property
     def in_order(self) -> tuple[str | None, ...]:
@@ -53,14 +58,13 @@ class RecordColumns:
         return self.left_source, self.left, self.right_source, self.right
 
 
-@dataclasses.dataclass(frozen=True)
-class SinkSpec:
+class SinkSpec(msgspec.Struct, frozen=True):
     """How batches are sent to annotators.
 
     Attributes:
         format: name in `SINKS`, or ``module:object``.
         question: the question to annotators, in a sentence.
-        sides: prefixes or suffixes of the columns of the left and of the right record, None if
+        pairs: prefixes or suffixes of the columns of the left and of the right record, None if
             rows are no pairs.
         records: columns that name the two records, None if there are none.
         chunk: most tasks in one file of Label Studio.
@@ -68,10 +72,10 @@ class SinkSpec:
     """
 
     format: str = "csv"
-    question: str | None = None
-    sides: tuple[str, str] | None = None
+    question: Text | None = None
+    pairs: Sides | None = None
     records: RecordColumns | None = None
-    chunk: int = 1000
+    chunk: Count = 1000
     escape: bool = False
 
     @classmethod
@@ -83,43 +87,29 @@ class SinkSpec:
         id: IdColumns = "id",
     ) -> "SinkSpec":
         """Return the section ``sink``, checked."""
-        section.check_keys("format", "question", "pairs", "records", "chunk", "escape")
-        chosen = section.part("format", SINKS, cls.format)
-        escape = section.flag("escape", chosen == "vendor")
-        if escape and chosen == "xlsx":
+        chosen = section.part("format", SINKS, "csv")
+        sink = section.read(cls)
+        if sink.escape and chosen == "xlsx":
             raise InputError("sink.escape: the cells of an xlsx file are text and need none")
-        if escape and chosen not in _CSV:
+        if sink.escape and chosen not in _CSV:
             formats = ", ".join(_CSV)
             raise InputError(f"sink.escape: is of {formats}, which are CSV; {chosen} is not")
         _check_columns(chosen, payload, mistaken)
-        sink = cls(
-            format=chosen,
-            question=section.text("question"),
-            sides=_sides(section.section("pairs"), payload),
-            records=_records(section.section("records"), payload, id, chosen == "splink"),
-            chunk=section.integer("chunk", cls.chunk, least=1),
-            escape=escape,
+        if sink.pairs is not None:
+            _check_sides(sink.pairs, payload)
+        return msgspec.structs.replace(
+            sink,
+            records=_records(sink, payload, id),
+            escape=section.get("escape", chosen == "vendor"),
         )
-        if sink.format == "splink" and sink.records is None:
-            raise InputError(
-                "sink.records: missing, a table of Splink names two records a row, of columns in "
-                "pool.payload"
-            )
-        return sink
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the section as a mapping, without unused keys."""
-        sides, records = self.sides, self.records
-        return given(
-            {
-                "format": self.format,
-                "question": self.question,
-                "pairs": None if sides is None else dict(zip(_SIDES, sides, strict=True)),
-                "records": None if records is None else given(dataclasses.asdict(records)),
-                "chunk": None if self.chunk == SinkSpec.chunk else self.chunk,
-                "escape": None if self.escape == (self.format == "vendor") else self.escape,
-            }
-        )
+        keys = {
+            "chunk": None if self.chunk == SinkSpec().chunk else self.chunk,
+            "escape": None if self.escape == (self.format == "vendor") else self.escape,
+        }
+        return given(msgspec.to_builtins(self) | keys)
 
 
 _ANSWERED_ELSEWHERE = ("label-studio",)
@@ -166,40 +156,35 @@ def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str])
             )
 
 
-def _sides(section: Section, payload: Sequence[str]) -> tuple[str, str] | None:
-    if not section.content:
-        return None
-    section.check_keys(*_SIDES)
-    left, right = (section.text(side, required=True) or "" for side in _SIDES)
-    for affix in (left, right):
+def _check_sides(sides: Sides, payload: Sequence[str]) -> None:
+    """Raise an `InputError` for a side of which the payload has no column."""
+    for affix in (sides.left, sides.right):
         if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
-            problem = f"no column of pool.payload begins or ends with {affix!r}"
-            raise InputError(f"{section.name}: {problem}")
-    return left, right
+            raise InputError(f"sink.pairs: no column of pool.payload begins or ends with {affix!r}")
 
 
-def _records(
-    section: Section, payload: Sequence[str], id: IdColumns, shown: bool
-) -> RecordColumns | None:
+def _records(sink: SinkSpec, payload: Sequence[str], id: IdColumns) -> RecordColumns | None:
     """Return the columns of the two records; by default those of Splink, if they are the id.
 
     They are among ``payload``, or ids unless the records have to be shown.
     """
-    known = payload if shown or isinstance(id, str) else (*payload, *id)
-    if not section.content:
+    must_show, records = sink.format == "splink", sink.records
+    known = payload if must_show or isinstance(id, str) else (*payload, *id)
+    if records is None:
         sides, origins = ({f"{name}_l", f"{name}_r"} for name in ("unique_id", "source_dataset"))
-        if isinstance(id, str) or not sides <= {*id} & {*known}:
-            return None
-        has_sources = origins <= {*known}
-        return RecordColumns(*sorted(sides), *(sorted(origins) if has_sources else ()))
-    section.check_keys(*_RECORD_KEYS)
-    named = {key: section.text(key, required=key in _SIDES) for key in _RECORD_KEYS}
-    for key, name in named.items():
-        if name is not None and name not in known:
+        if not isinstance(id, str) and sides <= {*id} & {*known}:
+            return RecordColumns(*sorted(sides), *(sorted(origins) if origins <= {*known} else ()))
+        if must_show:
+            raise InputError(
+                "sink.records: missing, a table of Splink names two records a row, of columns in "
+                "pool.payload"
+            )
+        return None
+    for key, name in msgspec.to_builtins(records).items():
+        if name not in known:
             raise InputError(
                 f"sink.records.{key}: {name} is no column of pool.payload{nearest(name, known)}"
             )
-    sources = (named["left_source"], named["right_source"])
-    if sources.count(None) == 1:
+    if (records.left_source is None) != (records.right_source is None):
         raise InputError("sink.records: name a source of both records or of none")
-    return RecordColumns(str(named["left"]), str(named["right"]), *sources)
+    return records

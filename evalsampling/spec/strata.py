@@ -1,15 +1,18 @@
-"""The sections ``strata`` and ``partition`` of a spec: how the pool is cut into leaves."""
+"""The section ``strata`` of a spec: how the pool is cut into leaves."""
 
-import dataclasses
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.parts.registry import Registry
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
+from evalsampling.spec.values import Columns, Count, Numbers
 
 CUT_METHODS: Registry[Any] = Registry(
     "cut_methods",
@@ -39,12 +42,8 @@ PREDICTIONS = "predictions"
 HIERARCHICAL = (KD, "agglomerative", "divisive")
 """Our ways to cut strata that make a hierarchy of them."""
 
-HIERARCHIES = ("even", "own")
-"""Trees over the leaves: by their order alone, or that of the method or the columns."""
 
-
-@dataclasses.dataclass(frozen=True)
-class StrataSpec:
+class StrataSpec(msgspec.Struct, frozen=True):
     """How the pool is cut into leaves and the leaves into a tree.
 
     Attributes:
@@ -54,17 +53,18 @@ class StrataSpec:
         branching: children of a node of the tree.
         edges: explicit interior edges, strictly increasing, or None to compute them.
         columns: columns of the pool whose values are the leaves, coarse to fine; none to cut them.
-        hierarchy: one of `HIERARCHIES`.
+        hierarchy: the tree over the leaves: ``even`` by their order alone, or the ``own`` one of
+            the method or the columns; None for that of the columns if there are any.
         slices: values of columns whose rows have cells of their own, besides those of measures.
     """
 
-    method: str
-    leaves: int
-    branching: int
-    edges: tuple[float, ...] | None
-    columns: tuple[str, ...] = ()
-    hierarchy: str = HIERARCHIES[0]
-    slices: Where = dataclasses.field(default_factory=dict)
+    method: str = "csf"
+    leaves: Count = 256
+    branching: Annotated[int, Meta(ge=2, description="a whole number of at least 2")] = 2
+    edges: Numbers | None = None
+    columns: Columns = ()
+    hierarchy: Literal["even", "own"] | None = None
+    slices: Where = {}
 
     @property
     def by_score(self) -> bool:
@@ -79,7 +79,11 @@ class StrataSpec:
     @property
     def has_own_hierarchy(self) -> bool:
         """Whether the tree over the leaves is that of the method or the columns."""
-        return self.hierarchy != HIERARCHIES[0]
+        return self.hierarchy == "own" or (self.hierarchy is None and bool(self.columns))
+
+    def flat(self, leaves: int) -> "StrataSpec":
+        """Return strata whose leaves are all children of one node."""
+        return msgspec.structs.replace(self, branching=max(leaves, 2))
 
     @property
     def by_features(self) -> bool:
@@ -87,41 +91,23 @@ class StrataSpec:
         return self.method == KD and self.edges is None and not self.columns
 
 
-def read_strata(top: Section, by_numbers: bool = False) -> StrataSpec:
-    """Return the sections ``strata`` and ``partition``, checked."""
-    section, columns = top.section("strata"), _columns(top)
-    section.check_keys("method", "leaves", "branching", "edges", "hierarchy", "slices")
-    if columns:
-        section.refuse(("method", "edges"), "with a partition, its columns are the strata")
-    edges = None if section.get("edges") is None else section.numbers("edges")
-    if edges is not None and any(a >= b for a, b in itertools.pairwise(edges)):
-        raise InputError("strata.edges: must be strictly increasing")
+def read_strata(section: Section, by_numbers: bool = False) -> StrataSpec:
+    """Return the section ``strata``, checked."""
+    columns = section.columns("columns")
+    if columns or section.get("columns") is not None:
+        section.refuse(("method", "edges"), "with strata.columns, these are the strata")
+    if section.get("columns") is not None and not all(columns or [""]):
+        raise InputError("strata.columns: must be a list of columns, coarse to fine")
     if section.get("method") == PREDICTIONS:
         section.refuse(["edges"], "are of a score, and strata.method is predictions")
-    strata = StrataSpec(
-        method=section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD, PREDICTIONS]),
-        leaves=section.integer("leaves", 256, least=1),
-        branching=section.integer("branching", 2, least=2),
-        edges=edges,
-        columns=columns,
-        hierarchy=section.choice("hierarchy", HIERARCHIES, HIERARCHIES[bool(columns)]),
-        slices=read_slices("strata.slices", section.get("slices")),
-    )
+    slices = read_slices("strata.slices", section.get("slices"))
+    method = section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD, PREDICTIONS])
+    own = Section(section.name, {**section.content, "slices": slices, "method": method})
+    strata = own.read(StrataSpec)
+    if strata.edges and any(a >= b for a, b in itertools.pairwise(strata.edges)):
+        raise InputError("strata.edges: must be strictly increasing")
     _check_hierarchy(strata)
     return strata
-
-
-def _columns(top: Section) -> tuple[str, ...]:
-    """Return the columns of ``partition``, coarse to fine; none if there is no such section."""
-    if top.get("partition") is None:
-        return ()
-    section = top.section("partition")
-    section.check_keys("column")
-    named = section.get("column")
-    columns = (named,) if isinstance(named, str) else section.columns("column")
-    if not columns or "" in columns:
-        raise InputError("partition.column: must be a column, or a list of columns, coarse to fine")
-    return columns
 
 
 def _check_hierarchy(strata: StrataSpec) -> None:
@@ -133,18 +119,18 @@ def _check_hierarchy(strata: StrataSpec) -> None:
     cut = "edges" if strata.edges else f"method {strata.method}"
     raise InputError(
         f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; {', '.join(HIERARCHICAL)} "
-        "do, and so do the columns of a partition"
+        "do, and so do strata.columns"
     )
 
 
 def by_rank(strata: StrataSpec) -> StrataSpec:
     """Return the strata of scores of which only the order matters, if they are cut from a score."""
-    return dataclasses.replace(strata, method=BY_RANK) if strata.by_score else strata
+    return msgspec.structs.replace(strata, method=BY_RANK) if strata.by_score else strata
 
 
 def of_verdicts(strata: StrataSpec) -> StrataSpec:
     """Return the strata of systems that have verdicts and no scores: what they predict."""
-    return dataclasses.replace(strata, method=PREDICTIONS)
+    return msgspec.structs.replace(strata, method=PREDICTIONS)
 
 
 def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
@@ -153,7 +139,7 @@ def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
     Then they are what systems predict, if these have no scores.
     """
     pool, own = top.section("pool"), top.section("strata")
-    cut = top.get("partition") or any(own.get(key) for key in ("method", "edges", "hierarchy"))
+    cut = any(own.get(key) for key in ("method", "edges", "hierarchy", "columns"))
     named = any(pool.get(key) for key in ("score", "probability", "logits", "features", "lists"))
     by_threshold = (
         isinstance(pool.get("prediction"), Mapping) and "threshold" in pool.content["prediction"]
@@ -164,27 +150,19 @@ def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
 
 def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
     """Return the strata of queries, which are cut from moments of their gains."""
-    keys = ["partition"] if strata.columns else []
-    keys += [f"strata.{key}" for key in ("method", "edges") if section.get(key) not in (None, KD)]
-    if keys:
-        raise InputError(
-            f"{keys[0]}: with pool.lists, strata are cut from expected gains by a k-d tree"
-        )
-    return dataclasses.replace(strata, method=KD)
+    for key in ("columns", "method", "edges"):
+        if section.get(key) not in (None, KD):
+            raise InputError(
+                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
+            )
+    return msgspec.structs.replace(strata, method=KD)
 
 
 def strata_mapping(strata: StrataSpec) -> dict[str, Any]:
-    """Return the sections ``strata`` and, if there is one, ``partition``, as `read_strata` takes.
-
-    Most keys are there only if they say something.
-    """
-    columns, usual = list(strata.columns), HIERARCHIES[bool(strata.columns)]
+    """Return the section ``strata``, as `read_strata` takes it; most keys only if they matter."""
     keys = {
-        "method": None if columns else strata.method,
-        "leaves": strata.leaves,
-        "branching": strata.branching,
-        "edges": list(strata.edges or ()) or None,
-        "hierarchy": None if strata.hierarchy == usual else strata.hierarchy,
+        "method": None if strata.columns else strata.method,
+        "columns": list(strata.columns) or None,
         "slices": where_mapping(strata.slices) or None,
     }
-    return {"strata": given(keys)} | ({"partition": {"column": columns}} if columns else {})
+    return given(msgspec.to_builtins(strata) | keys)

@@ -2,12 +2,13 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sections import Section, given, number
+from evalsampling.spec.sections import Section, given
+from evalsampling.spec.values import number
 
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class or its logit, or neither."""
@@ -71,7 +72,8 @@ def read_score_is(section: Section, labels: LabelsSpec, score: str | None) -> st
         raise InputError(f"{key}: is of scores of two classes, here there are {labels.space.size}")
     if score is None:
         raise InputError(f"{key}: there is no score")
-    return section.choice("score_is", tuple(SCORE_RULES), "")
+    kind: str = section.value("score_is", Literal[tuple(SCORE_RULES)])
+    return kind
 
 
 def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]:

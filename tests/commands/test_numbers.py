@@ -86,6 +86,22 @@ WRITERS: Mapping[str, Callable[[Path, list[str], list[float]], None]] = {
 }
 
 
+def test_estimate_is_the_self_normalised_one(tmp_path: Path) -> None:
+    """R^ = sum v l / sum v over all draws, by hand from the files of the round."""
+    label = write_job(tmp_path)
+    call("prepare", tmp_path / "spec.yaml", "--in-process")
+    call("sample", tmp_path / "work")
+    task, rows = tasks(tmp_path, 1)
+    write_csv(tmp_path / "a.csv", task, label[rows].tolist())
+    result = call("estimate", tmp_path / "work", "--json", "--labels", tmp_path / "a.csv").json
+    draws = pq.read_table(tmp_path / "work/rounds/0001/draws.parquet").to_pydict()
+    predicted, _, _ = made_up()
+    drawn = np.array(draws["id"])
+    weight = 1 / np.array(draws["q"])
+    loss = (predicted - label)[drawn] ** 2
+    assert result["measures"][0]["value"] == pytest.approx(np.average(loss, weights=weight))
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_labels_come_as_numbers(tmp_path: Path, name: str) -> None:
     label = write_job(tmp_path)

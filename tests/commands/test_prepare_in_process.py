@@ -1,4 +1,4 @@
-"""`prepare --in-process` makes the workspace that Beam makes."""
+"""`prepare --in-process`: pools that have changed since, and options that need Beam."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,9 @@ from tests.jobs import Job, call, files_below, make_pool
 @pytest.mark.parametrize("how", [["--in-process"], ["--runner", "DirectRunner"]])
 def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how: Any) -> None:
     one = job(files=2)
-    one.prepare("--in-process")
+    told = one.prepare("--in-process").json
+    assert told["runner"] == "this process"
+    assert one.prepare(*how).json == told, "prepared again, it does nothing"
     before = files_below(one.workspace)
     folder = one.directory / "pool"
     content = (folder / "part-1.parquet").read_bytes()

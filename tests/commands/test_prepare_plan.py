@@ -182,13 +182,13 @@ def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) 
 
 # Of files that are all wrong, PySpark names the one whose task fails first.
 BAD_PARTITIONS = [
-    ("id", "partition.column: id: more than 16 leaves; coarser clusters, or a greater"),
-    (["part", "fine"], "partition.column: part, fine: more than 16 leaves; coarser clusters"),
+    (["id"], "strata.columns: id: more than 16 leaves; coarser clusters, or a greater"),
+    (["part", "fine"], "strata.columns: part, fine: more than 16 leaves; coarser clusters"),
     (
-        "score",
+        ["score"],
         "column 'score', row 0: clusters are whole numbers, booleans, dates or text, got double: ",
     ),
-    ("absent", "column 'absent' is missing"),
+    (["absent"], "column 'absent' is missing"),
 ]
 
 
@@ -202,7 +202,7 @@ def test_a_bad_partition(
     rows = make_pool()
     place = np.arange(rows.table.num_rows)
     table = rows.table.append_column("part", [place // 200]).append_column("fine", [place // 100])
-    one = job(Pool(table, rows.truth), files=5, partition={"column": columns})
+    one = job(Pool(table, rows.truth), files=5, strata={"leaves": 16, "columns": columns})
     with pytest.raises(InputError) as error:
         engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
     assert message in str(error.value)

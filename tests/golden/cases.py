@@ -430,11 +430,12 @@ def _of_the_rest() -> Cases:
         cases[f"strata by kd, {sampler}"] = _scored(sampler, by_features, strata=kd, measure=["f1"])
     own = {"name": "ais", "model": "tests.golden.weights:by_cell"}
     set_constants = {"name": "ais", "alpha": 2, "beta": 0.1, "prior_weight": 3, "epsilon": 1e-6}
+    columns = {"leaves": 12, "columns": ["city", "new"]}
     clusters = {"method": "agglomerative", "leaves": 12, "hierarchy": "own"}
     few = {"measure": ["f1"], "rounds": (20, 10)}
     return {
         **cases,
-        "partition by ais": _scored("ais", partition={"column": ["city", "new"]}, **few),
+        "partition by ais": _scored("ais", strata=columns, **few),
         "own model by ais": _scored(own, **few),
         "clusters and constants by ais": _scored(set_constants, strata=clusters, **few),
         "strata by edges": _scored(

@@ -1,6 +1,7 @@
 """Estimates corrected for wrong labels: Rogan and Gladen's formula, and coverage."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from evalsampling import Evaluation
 from evalsampling.inference.label_error import LabelErrorBand, correct
 from evalsampling.measures import BY_NAME
+from tests.slow import fast
 
 ROWS = 4000
 
@@ -59,8 +61,15 @@ def test_rogan_and_gladen() -> None:
     )
 
 
-@pytest.mark.parametrize("measure", ["f1", "precision", "recall", "accuracy", "mcc", "brier"])
-@pytest.mark.parametrize("sampler", ["passive", "poisson", "active_risk", "calibrated"])
+MEASURES = ("f1", "mcc", "brier", "recall", "precision", "accuracy")
+SAMPLERS = ("passive", "poisson", "active_risk", "calibrated")
+PAIRS = [(measure, SAMPLERS[place % 4]) for place, measure in enumerate(MEASURES)]
+
+
+@pytest.mark.parametrize(
+    ("measure", "sampler"),
+    fast(6, [*PAIRS, *sorted({*itertools.product(MEASURES, SAMPLERS)} - {*PAIRS})]),
+)
 def test_labels_without_errors_change_nothing(measure: str, sampler: str) -> None:
     """Of weights as they are, of weights by their sum, and of an estimate that a model is in."""
     one, _ = evaluation(measure, sampler=sampler)

@@ -299,7 +299,7 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
     assert (one.intervals[0].low, one.intervals[0].high) == shortest_interval(values, held)
     assert [s.share / hidden.share for s in one.sensitivity] == pytest.approx([0.5, 2.0])
     for told in one.sensitivity:
-        anew = dataclasses.replace(hidden, share=told.share)
+        anew = hidden.with_share(told.share)
         drawn = [
             Recall().values(model_of(anew, seed).everywhere.risks(Recall()))[:, 0]
             for seed in (2, 3, 4)

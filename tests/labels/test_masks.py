@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.labels.tasks import masked
-from evalsampling.spec.payload import Mask
+from evalsampling.spec.pool import Mask
 from evalsampling.spec.sink import SINKS
 from tests.jobs import Job, Pool, make_pool, text_of
 

@@ -25,7 +25,7 @@ from evalsampling.labels.splink import as_table, make_pair
 from evalsampling.labels.vendor import escaped, instructions, unescaped
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.sink import SinkSpec
+from evalsampling.spec.sink import Sides, SinkSpec
 from tests.jobs import strict_json
 
 ODD = [
@@ -286,7 +286,7 @@ def test_who_labels_is_asked_where_several_do(votes: int) -> None:
 
 
 def test_pairs_stand_side_by_side() -> None:
-    sink = SinkSpec("label-studio", sides=("_l", "_r"))
+    sink = SinkSpec("label-studio", pairs=Sides("_l", "_r"))
     page = ElementTree.fromstring(
         label_config(["name_l", "note", "name_r", "city_l"], labels(0, 1), sink)
     )

@@ -61,9 +61,9 @@ SHAPES = [(2, 2, 8), (3, 2, 5), (2, 8, 8), (3, 3, 9), (2, 2, 6)]
 @pytest.mark.parametrize(
     ("measure", "classes", "branching", "leaves"),
     [
-        pytest.param(measure, *shape, id=f"{measure.name}-{shape}")
+        pytest.param(measure, *SHAPES[place - turn], id=f"{measure.name}-{turn}", marks=marks)
+        for turn, marks in enumerate([(), pytest.mark.slow])
         for place, measure in enumerate(MEASURES)
-        for shape in (SHAPES[place], SHAPES[place - 1])
     ],
 )
 def test_proposals_follow_the_formulas(

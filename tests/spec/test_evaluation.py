@@ -1,9 +1,11 @@
 """The spec file: defaults, round trip, and one clear error for each kind of mistake."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -11,6 +13,7 @@ from evalsampling import EvaluationSpec, InputError
 from evalsampling.measures.build import build_measures
 from evalsampling.parts.references import load_object
 from evalsampling.spec import RoundSize, SystemSpec
+from evalsampling.spec.evaluation import StopSpec
 from tests.averages import MICRO_F1
 from tests.spec.specs import parse, systems, write_module
 
@@ -83,9 +86,9 @@ EVERYTHING: list[dict[str, Any]] = [
     {"pool": {"path": "x", "features": ["f", "g"]}, "strata": {"method": "kd", "leaves": 8}},
     {"pool": {"path": "x", "features": ["f"]}, "strata": {"method": "kd", "hierarchy": "own"}},
     {"strata": {"method": "agglomerative", "hierarchy": "own"}},
-    {"partition": {"column": "c"}, "strata": {"leaves": 9}},
-    {"partition": {"column": ["c", "d"]}, "strata": {"hierarchy": "even"}},
-    {"partition": {"column": ["c", "d"]}, "strata": {"hierarchy": "own"}},
+    {"strata": {"leaves": 9, "columns": ["c"]}},
+    {"strata": {"hierarchy": "even", "columns": ["c", "d"]}},
+    {"strata": {"hierarchy": "own", "columns": ["c", "d"]}},
     {"pool": systems(systems={"a": {"prediction": "p"}}, features=["f"]),
      "strata": {"method": "kd"}},
     {"labels": {"classes": [0, 1, 2]}, "strata": {"method": "kd"},
@@ -134,6 +137,12 @@ def test_what_a_score_is_said_to_be_is_of_that_score_alone() -> None:
         assert spec.pool.score_is == kind
 
 
+def test_numbers_of_other_types_are_numbers() -> None:
+    spec = parse(confidence=np.float64(0.5), stop={"half_width": Decimal("0.25")})
+    assert (spec.confidence, spec.stop.half_width) == (0.5, 0.25)
+    assert parse(strata={"edges": [np.float32(0.5), 1]}).strata.edges == (0.5, 1.0)
+
+
 def test_growing_rounds() -> None:
     size = parse(round_size={"first": 10, "growth": 1.5}).round_size
     assert [size.after(rounds) for rounds in range(5)] == [10, 15, 22, 33, 50]
@@ -170,7 +179,7 @@ def test_growing_rounds() -> None:
         ({"hidden": {"share": 10**400}}, "hidden.share: must be a number, got 1000"),
         ({"labels": {"positive": 2}}, "labels.positive: 2 is not one of the classes [0, 1]"),
         ({"labels": {"oracle": "random"}},
-         "labels.oracle: must be deterministic or stochastic, got 'random'"),
+         "labels.oracle: must be one of deterministic, stochastic, got 'random'"),
         ({"sampler": "calibrated",
           "labels": {"classes": list(range(12)), "positive": 1},
           "pool": {"path": "x", "probability": {n: f"p{n}" for n in range(12)}}},
@@ -205,22 +214,20 @@ def test_growing_rounds() -> None:
          "strata.hierarchy: must be one of even, own, got 'odd'"),
         ({"strata": {"hierarchy": "own"}},
          "strata.hierarchy: strata.method csf makes no hierarchy of its own; kd, agglomerative, "
-         "divisive do, and so do the columns of a partition"),
+         "divisive do, and so do strata.columns"),
         ({"strata": {"hierarchy": "own", "method": "divisive", "edges": [1]}},
          "strata.hierarchy: strata.edges makes no hierarchy"),
-        ({"partition": {"column": "c"}, "strata": {"method": "csf"}},
-         "strata.method: with a partition, its columns are the strata"),
-        ({"partition": {"column": "c"}, "strata": {"edges": [1]}},
-         "strata.edges: with a partition, its columns are the strata"),
-        ({"partition": {}}, "partition.column: must be a column, or a list of columns"),
-        ({"partition": {"column": ""}}, "partition.column: must be a column, or a list of"),
-        ({"partition": {"column": []}}, "partition.column: must be a column, or a list of"),
-        ({"partition": {"column": 3}}, "partition.column: must be a list of columns, got 3"),
-        ({"partition": {"column": ["a", "a"]}}, "partition.column: a is listed twice"),
-        ({"partition": "c"}, "partition: must be a mapping, got 'c'"),
-        ({"partition": {"columns": "c"}}, "did you mean partition.column?"),
-        ({"partition": {"column": "c"}, "labels": {"range": [0, 1]}},
-         "strata.method: kd, or a partition: with labels.range strata are those of pool.variance"),
+        ({"strata": {"columns": ["c"], "method": "csf"}},
+         "strata.method: with strata.columns, these are the strata"),
+        ({"strata": {"columns": ["c"], "edges": [1]}},
+         "strata.edges: with strata.columns, these are the strata"),
+        ({"strata": {"columns": [""]}}, "strata.columns: must be a list of columns, coarse to"),
+        ({"strata": {"columns": []}}, "strata.columns: must be a list of columns, coarse to fine"),
+        ({"strata": {"columns": 3}}, "strata.columns: must be a list of columns, got 3"),
+        ({"strata": {"columns": ["a", "a"]}}, "strata.columns: a is listed twice"),
+        ({"strata": {"column": ["c"]}}, "did you mean strata.columns?"),
+        ({"strata": {"columns": ["c"]}, "labels": {"range": [0, 1]}},
+         "strata.method: kd, or strata.columns: with labels.range strata are those of pool.v"),
         ({"strata": {"edges": [1, 1]}}, "strata.edges: must be strictly increasing"),
         ({"strata": {"edges": []}}, "strata.edges: must be a list of numbers, got []"),
         ({"strata": {"edges": [0, "x"]}}, "strata.edges: must be a number, got 'x'"),
@@ -270,6 +277,42 @@ def test_growing_rounds() -> None:
         ({"round_size": {"growth": 101}}, "round_size.growth: must be between 1 and 100, got 101"),
         ({"round_size": {"growth": "x"}}, "round_size.growth: must be a number, got 'x'"),
         ({"round_size": {"grow": 2}}, "did you mean round_size.growth?"),
+        ({"hidden": {"share": 0}}, "hidden.share: must be above 0 and at most 10, got 0"),
+        ({"hidden": {"share": -1}}, "hidden.share: must be above 0"),
+        ({"hidden": {"share": 11}}, "hidden.share: must be above 0 and at most 10, got 11"),
+        ({"hidden": {"share": "much"}}, "hidden.share"),
+        ({"hidden": {"share": True}}, "hidden.share"),
+        ({"hidden": {"share": float("nan")}}, "hidden.share"),
+        ({"hidden": {"share": float("inf")}}, "hidden.share"),
+        ({"hidden": {"spread": 0}}, "hidden.spread: must be above 0 and at most 5, got 0"),
+        ({"hidden": {"spread": 6}}, "hidden.spread: must be above 0 and at most 5, got 6"),
+        ({"hidden": {"spread": [1]}}, "hidden.spread"),
+        ({"hidden": {"relative_to": "rows"}},
+         "hidden.relative_to: must be one of positives, overlap, got 'rows'"),
+        ({"hidden": {"sd": 1}}, "sd"),
+        ({"gates": {"atleast": {}}}, "unknown key gates.atleast; did you mean gates.at_least"),
+        ({"gates": {"at_least": 0.9}}, "gates.at_least: must be a mapping like {recall: 0.9}"),
+        ({"gates": {"at_least": {"recall": "high"}}},
+         "gates.at_least.recall: must be a number, got 'high'"),
+        ({"gates": {"at_least": {"recall": True}}},
+         "gates.at_least.recall: must be a number, got True"),
+        ({"gates": {"at_most": {"f1": float("nan")}}},
+         "gates.at_most.f1: must be a number, got nan"),
+        ({"gates": {"at_least": {3: 0.9}}},
+         "gates.at_least: must be a mapping whose keys are text, got 3"),
+        ({"measure": {"name": "f1", "where": "DE"}}, "measure.where: must be columns with values"),
+        ({"measure": {"name": "f1", "where": {}}}, "measure.where: must be columns with values"),
+        ({"measure": {"name": "f1", "where": {"a": []}}},
+         "measure.where.a: the list of values is empty"),
+        ({"measure": {"name": "f1", "where": {"a": [1, "1"]}}},
+         "measure.where.a: 1 is listed twice"),
+        ({"measure": {"name": "f1", "where": {"a": 1.5}}},
+         "measure.where.a: slices are whole numbers"),
+        ({"measure": {"least": "f1", "over": "country"}},
+         "measure.over: list the values of country"),
+        ({"measure": {"least": {"joint": ["f1"]}, "over": {"a": [1, 2]}}},
+         "measure.least: must be one measure"),
+        ({"measure": {"least": "f1", "where": {"a": 1}}}, "unknown key measure.where"),
     ],
 )  # fmt: skip
 def test_mistakes(changes: dict[str, Any], message: str) -> None:
@@ -335,10 +378,10 @@ def test_yaml_is_loaded_safely(tmp_path: Path) -> None:
 
 def test_stop_at_significance() -> None:
     spec = parse(stop={"significance": 0.05})
-    assert (spec.stop_half_width, spec.stop_significance, spec.stop_test) == (None, 0.05, "anytime")
+    assert spec.stop == StopSpec(None, 0.05, "anytime")
     fixed = parse(stop={"half_width": 0.1, "significance": 0.01, "test": "fixed"})
     assert fixed.to_mapping()["stop"] == {"half_width": 0.1, "significance": 0.01, "test": "fixed"}
-    assert parse().to_mapping()["stop"] == {"half_width": None}, "as workspaces have it"
+    assert "stop" not in parse().to_mapping()
     for stop, words in [
         ({"significance": 1}, "stop.significance: must be between 0 and 1, got 1"),
         ({"test": "often"}, "stop.test: must be one of anytime, fixed, got 'often'"),

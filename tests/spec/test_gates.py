@@ -30,23 +30,6 @@ def test_gates_come_back() -> None:
     assert EvaluationSpec.from_mapping(read.to_mapping(), "/") == read
 
 
-@pytest.mark.parametrize(
-    ("gates", "problem"),
-    [
-        ({"atleast": {}}, "unknown key gates.atleast; did you mean gates.at_least"),
-        ({"at_least": 0.9}, "gates.at_least: must be a mapping like {recall: 0.9}"),
-        ({"at_least": {"recall": "high"}}, "gates.at_least.recall: must be a number, got 'high'"),
-        ({"at_least": {"recall": True}}, "gates.at_least.recall: must be a number, got True"),
-        ({"at_most": {"f1": float("nan")}}, "gates.at_most.f1: must be a number, got nan"),
-        ({"at_least": {3: 0.9}}, "gates.at_least: must be names of numbers, got 3"),
-    ],
-)
-def test_what_is_no_gate(gates: Any, problem: str) -> None:
-    with pytest.raises(InputError) as caught:
-        spec(gates)
-    assert problem in str(caught.value)
-
-
 def test_a_spec_is_checked_to_estimate_what_its_gates_are_about() -> None:
     check_buildable(spec({"at_least": {"recall": 0.9, "f1 of old": 0.5}}))
     with pytest.raises(InputError, match=r"gates.at_least: no estimate 'precision'; there are:"):

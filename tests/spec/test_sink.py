@@ -54,6 +54,10 @@ def test_what_is_not_used_is_not_written() -> None:
         ({"sink": {"escape": "yes"}}, "sink.escape: must be true or false"),
         ({"sink": {"pairs": {"left": "l_"}}}, "sink.pairs.right: missing"),
         (
+            {"sink": {"pairs": {"left": "l_", "right": "r_", "rigth": "r_"}}},
+            "unknown key sink.pairs.rigth; did you mean sink.pairs.right?",
+        ),
+        (
             {"sink": {"pairs": {"left": "l_", "right": "right_"}}},
             "sink.pairs: no column of pool.payload begins or ends with 'l_'",
         ),

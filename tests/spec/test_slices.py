@@ -40,25 +40,6 @@ def test_nothing_is_named_by_default() -> None:
     assert spec.to_mapping()["measure"] == [{"name": "recall"}]
 
 
-@pytest.mark.parametrize(
-    ("measure", "words"),
-    [
-        ({"name": "f1", "where": "DE"}, "measure.where: must be columns with values"),
-        ({"name": "f1", "where": {}}, "measure.where: must be columns with values"),
-        ({"name": "f1", "where": {"a": []}}, "measure.where.a: the list of values is empty"),
-        ({"name": "f1", "where": {"a": [1, "1"]}}, "measure.where.a: 1 is listed twice"),
-        ({"name": "f1", "where": {"a": 1.5}}, "measure.where.a: slices are whole numbers"),
-        ({"least": "f1", "over": "country"}, "measure.over: list the values of country"),
-        ({"least": {"joint": ["f1"]}, "over": {"a": [1, 2]}}, "measure.least: must be one measure"),
-        ({"least": "f1", "where": {"a": 1}}, "unknown key measure.where"),
-    ],
-)
-def test_bad_slices(measure: Any, words: str) -> None:
-    with pytest.raises(InputError) as error:
-        spec_of(measure=measure)
-    assert str(error.value).startswith(words)
-
-
 def test_slices_of_rankings_drive_nothing() -> None:
     pool = {**POOL, "lists": {"items": "doc"}, "systems": {"new": {"score": "s"}}}
     keys = {"labels": {"classes": [0, 1, 2]}, "strata": {"slices": {"market": "de"}}}
