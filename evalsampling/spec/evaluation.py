@@ -71,7 +71,7 @@ class RoundSize(msgspec.Struct, frozen=True):
         return math.floor(min(self.first * self.growth ** min(rounds, 100), LARGEST_ROUND))
 
 
-class StopSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+class StopSpec(msgspec.Struct, frozen=True):
     """When no further round is drawn, though the budget is not spent.
 
     Attributes:

@@ -40,7 +40,7 @@ class Gate:
 _Targets = Annotated[dict[str, Number], Meta(description="a mapping like {recall: 0.9}")]
 
 
-class GatesSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+class GatesSpec(msgspec.Struct, frozen=True):
     """The section ``gates`` of a spec: targets, all of which are to be reached.
 
     Attributes:

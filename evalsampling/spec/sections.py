@@ -165,9 +165,14 @@ def given(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def used(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return records as sections of a spec, without those that say nothing."""
-    sections = {key: msgspec.to_builtins(record) for key, record in keys.items()}
+    """Return records as sections of a spec, without what has its default."""
+    sections = {key: _not_usual(record) for key, record in keys.items()}
     return {key: section for key, section in sections.items() if section}
+
+
+def _not_usual(record: Any) -> dict[str, Any]:
+    usual = msgspec.to_builtins(type(record)())
+    return {key: v for key, v in msgspec.to_builtins(record).items() if v != usual[key]}
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
