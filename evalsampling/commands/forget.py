@@ -181,12 +181,10 @@ class _Look:
         if last and shown_in:
             with tempfile.TemporaryDirectory() as directory:
                 path = Path(directory) / exported.removeprefix(f"{folder}/")
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_tasks(blind(*cleared), path, self._spec, self._pool.batch_name(number))
                 for file in shown_in:
-                    self.erased[file] = (
-                        Path(directory) / file.removeprefix(f"{folder}/")
-                    ).read_bytes()
+                    own = Path(directory) / file.removeprefix(f"{folder}/")
+                    self.erased[file] = own.read_bytes()
         self.erased |= last  # By what the others are made from a killed call is known.
 
     def _read(self, name: str) -> bytes:
