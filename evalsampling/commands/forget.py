@@ -181,7 +181,6 @@ class _Look:
         if last and shown_in:
             with tempfile.TemporaryDirectory() as directory:
                 path = Path(directory) / exported.removeprefix(f"{folder}/")
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_tasks(blind(*cleared), path, self._spec, self._pool.batch_name(number))
                 for file in shown_in:
                     own = Path(directory) / file.removeprefix(f"{folder}/")
