@@ -164,10 +164,11 @@ def given(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def used(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return records as sections of a spec, without those that say nothing."""
-    sections = {key: msgspec.to_builtins(record) for key, record in keys.items()}
-    return {key: section for key, section in sections.items() if section}
+def used(key: str, record: msgspec.Struct) -> dict[str, Any]:
+    """Return a record as a section of a spec, without defaults; no section if all are."""
+    usual = msgspec.to_builtins(type(record)())
+    keys = {name: of for name, of in msgspec.to_builtins(record).items() if of != usual[name]}
+    return {key: keys} if keys else {}
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
