@@ -327,7 +327,7 @@ class Evaluation:
 
     def _targets(self, at_least: Any, at_most: Any) -> GatesSpec:
         if at_least or at_most:
-            return GatesSpec(at_least or {}, at_most or {})
+            return GatesSpec.of(at_least, at_most)
         return self.spec.gates
 
     def results(self) -> pa.Table:

@@ -35,7 +35,7 @@ from evalsampling.spec.strata import (
 )
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.spec.systems import have_verdicts_alone
-from evalsampling.spec.values import Count, Fraction, Natural, Positive
+from evalsampling.spec.values import Count, Fraction, Positive
 from evalsampling.storage import folder_of, read_file
 
 MAX_CELLS = 4096
@@ -256,7 +256,7 @@ class EvaluationSpec:
             hidden=read_hidden(top.section("hidden")),
             stop=top.section("stop").read(StopSpec),
             gates=top.section("gates").read(GatesSpec),
-            seed=top.value("seed", Natural, 0),
+            seed=top.integer("seed", 0, least=0),
             sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
             workspace=absolute(
                 "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
@@ -305,7 +305,7 @@ class EvaluationSpec:
             "hidden": msgspec.to_builtins(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            **used({"stop": self.stop}),
+            **used("stop", self.stop),
             **self.gates.to_mapping(),
             "workspace": self.workspace,
         }

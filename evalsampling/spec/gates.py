@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from evalsampling.errors import UsageError
-from evalsampling.spec.sections import used
+from evalsampling.spec.sections import Section, used
 from evalsampling.spec.values import Number
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -61,13 +61,18 @@ class GatesSpec(msgspec.Struct, frozen=True):
         return bool(self.at_least or self.at_most)
 
     @classmethod
+    def of(cls, at_least: Any, at_most: Any) -> "GatesSpec":
+        """Return the gates that mappings of targets stand for, or None for none, checked."""
+        return Section("gates", {"at_least": at_least, "at_most": at_most}).read(cls)
+
+    @classmethod
     def parse(cls, at_least: Sequence[str], at_most: Sequence[str]) -> "GatesSpec":
         """Return the gates of texts like ``recall=0.9``, as options have them."""
         return cls(_targets("--at-least", at_least), _targets("--at-most", at_most))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the keys of a spec that say the same: none without a gate."""
-        return used({"gates": self})
+        return used("gates", self)
 
 
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:

@@ -19,7 +19,6 @@ _MOST = sys.float_info.max
 
 Text = Annotated[str, Meta(min_length=1, description="text")]
 Name = Annotated[str, Meta(description="a mapping whose keys are text")]
-Natural = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
 Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 Number = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Positive = Annotated[float, Meta(gt=0, le=_MOST, description="above 0")]
@@ -67,20 +66,12 @@ def _wrong(path: str, value: Any, kind: Any, message: str) -> tuple[str, Any, An
                 return path, value, Columns
             value = value[int(index)]
         else:
-            kind = typing.get_args(kind)[1]
-            key, value = next(item for item in value.items() if not _is(item[1], kind))
+            kind = typing.get_args(kind)[1]  # The one kind of mapping is that of numbers.
+            key, value = next(item for item in value.items() if not is_number(item[1]))
             path = f"{path}.{key}"
     if place.startswith("key"):
         return path, next(key for key in value if not isinstance(key, str)), Name
     return path, value, kind
-
-
-def _is(value: Any, kind: Any) -> bool:
-    try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 def bare(kind: Any) -> tuple[Any, str]:

@@ -244,7 +244,7 @@ def test_draws_of_another_share_are_those_of_a_model_fitted_anew() -> None:
     """
     pool = make_pool(400, 6, seed=5, classes=4, positive=0.6)
     history = labelled_at_random(pool, 40, seed=4)
-    other = dataclasses.replace(HIDDEN, share=3 * HIDDEN.share)
+    other = HIDDEN.with_share(3 * HIDDEN.share)
     taken, anew, old = [], [], []
     for seed in range(20):
         model = LabelModel.fit(pool.table, history, (seed,))
