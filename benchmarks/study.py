@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pools
@@ -146,7 +147,7 @@ class Ground:
         strata = self.cut.spec.strata
         if method.flat:
             leaves = max(self.cut.known.table.leaves, 2)
-            strata = dataclasses.replace(strata, branching=leaves)
+            strata = msgspec.structs.replace(strata, branching=leaves)
         spec = dataclasses.replace(self.cut.spec, strata=strata)
         return build_sampler(spec, self.cut.cut.ranges, method.sampler)
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pools
@@ -187,10 +188,10 @@ def columns(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
 def keep_settings(results: Path, settings: Any) -> None:
     """Keep results of other settings apart: they end the program with a line."""
     results.mkdir(parents=True, exist_ok=True)
-    path, told = results / "settings.json", json.dumps(dataclasses.asdict(settings), indent=1)
+    path, told = results / "settings.json", msgspec.json.encode(settings)
     if not path.exists():
-        path.write_text(told, encoding="utf-8")
-    elif json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
+        path.write_bytes(told)
+    elif json.loads(path.read_bytes()) != json.loads(told):
         sys.exit(f"{path}: the results there have other settings: choose --results")
 
 

@@ -121,6 +121,26 @@ def a_trial(pool: str, sampler: str) -> Any:
     return trials.Trial(ground.known, ground.sampler(), ground.measures, plan)
 
 
+@pytest.mark.parametrize("name", ["corpus", "coverage_runs", "study"])
+def test_studies_read_their_pools_and_sampler(tmp_path: Path, name: str) -> None:
+    import corpus
+    import coverage_runs
+    import coverage_situations
+    import study
+
+    coverage_situations.write_made_up(
+        tmp_path, {"tied": coverage_situations.SITUATIONS["tied"]}, seed=1
+    )
+    made = {
+        "corpus": lambda: corpus._trial(tmp_path, ("f1",), corpus.PLAN, "tied", "ais"),
+        "coverage_runs": lambda: coverage_runs._trial({"tied": tmp_path}, "tied", "ais, delta .1"),
+        "study": lambda: study._trial(tmp_path, "tied", "f1", "ais-1"),
+    }[name]()
+    assert made.sampler.name == "ais"
+    assert made.measures[0].name == "f1"
+    assert 0 < made.truths[0][0] < 1
+
+
 def rows_of(measure: Any, truth: Any, point: Any, at: dict[str, Any]) -> Any:
     """The name of a measure and its error."""
     yield {"measure": measure.name, "error": float(point.value[0] - truth[0])}
