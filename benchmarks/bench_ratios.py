@@ -207,7 +207,6 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
     start(*command, "sample", workspace, "--quiet")
     (batch,) = workspace.glob("rounds/*/batch.csv")
     head, *lines = batch.read_text().splitlines()
-    # The last cell of a row of a batch is empty.
     labels = [f"{row.removesuffix(',')},{label}" for row, label in zip(lines, LABELS, strict=True)]
     delivery = spec.with_name("labels.csv")
     delivery.write_text("\n".join([head, *labels]) + "\n")
