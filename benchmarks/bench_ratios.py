@@ -128,10 +128,6 @@ def _formats(pool: Path, folder: Path) -> list[Group]:
     return found
 
 
-PASSES = 2
-"""Over a pool."""
-
-
 def _read(kind: str, path: Path) -> dict[str, float]:
     """Import a pool of one file and read it in both passes, by one thread."""
     content = {"pool": {"path": str(path), "payload": ["name"]}, "budget": 1}

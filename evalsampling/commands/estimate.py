@@ -23,7 +23,6 @@ from evalsampling.measures.base import Measure
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.sections import used
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -106,8 +105,7 @@ def estimate(
         snapshot = snapshot.with_open_closed("estimate --close") if options.close else snapshot
         result = result_of(snapshot, measures, intervals, gates)
         result = dataclasses.replace(result, messages=tuple(messages))
-        asked = {"measures": options.measure, "intervals": options.interval}
-        asked |= used({"gates": gates})
+        asked = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}
         taking = {"close": options.close, "strict": options.strict}
         _keep(result, snapshot, files, asked, taking, context, started)
         result = dataclasses.replace(result, curve=curve_of(snapshot, options.at))

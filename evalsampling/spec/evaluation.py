@@ -305,7 +305,8 @@ class EvaluationSpec:
             "hidden": msgspec.to_builtins(self.hidden),
             "seed": self.seed,
             "sink": self.sink.to_mapping(),
-            **used({"stop": self.stop, "gates": self.gates}),
+            **used({"stop": self.stop}),
+            **self.gates.to_mapping(),
             "workspace": self.workspace,
         }
 

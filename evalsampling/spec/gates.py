@@ -4,12 +4,13 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from evalsampling.errors import UsageError
+from evalsampling.spec.sections import used
 from evalsampling.spec.values import Number
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -63,6 +64,10 @@ class GatesSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def parse(cls, at_least: Sequence[str], at_most: Sequence[str]) -> "GatesSpec":
         """Return the gates of texts like ``recall=0.9``, as options have them."""
         return cls(_targets("--at-least", at_least), _targets("--at-most", at_most))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the keys of a spec that say the same: none without a gate."""
+        return used({"gates": self})
 
 
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:

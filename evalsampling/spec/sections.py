@@ -6,13 +6,14 @@ import difflib
 import posixpath
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
-from evalsampling.spec.values import Columns, Numbers, Text, bare, convert, whole
+from evalsampling.spec.values import Columns, Numbers, Text, bare, convert
 from evalsampling.storage import STORES, is_url
 
 Read = TypeVar("Read", bound=msgspec.Struct)
@@ -124,7 +125,8 @@ class Section:
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Return a whole number of at least ``least``."""
-        return int(self.value(key, whole(least), default))
+        words = f"a whole number of at least {least}"
+        return int(self.value(key, Annotated[int, Meta(ge=least, description=words)], default))
 
     def numbers(self, key: str) -> tuple[float, ...]:
         """Return a list of finite numbers."""

@@ -8,7 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, given
-from evalsampling.spec.values import number
+from evalsampling.spec.values import Number, convert
 
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class or its logit, or neither."""
@@ -51,7 +51,7 @@ def read_system(
     elif isinstance(prediction, Mapping):
         rule = Section(where, prediction)
         rule.check_keys("threshold")
-        threshold, prediction = number(f"{where}.threshold", rule.get("threshold")), None
+        threshold, prediction = convert(f"{where}.threshold", rule.get("threshold"), Number), None
         if not labels.space.is_binary:
             raise InputError(f"{where}: a threshold decides between two classes only")
         if score is None:

@@ -17,12 +17,6 @@ from evalsampling.errors import InputError
 
 _MOST = sys.float_info.max
 
-
-def whole(least: int) -> Any:
-    """Return the type of whole numbers of at least a number."""
-    return Annotated[int, Meta(ge=least, description=f"a whole number of at least {least}")]
-
-
 Text = Annotated[str, Meta(min_length=1, description="text")]
 Name = Annotated[str, Meta(description="a mapping whose keys are text")]
 Natural = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
@@ -50,7 +44,9 @@ def convert(path: str, value: Any, kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with floats in place of decimals and numbers of NumPy, also in lists."""
+    """Return a value with floats in place of decimals and numbers of NumPy, also within it."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     is_number = isinstance(value, decimal.Decimal | numbers.Real)
@@ -105,11 +101,6 @@ def _wanted(value: Any, kind: Any) -> str:
     if typing.get_origin(plain) is Literal:
         return f"one of {', '.join(typing.get_args(plain))}"
     return words or {bool: "true or false", str: "text"}.get(plain, "a mapping")
-
-
-def number(path: str, value: Any) -> float:
-    """Return a value as a float, checked to be a finite number; errors name its path."""
-    return float(convert(path, value, Number))
 
 
 def wanted_number(value: Any) -> str:
