@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import fastavro
@@ -203,7 +203,7 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
     start(*command, "sample", workspace, "--quiet")
     (batch,) = workspace.glob("rounds/*/batch.csv")
     head, *lines = batch.read_text().splitlines()
-    labels = [f"{line},{label}" for line, label in zip(_without_label(lines), LABELS, strict=True)]
+    labels = [f"{row.removesuffix(',')},{label}" for row, label in zip(lines, LABELS, strict=True)]
     delivery = spec.with_name("labels.csv")
     delivery.write_text("\n".join([head, *labels]) + "\n")
     start(*command, "estimate", workspace, "--labels", delivery, "--quiet")
@@ -225,11 +225,6 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
 
     works()  # Once for the bytecode.
     return [Group(works, functools.partial(start, "-c", "import numpy"), repeats=7)]
-
-
-def _without_label(lines: Sequence[str]) -> list[str]:
-    """Return the rows of a batch without their last cell, which is empty."""
-    return [line.removesuffix(",") for line in lines]
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -190,8 +190,8 @@ def keep_settings(results: Path, settings: Any) -> None:
     results.mkdir(parents=True, exist_ok=True)
     path, told = results / "settings.json", json.dumps(msgspec.to_builtins(settings), indent=1)
     if not path.exists():
-        path.write_text(told, encoding="utf-8")
-    elif json.loads(path.read_text(encoding="utf-8")) != json.loads(told):
+        path.write_bytes(told)
+    elif json.loads(path.read_bytes()) != json.loads(told):
         sys.exit(f"{path}: the results there have other settings: choose --results")
 
 

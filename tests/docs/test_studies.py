@@ -106,19 +106,36 @@ def test_a_table_is_written_whole_or_not_at_all(
 
 
 def a_trial(pool: str, sampler: str) -> Any:
-    """A trial of four rows, one of them positive."""
+    """A trial of the pool in a folder."""
     import pools
     import trials
 
     from evalsampling.simulation.simulate import Plan
     from evalsampling.spec import RoundSize
 
-    folder = Path(pool)
-    columns = {"score": [4.0, 3.0, 2.0, 1.0], "prediction": [1, 1, 0, 0], "label": [1, 0, 0, 0]}
-    pools.write(folder, "pool", columns | {"probability": [0.8, 0.4, 0.1, 0.1]})
-    ground = pools.Ground.read(folder, "pool", measure="accuracy", sampler=sampler)
+    ground = pools.Ground.read(Path(pool), "pool", measure="accuracy", sampler=sampler)
     plan = Plan((4,), RoundSize(4), 1, seed=1, confidence=0.95)
     return trials.Trial(ground.known, ground.sampler(), ground.measures, plan)
+
+
+@pytest.mark.parametrize("name", ["corpus", "coverage_runs", "study"])
+def test_studies_read_their_pools_and_sampler(tmp_path: Path, name: str) -> None:
+    import corpus
+    import coverage_runs
+    import coverage_situations
+    import study
+
+    coverage_situations.write_made_up(
+        tmp_path, {"tied": coverage_situations.SITUATIONS["tied"]}, seed=1
+    )
+    made = {
+        "corpus": lambda: corpus._trial(tmp_path, ("f1",), corpus.PLAN, "tied", "ais"),
+        "coverage_runs": lambda: coverage_runs._trial({"tied": tmp_path}, "tied", "ais, delta .1"),
+        "study": lambda: study._trial(tmp_path, "tied", "f1", "ais-1"),
+    }[name]()
+    assert made.sampler.name == "ais"
+    assert made.measures[0].name == "f1"
+    assert 0 < made.truths[0][0] < 1
 
 
 def rows_of(measure: Any, truth: Any, point: Any, at: dict[str, Any]) -> Any:
@@ -127,9 +144,13 @@ def rows_of(measure: Any, truth: Any, point: Any, at: dict[str, Any]) -> Any:
 
 
 def test_runner_simulates_what_is_missing_and_notes_the_commit(tmp_path: Path) -> None:
+    import pools
     import tables
     import trials
 
+    columns = {"score": [4.0, 3.0, 2.0, 1.0], "prediction": [1, 1, 0, 0], "label": [1, 0, 0, 0]}
+    columns |= {"probability": [0.8, 0.4, 0.1, 0.1]}
+    pools.write(tmp_path / "pool", "pool", columns)
     types = {"repeat": pa.int64(), "budget": pa.int64(), "measure": pa.string()}
     schema = pa.schema(types | {"error": pa.float64()})
     names = (str(tmp_path / "pool"), "stratified")
@@ -143,9 +164,9 @@ def test_runner_simulates_what_is_missing_and_notes_the_commit(tmp_path: Path) -
     trials.run(options, study, todo, settings)
     kept = [pq.read_table(one.path(tmp_path))["repeat"].to_pylist() for one in todo]
     assert kept == [[0, 1], [7], [4]]
-    columns = trials.columns(trials.read(tmp_path, *names))
-    assert columns["repeat"].tolist() == [0, 1, 7, 4]
-    assert np.abs(columns["error"]).max() < 1e-9  # All rows have labels.
+    found = trials.columns(trials.read(tmp_path, *names))
+    assert found["repeat"].tolist() == [0, 1, 7, 4]
+    assert np.abs(found["error"]).max() < 1e-9  # All rows have labels.
     assert trials.commits(tmp_path) == [tables.commit()]
     with pytest.raises(SystemExit, match="other settings"):
         trials.run(options, study, todo, dataclasses.replace(settings, budgets=(3,)))
