@@ -188,7 +188,7 @@ def columns(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
 def keep_settings(results: Path, settings: Any) -> None:
     """Keep results of other settings apart: they end the program with a line."""
     results.mkdir(parents=True, exist_ok=True)
-    path, told = results / "settings.json", json.dumps(msgspec.to_builtins(settings), indent=1)
+    path, told = results / "settings.json", msgspec.json.encode(settings)
     if not path.exists():
         path.write_bytes(told)
     elif json.loads(path.read_bytes()) != json.loads(told):

@@ -10,7 +10,6 @@ References:
 import dataclasses
 import functools
 
-import msgspec
 import numpy as np
 import scipy
 
@@ -478,7 +477,7 @@ class CurveDraws:
         at = (np.arange(len(reached)) + rng.random()) / len(reached) * reached[-1]
         z = self.z[np.searchsorted(reached, at, side="right")]
         z[:, -1] -= np.log(share / old.share) / old.spread  # rho is as it was
-        hidden = msgspec.structs.replace(old, share=share)
+        hidden = old.with_share(share)
         return CurveDraws(dataclasses.replace(self.curve, hidden=hidden).at(z), self.r_hat)
 
     def rates(self) -> FloatArray:

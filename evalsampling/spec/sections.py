@@ -164,15 +164,11 @@ def given(keys: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def used(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return records as sections of a spec, without what has its default."""
-    sections = {key: _not_usual(record) for key, record in keys.items()}
-    return {key: section for key, section in sections.items() if section}
-
-
-def _not_usual(record: Any) -> dict[str, Any]:
+def used(key: str, record: msgspec.Struct) -> dict[str, Any]:
+    """Return a record as a section of a spec, without defaults; no section if all are."""
     usual = msgspec.to_builtins(type(record)())
-    return {key: v for key, v in msgspec.to_builtins(record).items() if v != usual[key]}
+    keys = {name: of for name, of in msgspec.to_builtins(record).items() if of != usual[name]}
+    return {key: keys} if keys else {}
 
 
 def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
