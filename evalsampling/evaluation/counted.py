@@ -31,14 +31,7 @@ from evalsampling.stats.slices import SliceCounts
 
 @dataclasses.dataclass(frozen=True)
 class CountedPool:
-    """A pool of which only the sums over its cells are known: see `analysis.Pool`.
-
-    Attributes:
-        spec: what was asked for.
-        stratification: how rows are cut into cells.
-        table: the cell table of the pool.
-        slices: that are reported, with their rows.
-    """
+    """A pool of which only the sums over its cells are known: see `analysis.Pool`."""
 
     spec: EvaluationSpec
     stratification: Stratification

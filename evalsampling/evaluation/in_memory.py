@@ -45,17 +45,7 @@ from evalsampling.stats.slices import SliceCounts
 
 @dataclasses.dataclass(frozen=True)
 class MemoryPool:
-    """A pool in memory with its cells and all its rows.
-
-    Attributes:
-        spec: what was asked for.
-        stratification: how it is cut into cells.
-        table: its cells.
-        slices: its slices.
-        reserve: all of its rows.
-        sums: what the cells were made from.
-        counts: of its slice columns.
-    """
+    """A pool in memory with its cells and all its rows."""
 
     spec: EvaluationSpec
     stratification: Stratification

@@ -288,12 +288,7 @@ class CurvesAt:
 
 @dataclasses.dataclass(frozen=True)
 class PosteriorAt:
-    """The posterior density of some parameters given labels, up to a constant.
-
-    Attributes:
-        curves: the curves at these parameters.
-        labels: the labels.
-    """
+    """The posterior density of some parameters given labels, up to a constant."""
 
     curves: CurvesAt
     labels: GroupLabels

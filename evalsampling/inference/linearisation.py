@@ -43,13 +43,7 @@ class LinearTerms:
 
 @dataclasses.dataclass(frozen=True)
 class Linearisation:
-    """The estimate of a measure on a part of the pool, as a function of weighted sums over rows.
-
-    Attributes:
-        measure: m components, of d mean losses.
-        inputs: n labelled rows and their weights.
-        domain: the part of the pool, or all of it.
-    """
+    """The estimate of a measure on a part of the pool, as a function of weighted sums over rows."""
 
     measure: Measure
     inputs: EstimationInput

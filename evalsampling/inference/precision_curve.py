@@ -82,13 +82,7 @@ class Bounded:
 
 @dataclasses.dataclass(frozen=True)
 class PrecisionCurve:
-    """Precision at the rank of every group of a ranked list.
-
-    Attributes:
-        ranked: the list.
-        precision: precision with bounds that hold simultaneously at all ranks.
-        guarantee: accuracy and confidence of these bounds.
-    """
+    """Precision at the rank of every group of a ranked list."""
 
     ranked: RankedList
     precision: Bounded

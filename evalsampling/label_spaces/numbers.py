@@ -61,12 +61,7 @@ _FARTHEST = 1e6
 
 @dataclasses.dataclass(frozen=True)
 class Numbers(LabelSpace):
-    """The numbers from one to another.
-
-    Attributes:
-        low: the least.
-        high: the greatest.
-    """
+    """The numbers from one to another."""
 
     kind: ClassVar[str] = "numbers"
     compared: ClassVar[str | None] = "compared numbers"

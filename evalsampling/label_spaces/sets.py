@@ -37,11 +37,7 @@ JOINT = "+"
 
 @dataclasses.dataclass(frozen=True)
 class Sets(LabelSpace):
-    """The sets of some labels. The code of a set has a bit for each label, the first lowest.
-
-    Attributes:
-        labels: of which a row may have several, at least two.
-    """
+    """The sets of some labels. The code of a set has a bit for each label, the first lowest."""
 
     kind: ClassVar[str] = "sets"
     refusal: ClassVar[str] = (

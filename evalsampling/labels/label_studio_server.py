@@ -37,13 +37,7 @@ class _PassingError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Pushed:
-    """The state of a batch on the server after a push.
-
-    Attributes:
-        project: number of the project.
-        tasks: number of tasks of the batch in the project.
-        new: how many of these tasks this push has imported.
-    """
+    """The state of a batch on the server after a push."""
 
     project: int
     tasks: int

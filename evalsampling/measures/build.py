@@ -37,11 +37,7 @@ Range = tuple[float, float]
 
 
 class OrderedScoreError(InputError):
-    """A measure needs probabilities of a system whose score is an order.
-
-    Attributes:
-        system: number of the system.
-    """
+    """A measure needs probabilities of a system whose score is an order."""
 
     def __init__(self, problem: str, system: int) -> None:
         """Take the problem in words and the number of the system."""

@@ -33,10 +33,6 @@ differ after all."""
 class Comparison(OfParts):
     """A measure of one system compared with the same measure of another one.
 
-    Attributes:
-        first: the measure of the one system.
-        other: the same measure of the other system.
-
     Raises:
         ValueError: they are not one measure of two systems, or that measure cannot be compared.
     """

@@ -67,9 +67,6 @@ class OfParts(Measure):
 class Joint(OfParts):
     """Measures stacked, of any systems: losses and values concatenated, Dg block-diagonal.
 
-    Attributes:
-        measures: the measures, at least one, in the order of the components.
-
     Raises:
         TypeError: one of `measures` is not a measure.
         ValueError: `measures` is empty.

@@ -30,12 +30,7 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(eq=False, repr=False)
 class StoredState:
-    """Rounds and labels of a workspace, with the calls of `MemoryState`.
-
-    Attributes:
-        snapshot: what the workspace held when it was read last.
-        turns: of the threads that share it.
-    """
+    """Rounds and labels of a workspace, with the calls of `MemoryState`."""
 
     snapshot: Snapshot
     turns: Turns = dataclasses.field(default_factory=Turns, init=False)

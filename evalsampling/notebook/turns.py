@@ -7,9 +7,6 @@ class Turns:
     """Holds the lock of an evaluation, to be acquired while it changes; the lock is reentrant.
 
     A copy, pickled or not, has another lock: what is copied with it is another evaluation.
-
-    Attributes:
-        lock: reentrant lock, held while the evaluation changes.
     """
 
     def __init__(self) -> None:

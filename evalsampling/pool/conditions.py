@@ -58,12 +58,7 @@ _WHOLE = pa.decimal128(20, 0)
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-    """A condition on columns whose types are known.
-
-    Attributes:
-        condition: with literals of the types of their columns.
-        types: of the columns, by name.
-    """
+    """A condition on columns whose types are known."""
 
     condition: Condition
     types: Mapping[str, pa.DataType]

@@ -21,12 +21,7 @@ _WIDENED = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.t
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """What becomes of the values of a column or a field.
-
-    Attributes:
-        stored: type in the file.
-        wanted: type in the table.
-    """
+    """What becomes of the values of a column or a field."""
 
     stored: pa.DataType
     wanted: pa.DataType

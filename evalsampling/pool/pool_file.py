@@ -174,12 +174,7 @@ def _common_type(
 
 @dataclasses.dataclass(frozen=True)
 class PoolSource:
-    """The files of the pool of a spec, and where those are imported to that are not Parquet.
-
-    Attributes:
-        spec: of the evaluation.
-        directory: or URL, of the imported files.
-    """
+    """The files of the pool of a spec, and where those are imported to that are not Parquet."""
 
     spec: EvaluationSpec
     directory: str

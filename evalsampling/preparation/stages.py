@@ -63,14 +63,7 @@ class Gatherer(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Total:
-    """A stage that adds up a mergeable state of each batch.
-
-    Attributes:
-        name: of the stage.
-        state: returns the state of a batch.
-        sum: name of the step that adds them up.
-        keys: no sum is merged apart.
-    """
+    """A stage that adds up a mergeable state of each batch."""
 
     name: str
     state: Step

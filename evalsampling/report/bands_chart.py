@@ -13,12 +13,7 @@ _LABELS = 150
 
 @dataclasses.dataclass(frozen=True)
 class LabelledBands:
-    """Bands of scores with the class whose rates they hold.
-
-    Attributes:
-        label: the class.
-        bands: from the lowest score to the highest, at least one.
-    """
+    """Bands of scores with the class whose rates they hold."""
 
     label: str
     bands: tuple[ScoreBand, ...]

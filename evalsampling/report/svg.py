@@ -210,15 +210,7 @@ def axis(scale: Scale, top: float, bottom: float) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A picture that a notebook shows by itself.
-
-    Attributes:
-        title: one line on its content.
-        description: its content in words, for those who cannot see it.
-        width: of the drawing at its natural size, in pixels.
-        height: likewise.
-        body: SVG markup.
-    """
+    """A picture that a notebook shows by itself."""
 
     title: str
     description: str

@@ -20,13 +20,7 @@ CURVES = {
 
 @dataclasses.dataclass(frozen=True)
 class CurvePoint:
-    """A point of a curve.
-
-    Attributes:
-        threshold: of the score.
-        along: on the horizontal axis: recall, or false positive rate.
-        up: on the vertical axis: precision, or true positive rate.
-    """
+    """A point of a curve."""
 
     threshold: float
     along: Number

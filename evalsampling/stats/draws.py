@@ -64,12 +64,7 @@ class Proposal:
 
 @dataclasses.dataclass(frozen=True)
 class StopRule:
-    """When a round ends: at whichever limit is reached first.
-
-    Attributes:
-        new_rows: most new questions.
-        draws: most draws.
-    """
+    """When a round ends: at whichever limit is reached first."""
 
     new_rows: int
     draws: int
@@ -127,12 +122,7 @@ def _places(
 
 
 class _Draws:
-    """The draws of one round so far, and the questions that they ask.
-
-    Attributes:
-        questions: the question of each draw.
-        new_cells: the cell of each new question.
-    """
+    """The draws of one round so far, and the questions that they ask."""
 
     def __init__(
         self, proposal: Proposal, table: CellTable, history: History, ask_again: bool

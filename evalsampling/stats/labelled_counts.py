@@ -199,9 +199,6 @@ class Latest:
 
     Of two states of a name the greater version counts. So a state that is told again, or told
     anew when more has come, is counted once.
-
-    Attributes:
-        states: version and state by name.
     """
 
     states: Mapping[Any, tuple[int, Any]]

@@ -54,11 +54,7 @@ class Paths:
 
 @dataclasses.dataclass(frozen=True)
 class Partition:
-    """Leaves of given paths.
-
-    Attributes:
-        paths: ascending, all different and of equal length, at least one.
-    """
+    """Leaves of given paths."""
 
     paths: tuple[Path, ...]
 

@@ -273,13 +273,7 @@ def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: Floa
 
 @dataclasses.dataclass(frozen=True)
 class _EqualWidthBins:
-    """Dyadic bins between the least and the greatest edge (`stats.histogram`).
-
-    Attributes:
-        low: a score just below the least edge.
-        high: the greatest edge.
-        exponent: e, the binary logarithm of the bins' width.
-    """
+    """Dyadic bins between the least and the greatest edge (`stats.histogram`)."""
 
     low: float
     high: float
