@@ -1,6 +1,7 @@
 """What the in-memory path gives, and checks that a workspace holds exactly that."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,28 @@ def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[An
         expected = [as_json(estimate) for estimate in evaluation.estimate()]
         assert told["measures"] == json.loads(json.dumps(expected))
     return expected
+
+
+def contents(workspace: Path) -> dict[str, Any]:
+    """Everything `prepare` wrote, by file, but `jobs` and what differs from run to run."""
+    found: dict[str, Any] = {
+        str(path.relative_to(workspace)): _rows_of(path) for path in workspace.rglob("*.parquet")
+    }
+    found["evaluation.json"] = json.loads((workspace / "evaluation.json").read_text())
+    for key in ("runner", "versions", "seconds", "commit", "key", "files", "sha256"):
+        del found["evaluation.json"][key]
+    return found
+
+
+def _rows_of(path: Path) -> tuple[str, list[str]]:
+    table = pq.read_table(path)
+    return str(table.schema), [repr(row) for row in table.to_pylist()]  # NaN equals itself as text
+
+
+def by_beam(one: Job, *options: str) -> dict[str, Any]:
+    """What Beam's in-process runner makes at the same place; it is gone then."""
+    assert one.prepare("--runner=FnApiRunner", *options).status == 0
+    found = contents(one.workspace)
+    assert len(found) >= 3
+    shutil.rmtree(one.workspace)
+    return found

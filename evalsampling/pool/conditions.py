@@ -152,20 +152,25 @@ def _outlined(columns: Columns, part: Relation | OneOf | IsNull, negated: bool) 
     if isinstance(part, Relation) and isinstance(part.value, ColumnName):
         return always
     try:
-        if isinstance(
-            part, OneOf
-        ):  # No chain of comparisons: Arrow ends the process at a long one.
-            literals = [_literal(kind, part.column, "=", value) for value in part.values]
-            return always if negated else _among(column, kind, literals)
+        if isinstance(part, OneOf):
+            values = [_literal(kind, part.column, "=", value) for value in part.values]
+            is_known = not negated and all(_is_known(kind, value) for value in values)
+            return _among(column, kind, values) if is_known else always
         operator = CONTRARY[part.operator] if negated else part.operator
         value = _literal(kind, part.column, operator, part.value)
     except (InputError, pa.ArrowInvalid, OverflowError):
         return always  # Another type is told of where those of all files are known.
     # Arrow's statistics know nothing of NaN, of which no comparison is true, and each contrary.
     of_nan = pa.types.is_floating(kind) and (negated or operator == "!=")
-    is_other = is_text(kind) and not isinstance(value, str)
-    is_beyond = isinstance(value, datetime.datetime) and not 1678 <= value.year <= 2261
-    return always if of_nan or is_other or is_beyond else _compared(column, kind, operator, value)
+    is_left_out = of_nan or not _is_known(kind, value)
+    return always if is_left_out else _compared(column, kind, operator, value)
+
+
+def _is_known(kind: pa.DataType, value: Value) -> bool:
+    """Tell whether Arrow's statistics know how values of a type compare with a literal."""
+    if isinstance(value, datetime.datetime):
+        return 1678 <= value.year <= 2261
+    return isinstance(value, str) or not is_text(kind)
 
 
 def _among(column: pc.Expression, kind: pa.DataType, values: list[Any]) -> pc.Expression:

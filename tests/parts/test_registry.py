@@ -22,7 +22,7 @@ MODULE = """
 import dataclasses
 
 from evalsampling.samplers import Passive
-from evalsampling.storage import ObjectStore
+from evalsampling.storage import Store
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Plain(Passive):
     name = "plain"
 
 
-class Half(ObjectStore):
+class Half(Store):
     def read(self, name):
         return b""
 
@@ -141,7 +141,7 @@ def test_a_name_of_two_packages_is_refused(install: Install) -> None:
         (
             STORES,
             "their_module:Half",
-            "does not write at, create, exchange, overwrite, remove, sizes",
+            "does not write at, create, overwrite, remove, sizes",
         ),
         (SINKS, "their_module:Sheet", "is a class, where an object is wanted: a Sink"),
         (
@@ -151,7 +151,7 @@ def test_a_name_of_two_packages_is_refused(install: Install) -> None:
         ),
         (CUT_METHODS, "their_module:NOTHING", "is no CutMethod: it has no bins, cut"),
         (VOTE_RULES, "their_module:NOTHING", "is no VoteRule: it has no decide"),
-        (formats.OTHERS, "their_module:NOTHING", "is no Format: it has no columnar, untyped"),
+        (formats.OTHERS, "their_module:NOTHING", "is no Format: it has no untyped, inferred"),
     ],
 )
 def test_what_is_no_part_is_told(
