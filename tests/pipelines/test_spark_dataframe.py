@@ -102,7 +102,6 @@ def test_later_commands_read_what_was_stored_and_payload_can_be_erased(
     kept = pq.read_table(one.workspace / "stored")
     assert kept.filter(pc.equal(kept["id"], id))["name"].to_pylist() == [None]
     assert kept["name"].null_count == 1
-    assert one.prepare("--check-ids").status == 0
     assert one.prepare("--top-up").status == 0
     assert verify(options).ok
     damaged = stored(one)[0]
