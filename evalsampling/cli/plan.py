@@ -103,6 +103,13 @@ def _will_it_pay(result: PlanResult) -> list[str]:
         "of rows drawn evenly" + " for equal money" * result.by_cost
         for measure, saving in savings.items()
     ]
+    prices = {row.measure: row.price for row in result.errors if row.price is not None}
+    if prices:
+        shown = ", ".join(f"{price:.2f} for {compared(name)}" for name, price in prices.items())
+        sentences.append(
+            "rounds serve all measures: standard errors are so many times those of rounds for one "
+            f"alone: {shown}"
+        )
     likelihood = result.errors[0].label_likelihood if result.errors else None
     if likelihood is not None:
         sentences.append(

@@ -78,6 +78,8 @@ class PlannedError:
         saving: error variance of the best proposal over that of even draws for equal money, if the
             scores are right; None if it cannot be known.
         label_likelihood: to expect of the pool, if the scores are right.
+        price: standard error of rounds that serve all measures by that of rounds for this one
+            alone, if the scores are right; None if rounds are for one measure.
     """
 
     sampler: str
@@ -95,6 +97,7 @@ class PlannedError:
     half_width_high: float | None = None
     selection_error: float | None = None
     regret: float | None = None
+    price: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

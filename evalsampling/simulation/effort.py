@@ -9,16 +9,20 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.inference.anticipation import draw_moments
+from evalsampling.inference.linearisation import influence_by_cell
 from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison, Quotient
 from evalsampling.measures.deviation import Deviation
+from evalsampling.measures.joint import parts_of
+from evalsampling.measures.on_cells import model_risk
 from evalsampling.samplers.base import ReplacementSampler, Sampler, no_rounds
+from evalsampling.samplers.calibrated import CalibratedDesign
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import draws_within, predicted_saving
 from evalsampling.stats.draws import Proposal
-from evalsampling.stats.inclusion import distinct_rows
+from evalsampling.stats.inclusion import compromise, distinct_rows, least_variance
 
 MOST_DRAWS = 1e15
 """Most draws: a number of distinct rows that takes more is treated as out of reach."""
@@ -135,3 +139,33 @@ def draws_for(
     if sampler.stochastic:
         effort |= {"labels": float(draws)}
     return {"standard_error": deviation / math.sqrt(draws), **effort}
+
+
+def prices_of(sampler: Sampler, table: CellTable) -> list[tuple[Measure, float]]:
+    """Return how much wider intervals are for rounds that serve several measures, for each.
+
+    It is the standard error under rounds for all of them by that under rounds for the one alone, at
+    least 1, if the prior is right. There is none of a sampler that draws for one measure, nor of a
+    measure that no label is expected to change.
+    """
+    parts = parts_of(sampler.measure)
+    if len(parts) < 2 or not isinstance(sampler, CalibratedDesign):
+        return []
+    share = table.count / table.rows
+    risk = model_risk(sampler.measure, table, share[:, None] * table.prior)
+    influence = influence_by_cell(sampler.measure, table, risk)
+    mean, square = (
+        np.einsum("cy,cym->mc", table.prior, power) for power in (influence, influence**2)
+    )
+    variance = np.maximum(square - mean**2, 0.0)
+    least, size = least_variance(variance, share), compromise(variance, share, sampler.weights)
+    drawn = size > 0
+    of_joint = (variance[:, drawn] / size[drawn]) @ share[drawn] * (size @ share)
+    ends = np.cumsum([len(part.components) for part in parts])[:-1]
+    return [
+        (part, float(np.sqrt(np.max(joint / alone))))
+        for part, joint, alone in zip(
+            parts, np.split(of_joint, ends), np.split(least, ends), strict=True
+        )
+        if np.all(alone > 0)
+    ]

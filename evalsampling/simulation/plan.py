@@ -22,7 +22,7 @@ from evalsampling.measures.build import Range, build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.effort import draws_for, effort_of, paid_by, saving_of
+from evalsampling.simulation.effort import draws_for, effort_of, paid_by, prices_of, saving_of
 from evalsampling.simulation.imagined import Curves, imagine, is_believed
 from evalsampling.simulation.processes import repeat_all
 from evalsampling.simulation.selection import Selection, candidates_of, mean_selection
@@ -154,6 +154,7 @@ def plan(
         else spreads
     )
     for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
+        prices = prices_of(sampler, table)
         for m, measure in enumerate(measures):
             rows = [
                 {
@@ -164,6 +165,7 @@ def plan(
                     **_widened(off, spread["half_width"], _most_half(measure)),
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
+                    "price": next((price for part, price in prices if part == measure), None),
                 }
                 for budget, spread, off in zip(
                     plan.budgets, sampler_spreads[m], if_off[m], strict=True

@@ -7,9 +7,15 @@ import numpy as np
 import pytest
 
 from evalsampling.inference.significance import required_draws_of_student
-from evalsampling.measures import Accuracy, FBeta, Quotient, difference
-from evalsampling.samplers import Compare, OptimalImportance, Passive, Stratified
-from evalsampling.simulation.effort import draws_for, effort_of, saving_of
+from evalsampling.measures import Accuracy, FBeta, Joint, Precision, Quotient, difference
+from evalsampling.samplers import (
+    CalibratedDesign,
+    Compare,
+    OptimalImportance,
+    Passive,
+    Stratified,
+)
+from evalsampling.simulation.effort import draws_for, effort_of, prices_of, saving_of
 from tests.samplers.pools import Pool, make_pool
 
 POOL = dataclasses.replace(
@@ -140,3 +146,42 @@ def test_a_ratio_is_tested_on_the_logarithmic_scale() -> None:
     assert found is not None
     assert plain is not None
     assert deviation(found) == pytest.approx(deviation(plain) / accuracy, rel=0.05)
+
+
+def test_rounds_for_several_measures_cost_each_a_factor() -> None:
+    """None that outweighs all others, nor one that is asked twice; else more than none."""
+    both = Joint((FBeta(), Accuracy(), Precision()))
+    found = [
+        dict(prices_of(CalibratedDesign(both, importance=weights), POOL.table))
+        for weights in ((1.0, 1.0, 1.0), (1e9, 1.0, 1.0))
+    ]
+    assert list(found[0]) == [FBeta(), Accuracy(), Precision()]
+    assert all(1 < price < 2 for price in found[0].values())
+    assert found[1][FBeta()] == pytest.approx(1, abs=1e-6)
+    assert found[1][FBeta()] < found[0][FBeta()]
+    twice = prices_of(
+        CalibratedDesign(Joint((FBeta(), FBeta())), importance=(1.0, 1.0)), POOL.table
+    )
+    assert [price for _, price in twice] == pytest.approx([1, 1])
+
+
+def test_rounds_for_one_measure_have_no_price() -> None:
+    assert prices_of(CalibratedDesign(FBeta(), importance=(1.0,)), POOL.table) == []
+    assert prices_of(Passive(Joint((FBeta(), Accuracy()))), POOL.table) == []
+
+
+def test_a_price_is_that_of_sizes_by_rows() -> None:
+    """Row by row: with sizes s and standard deviations d, sum d^2 / s times sum s, by (sum d)^2."""
+    table = dataclasses.replace(POOL, cost=None).table
+    rate, count = table.prior[:, 1], table.count
+    found = table.outputs.prediction[:, 0] == 1
+    p = np.repeat(rate, count)
+    of_accuracy = np.sqrt(p * (1 - p))
+    of_precision = of_accuracy * np.repeat(found, count)
+    joint = np.sqrt(
+        (of_accuracy / of_accuracy.sum()) ** 2 + (of_precision / of_precision.sum()) ** 2
+    )
+    sampler = CalibratedDesign(Joint((Accuracy(), Precision())), importance=(1.0, 1.0))
+    for (_, price), own in zip(prices_of(sampler, table), (of_accuracy, of_precision), strict=True):
+        by_rows = (own**2 / joint).sum() * joint.sum() / own.sum() ** 2
+        assert price == pytest.approx(np.sqrt(by_rows))

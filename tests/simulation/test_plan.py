@@ -189,7 +189,7 @@ def test_command_line(
     assert [row["budget"] for row in rows] == [50, 100]
     keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
     keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
-    keys |= {"half_width_low", "half_width_high", "selection_error", "regret"}
+    keys |= {"half_width_low", "half_width_high", "selection_error", "regret", "price"}
     assert all(set(row) == keys for row in rows)
     assert all(row["power"] is None for row in rows), "there is nothing to compare"
     assert all(row["selection_error"] is None for row in rows), "nor to choose from"
