@@ -124,9 +124,9 @@ class Workspace:
                 if self.store.read_json(MARKER)["attempt"] != attempt:
                     raise overtaken(self.store) from error
         others = written(self.store, _PRODUCTS, lambda name: attempt not in name)
-        failed = [
-            name for name in others if not name.startswith("jobs/") or "prepare" in name
-        ]  # Other jobs may have begun by now.
+        # Other jobs may have begun by now; on a disk the manifest has no attempt in its name.
+        is_failed = "prepare" if self.store.shared else "/"
+        failed = [one for one in others if not one.startswith("jobs/") or is_failed in one[5:]]
         self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
     @property

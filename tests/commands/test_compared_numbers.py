@@ -71,7 +71,7 @@ def test_plans_of_power_need_the_difference(job: Any) -> None:
     refused = call(*arguments)
     assert refused.status != 0
     assert "--effect" in refused.err
-    planned = call(*arguments, "--effect", 40, "--json")
+    planned = call(*arguments, "--effect", 20, "--json")
     assert planned.status == 0, planned.err
     powers = [one for one in json.loads(planned.out) if one.get("power") == 0.8]
     needed = {one["sampler"]: one["labels"] for one in powers}

@@ -33,8 +33,8 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
     one = job(files=2, group_rows=400, budget=30)
     fetch, broken = formats.read_batches, set()
 
-    def breaking(item: Any, columns: Any, payload: Any = ()) -> Iterator[PoolBatch]:
-        batches = fetch(item, columns, payload)
+    def breaking(item: Any, columns: Any) -> Iterator[PoolBatch]:
+        batches = fetch(item, columns)
         key = (item.begin, *columns)
         if item.begin != 1 and key not in broken:
             broken.add(key)
