@@ -50,13 +50,14 @@ def _run(arguments: argparse.Namespace, show: Callable[[Any], None]) -> Estimate
     options = read_options(EstimateOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     options = dataclasses.replace(options, labels=labels, replace=replace)
-    if not arguments.beam:
-        return estimate(options, shown=show)
-    from evalsampling.pipelines.estimate import main
+    if arguments.beam:
+        from evalsampling.pipelines.estimate import main
 
-    output = through_pipeline(main, options, arguments.beam)
-    result = read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
-    show(dataclasses.replace(result, reports=()))
+        output = through_pipeline(main, options, arguments.beam)
+        result = read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
+        show(dataclasses.replace(result, reports=()))
+    else:
+        result = estimate(options, shown=show)
     for receipt in result.reports:
         receipt.tell()
     return result

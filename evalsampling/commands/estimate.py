@@ -117,10 +117,7 @@ def estimate(
     if shown is not None:
         shown(result)
     run = run_of(snapshot, result, started)
-    reports = tuple(each.send(run) for each in receivers)
-    for receipt in reports:
-        receipt.tell()
-    return dataclasses.replace(result, reports=reports)
+    return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
 
 
 def _single(names: Sequence[str], own: Sequence[Measure]) -> list[str]:

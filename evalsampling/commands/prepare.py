@@ -377,8 +377,10 @@ class Preparation:
 
     def check_same_ids(self) -> None:
         """Check that the ids of the workspace were checked, if they are to be."""
+        if not self.check_ids:
+            return
         done = (job.manifest["options"] for job in read_jobs(self.workspace) if job.name == JOB)
-        if self.check_ids and not any(options[CHECK_IDS] for options in done):
+        if not any(options[CHECK_IDS] for options in done):
             raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
 
 

@@ -13,6 +13,7 @@ from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stages import Engine, Step
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.forgotten import unerased
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -26,6 +27,7 @@ class TopUp:
 
     Attributes:
         preparation: of the workspace's own spec.
+        stratification: how the pool is cut into cells.
         pool: its files.
         number: of this top-up, from 1.
         wanted: rows a round may ask of a cell.
@@ -34,6 +36,7 @@ class TopUp:
     """
 
     preparation: Preparation
+    stratification: Stratification
     pool: Catalog
     number: int
     wanted: int
@@ -58,6 +61,7 @@ class TopUp:
             return None
         return cls(
             preparation,
+            prepared.stratification,
             pool,
             number=prepared.reserve.top_ups + 1,
             wanted=wanted,
@@ -102,8 +106,7 @@ class TopUp:
 def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     """Return the rows added in each part, as a value of an engine, which reads the pool once."""
     spec, work = top_up.preparation.spec, engine.value("TopUp", top_up)
-    workspace = top_up.preparation.workspace
-    stratification = engine.value("Stratification", PreparedPool.read(workspace).stratification)
+    stratification = engine.value("Stratification", top_up.stratification)
     items = engine.expand(Step("ListItems", TopUp.items), work)
     cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
     counts, parts = engine.run(

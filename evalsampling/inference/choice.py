@@ -218,10 +218,7 @@ def by_weights(
         )
         gap = support.gap
         if number.error == 0:
-            words = (
-                "no labelled row contradicts this value, so its variance is estimated to be zero"
-            )
-            gap = Gap("zero variance", words)
+            gap = _NO_VARIANCE
         default, warnings = by_design(number, gap)
         asked = (BY_NAME[name](number) for name in methods)
         others = (each for each in asked if each is not None and each.method != default.method)

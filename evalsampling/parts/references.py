@@ -2,11 +2,8 @@
 
 import importlib
 import sys
-import sysconfig
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
@@ -33,11 +30,6 @@ def imported(what: str, load: Callable[[], Any]) -> Any:
         raise InputError(f"{what}: {' '.join(text.split())}") from error
 
 
-_PACKAGE = Path(__file__).parents[1]
-_OURS = tuple(str(folder.resolve()) for folder in (_PACKAGE, _PACKAGE / "pipelines"))
-_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-
-
 @contextmanager
 def blamed() -> Iterator[None]:
     """Run a block; what code outside of this package and of libraries raises is one line of it.
@@ -51,11 +43,25 @@ def blamed() -> Iterator[None]:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        for frame in reversed(traceback.extract_tb(error.__traceback__)):
-            path = str(Path(frame.filename).resolve())
-            if path.startswith(_OURS):
-                break
-            if not path.startswith(_LIBRARIES) and Path(path).exists():
-                what = f"{type(error).__name__}: {error}"
-                raise InputError(f"{path}, line {frame.lineno}: {what}") from error
-        raise
+        place = _of_user(error)
+        if place is None:
+            raise
+        raise InputError(f"{place}: {type(error).__name__}: {error}") from error
+
+
+def _of_user(error: BaseException) -> str | None:
+    """Return the file and line of a user's own that an error is from; None if it is ours."""
+    import sysconfig  # Few calls fail.
+    import traceback
+    from pathlib import Path
+
+    package = Path(__file__).parents[1]
+    ours = tuple(str(folder.resolve()) for folder in (package, package / "pipelines"))
+    libraries = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = str(Path(frame.filename).resolve())
+        if path.startswith(ours):
+            return None
+        if not path.startswith(libraries) and Path(path).exists():
+            return f"{path}, line {frame.lineno}"
+    return None

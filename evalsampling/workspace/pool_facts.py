@@ -69,9 +69,9 @@ class PoolFacts:
         *begins, begin = _beginnings(snapshot)
         no_label = np.full(len(snapshot.history), NO_LABEL)
         drawn = dataclasses.replace(snapshot.history, label=no_label, corrected={}, taken=())
-        chances = functools.partial(_chances, pool.table)
+        chances = functools.partial(_chances, pool.table, _identity(pool.task_key))
         rounds = tuple(map(chances, snapshot.history.rounds, begins))
-        facts = cls(
+        return cls(
             str(pool.workspace.path),
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
             pool.task_key,
@@ -80,8 +80,6 @@ class PoolFacts:
             begin,
             drawn if snapshot.analysis.sampler.keeps_order else None,
         )
-        named = tuple(dataclasses.replace(past, workspace=facts.identity) for past in rounds)
-        return dataclasses.replace(facts, rounds=named)
 
     @functools.cached_property
     def analysis(self) -> Analysis:
@@ -97,7 +95,7 @@ class PoolFacts:
     @property
     def identity(self) -> str:
         """What tells the workspace from all others, wherever it lies."""
-        return keyed_hash("workspace", self.key)
+        return _identity(self.key)
 
     def check_own(self, what: str, workspace: str | None) -> None:
         """Check that what comes back by way of a pipeline or a file is of this workspace."""
@@ -178,11 +176,20 @@ def _check_counted(snapshot: Snapshot) -> None:
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
 
 
-def _chances(table: CellTable, past: Round, begin: FloatArray | None) -> RoundChances:
+def _identity(key: bytes) -> str:
+    return keyed_hash("workspace", key)
+
+
+def _chances(
+    table: CellTable, workspace: str, past: Round, begin: FloatArray | None
+) -> RoundChances:
     """Return what is known of a round beside its rows."""
     chance = past.cell_probability
     assert chance is not None
-    return RoundChances.of_pool(table.code, table.count, chance, past.wanted, past.posterior, begin)
+    chances = RoundChances.of_pool(
+        table.code, table.count, chance, past.wanted, past.posterior, begin
+    )
+    return dataclasses.replace(chances, workspace=workspace)
 
 
 def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:

@@ -124,9 +124,12 @@ class Workspace:
                 if self.store.read_json(MARKER)["attempt"] != attempt:
                     raise overtaken(self.store) from error
         others = written(self.store, _PRODUCTS, lambda name: attempt not in name)
-        # Other jobs may have begun by now; on a disk the manifest has no attempt in its name.
-        is_failed = "prepare" if self.store.shared else "/"
-        failed = [one for one in others if not one.startswith("jobs/") or is_failed in one[5:]]
+        # Other jobs may have begun by now. On a disk no manifest has an attempt in its name.
+        failed = [
+            name
+            for name in others
+            if not name.startswith("jobs/") or (self.store.shared and "prepare" in name)
+        ]
         self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
     @property
