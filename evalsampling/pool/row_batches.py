@@ -37,6 +37,18 @@ def batches_of(rows: Sequence[Any], columns: Sequence[str], source: str) -> Iter
         yield PoolBatch(_record_batch(single, columns, source), source)
 
 
+def halves(rows: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return rows, given one by one or in batches, in two parts; none if there is only one row."""
+    if len(rows) > 1:
+        return [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+    row, middle = rows[0], len(rows[0]) // 2 if isinstance(rows[0], BATCHES) else 0
+    if not middle:
+        return []
+    if isinstance(row, PoolBatch):
+        row = row.rows
+    return [[row.slice(0, middle)], [row.slice(middle)]]
+
+
 def _whole(batch: Any, source: str) -> Iterator[PoolBatch]:
     if isinstance(batch, PoolBatch):
         yield batch
@@ -50,16 +62,16 @@ def _whole(batch: Any, source: str) -> Iterator[PoolBatch]:
 def _record_batch(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], source: str
 ) -> pa.RecordBatch:
-    arrays = {}
+    arrays, of = {}, f"{source}: " if source else ""
     for name in columns:
         field, head = path_field(name.split("."), pa.null()), name.partition(".")[0]
         for place, row in enumerate(rows):
             if name not in row and head not in row:
                 raise InputError(
-                    f"{source}: column {name!r} is missing in row {place}; there are: "
+                    f"{of}column {name!r} is missing in row {place}; there are: "
                     f"{', '.join(map(str, row)) or 'none'}"
                 )
-        arrays[name] = _column([value_in(row, field) for row in rows], f"{source}: column {name!r}")
+        arrays[name] = _column([value_in(row, field) for row in rows], f"{of}column {name!r}")
     return pa.record_batch(arrays)
 
 

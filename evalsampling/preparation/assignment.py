@@ -41,6 +41,7 @@ class CellBatch:
         slices: their values in the slice columns, as text.
         stratification: whose cells they are.
         queries: the lists, if rows are queries.
+        workspace: identity of the workspace whose strata they are cut by; None for none.
     """
 
     batch: PoolBatch
@@ -51,6 +52,7 @@ class CellBatch:
     slices: Mapping[str, pa.Array]
     stratification: Stratification
     queries: QueryBatch | None = None
+    workspace: str | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -67,7 +69,8 @@ class CellBatch:
 
     def sums(self) -> CellSums:
         """Return the sums of the rows over the cells."""
-        return CellSums.from_rows(self.stratification.grid.cells, self.cell, self._shares)
+        sums = CellSums.from_rows(self.stratification.grid.cells, self.cell, self._shares)
+        return dataclasses.replace(sums, workspace=self.workspace)
 
     @property
     def _shares(self) -> FloatArray:
@@ -100,7 +103,9 @@ class CellBatch:
             values = coded.dictionary.to_pylist()
             _check_values(name, len(values))
             columns.append((values, coded.indices.to_numpy()))
-        return SliceCounts.from_codes(self.stratification.grid.cells, self.cell, tuple(columns))
+        cells = self.stratification.grid.cells
+        counts = SliceCounts.from_codes(cells, self.cell, tuple(columns))
+        return dataclasses.replace(counts, workspace=self.workspace)
 
 
 def check_slices(counts: SliceCounts, names: Sequence[str]) -> None:

@@ -174,11 +174,13 @@ class CellSums:
         count: shape (cells,), int64: rows.
         high: shape (cells, columns), int64.
         low: shape (cells, columns), int64, in [0, 2^32).
+        workspace: identity of the workspace by whose strata rows were cut; None for none.
     """
 
     count: IntArray
     high: IntArray
     low: IntArray
+    workspace: str | None = None
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
@@ -201,16 +203,21 @@ class CellSums:
         return cls._carried(count, np.zeros_like(sums.T), sums.T)
 
     @classmethod
-    def _carried(cls, count: IntArray, high: IntArray, low: IntArray) -> "CellSums":
+    def _carried(
+        cls, count: IntArray, high: IntArray, low: IntArray, workspace: str | None = None
+    ) -> "CellSums":
         """Return sums with the low words brought below 2^32."""
-        return cls(count, high + (low >> 32), low & (PROBABILITY_ONE - 1))
+        return cls(count, high + (low >> 32), low & (PROBABILITY_ONE - 1), workspace)
 
     def __add__(self, other: "CellSums") -> "CellSums":
         """Return the sums over both sets of rows."""
         if self.low.shape != other.low.shape:
             shapes = f"{self.low.shape} and {other.low.shape}"
             raise ValueError(f"sums of shapes {shapes} do not add up")
-        return self._carried(self.count + other.count, self.high + other.high, self.low + other.low)
+        if self.workspace != other.workspace:
+            raise ValueError("sums over cells of two workspaces do not add up")
+        words = self.high + other.high, self.low + other.low
+        return self._carried(self.count + other.count, *words, self.workspace)
 
     @property
     def probability(self) -> npt.NDArray[np.object_]:

@@ -16,10 +16,12 @@ class SliceCounts:
     Attributes:
         cells: number of possible cells.
         columns: for each column, the rows of each value in every cell, shape (cells,).
+        workspace: identity of the workspace by whose strata rows were cut; None for none.
     """
 
     cells: int
     columns: tuple[Mapping[str, IntArray], ...]
+    workspace: str | None = None
 
     @classmethod
     def from_codes(
@@ -42,6 +44,8 @@ class SliceCounts:
         """Return the counts over both sets of rows."""
         if (self.cells, len(self.columns)) != (other.cells, len(other.columns)):
             raise ValueError("counts of other cells or columns do not add up")
+        if self.workspace != other.workspace:
+            raise ValueError("counts over cells of two workspaces do not add up")
         zeros = np.zeros(self.cells, dtype=np.int64)
         return SliceCounts(
             self.cells,
@@ -49,6 +53,7 @@ class SliceCounts:
                 {v: a.get(v, zeros) + b.get(v, zeros) for v in sorted({*a, *b})}
                 for a, b in zip(self.columns, other.columns, strict=True)
             ),
+            self.workspace,
         )
 
 

@@ -39,13 +39,13 @@ class Output:
         """
         if _real(self.path) in map(_real, inputs):
             raise InputError(f"{self.path}: is read by this evaluation; write to another file")
-        if not overwrite and not self._is_free():
+        if not overwrite and not self.is_free():
             raise InputError(
                 f"{self.path}: is there, and evalsampling did not write it; write to another "
                 "file, or replace it by --overwrite (in Python overwrite=True)"
             )
 
-    def _is_free(self) -> bool:
+    def is_free(self) -> bool:
         """Return whether no file is there, or one of ours, or a folder to write into."""
         filesystem, inner, _ = locate(self.path)
         with readable(self.path):

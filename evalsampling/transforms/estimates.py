@@ -270,13 +270,14 @@ class _Maker:
         if pools:
             facts.check_draws_by_row()
             slices = states.named(SLICES)
+            for what, own_states in (("sums over cells", pools), ("counts of slices", slices)):
+                facts.check_own(what, *(state.workspace for state in own_states))
             pool = facts.pool.of_rows(pools[0], slices[0] if slices else None)
             outside = pool.slices.outside(pool.table)
             if self._has_rows_by_sample(shares):
                 facts.check_same_rows(pool)
             analysis = Analysis.of_pool(pool)
-        for share in shares:
-            facts.check_own("counts of labelled rows", share.workspace)
+        facts.check_own("counts of labelled rows", *(share.workspace for share in shares))
         counts = LabelledCounts.sum([share.counts for share in shares])
         try:
             made = analysis_of(analysis, counts, self._rounds, facts.drawn)

@@ -8,19 +8,24 @@ from typing import Any
 import apache_beam as beam
 from apache_beam import pvalue
 
+from evalsampling.errors import InputError
 from evalsampling.evaluation.task_files import task_files
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_batches import batches_of
-from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.stages import Step
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.storage import is_url, replace_file
+from evalsampling.storage import is_url, open_store, replace_file
 from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import map_batches
 from evalsampling.transforms.windows import check_together
+from evalsampling.workspace.assigned_rows import cells_and_rejects, cells_of
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds
+
+TASKS = "tasks"
+"""Name of the files of tasks, or of their folder."""
 
 
 class AssignCells(beam.PTransform):
@@ -28,23 +33,40 @@ class AssignCells(beam.PTransform):
 
     Rows are mappings, named tuples or rows of Beam, one by one; or batches of Arrow columns, in
     which they are faster by far. They have the columns that the workspace's spec names.
+
+    A row that cannot be read, as one whose score is NaN, ends the job. With ``rejects`` it does
+    not: the outputs are then a dict, ``cells`` and ``rejects``, a PCollection of dicts, each with
+    the id of a row, None if that cannot be read, and the reason.
     """
 
-    def __init__(self, workspace: str | Path | PoolFacts) -> None:
+    def __init__(self, workspace: str | Path | PoolFacts, rejects: bool = False) -> None:
         """Choose the workspace, by whose strata rows are cut; it is read while the job is built.
+
+        Args:
+            workspace: whose strata are used.
+            rejects: whether rows that cannot be read are an output; a stream needs it.
 
         Raises:
             InputError: if it is not prepared, or is of a kind that takes the commands.
         """
         super().__init__()
-        self._facts = PoolFacts.read(workspace)
+        self._facts, self._rejects = PoolFacts.read(workspace), rejects
 
-    def expand(self, rows: beam.PCollection[Any]) -> beam.PCollection[CellBatch]:
-        pool, source = self._facts.pool, f"rows of {rows.producer.full_label}"
-        made = functools.partial(_batches, required_columns(pool.spec), source)
+    def expand(self, rows: beam.PCollection[Any]) -> Any:
+        source = f"rows of {rows.producer.full_label}"
+        if self._rejects:
+            find = beam.ParDo(Gather(_whole, functools.partial(_found, self._facts)))
+            found = rows | "FindCells" >> find.with_outputs("rejects", main="cells")
+            return {"cells": found.cells, "rejects": found.rejects}
+        if not rows.is_bounded:
+            raise InputError(
+                f"{source}: a row that cannot be read would end a stream; give AssignCells "
+                "rejects=True, and take its output cells"
+            )
+        made = functools.partial(_batches, required_columns(self._facts.pool.spec), source)
         to_batches = beam.ParDo(Gather(_whole, made)).with_output_types(PoolBatch)
-        find = map_batches(plan.assign(pool.spec, pool.stratification))
-        return rows | "ToBatches" >> to_batches | "FindCells" >> find
+        step = Step("FindCells", cells_of, (self._facts,), CellBatch)
+        return rows | "ToBatches" >> to_batches | "FindCells" >> map_batches(step)
 
 
 def _whole(row: Any) -> Iterator[tuple[None, Any]]:
@@ -55,6 +77,14 @@ def _batches(
     columns: Sequence[str], source: str, key: None, rows: Sequence[Any]
 ) -> Iterator[PoolBatch]:
     return batches_of(rows, columns, source)
+
+
+def _found(facts: PoolFacts, key: None, rows: Sequence[Any]) -> Iterator[Any]:
+    """Yield rows with their cells, and the reject of each row that has none."""
+    found, rejects = cells_and_rejects(facts, rows)
+    yield from found
+    for reject in rejects:
+        yield pvalue.TaggedOutput("rejects", reject)
 
 
 class SampleRound(beam.PTransform):
@@ -93,9 +123,10 @@ class SampleRound(beam.PTransform):
 
 class _Pick(beam.DoFn):
     def __init__(self, facts: PoolFacts, rounds: tuple[RoundChances, ...]) -> None:
-        self._picker, self._meter = facts.picker(rounds), Meter()
+        self._facts, self._picker, self._meter = facts, facts.picker(rounds), Meter()
 
     def process(self, cells: CellBatch) -> Iterator[Any]:
+        self._facts.check_own("rows with their cells", cells.workspace)
         with self._meter.work(len(cells)):
             rows = self._picker.pick(cells)
         if len(rows):
@@ -111,10 +142,23 @@ class WriteTasks(beam.PTransform):
     tasks come.
     """
 
-    def __init__(self, workspace: str | Path | PoolFacts, folder: str | Path) -> None:
-        """Choose the workspace, and the folder, of this machine or of a store."""
+    def __init__(
+        self, workspace: str | Path | PoolFacts, folder: str | Path, overwrite: bool = False
+    ) -> None:
+        """Choose the workspace, and the folder, of this machine or of a store.
+
+        Raises:
+            InputError: if the folder has tasks already, unless ``overwrite`` says to replace them:
+                annotators may have written into these files.
+        """
         super().__init__()
         self._facts, self._folder = PoolFacts.read(workspace), str(folder)
+        there = [] if overwrite else sorted(open_store(self._folder).sizes(TASKS))
+        if there:
+            raise InputError(
+                f"{self._folder}/{there[0]}: is there; write tasks to another folder, or replace "
+                "them by overwrite=True"
+            )
 
     def expand(self, tasks: beam.PCollection[Mapping[str, Any]]) -> beam.PCollection[str]:
         check_together(tasks, "tasks")
@@ -133,7 +177,7 @@ def write_files(
     tasks = list(group[1])
     if not tasks:  # Some runners fire once more with nothing new.
         return
-    files = task_files(facts.pool.spec, tasks, "tasks")
+    files = task_files(facts.pool.spec, tasks, TASKS)
     for path, content in files.items():
         if not is_url(folder):
             Path(folder, path).parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
+from apache_beam import pvalue
 from apache_beam.transforms import window
-from apache_beam.utils.windowed_value import WindowedValue
 
 from evalsampling.pool.row_batches import BATCHES
 
@@ -26,7 +26,7 @@ class Gather(beam.DoFn):
 
         Args:
             keyed: yields keys with parts of an element; a part with a length is as many rows.
-            made_of: yields what is made of a key and its parts.
+            made_of: yields what is made of a key and its parts, of another output if tagged.
         """
         self._keyed, self._made_of = keyed, made_of
         self._held: dict[tuple[Any, Any], list[Any]] = {}
@@ -43,8 +43,11 @@ class Gather(beam.DoFn):
                 del self._rows[of, key]
                 yield from self._made_of(key, self._held.pop((of, key)))
 
-    def finish_bundle(self) -> Iterator[WindowedValue]:
+    def finish_bundle(self) -> Iterator[Any]:
         held, self._held = self._held, {}
         for (of, key), elements in held.items():
             for made in self._made_of(key, elements):
-                yield window.WindowedValue(made, of.max_timestamp(), (of,))
+                tagged = isinstance(made, pvalue.TaggedOutput)
+                value = made.value if tagged else made
+                windowed = window.WindowedValue(value, of.max_timestamp(), (of,))
+                yield pvalue.TaggedOutput(made.tag, windowed) if tagged else windowed

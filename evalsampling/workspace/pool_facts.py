@@ -22,7 +22,8 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.round_chances import RoundChances
-from evalsampling.storage import read_file, replace_json
+from evalsampling.storage import read_file, replace_file
+from evalsampling.storage.outputs import Output
 from evalsampling.workspace.snapshot import Snapshot
 
 _LaterRound = RoundChances | str | Path
@@ -97,9 +98,9 @@ class PoolFacts:
         """What tells the workspace from all others, wherever it lies."""
         return _identity(self.key)
 
-    def check_own(self, what: str, workspace: str | None) -> None:
+    def check_own(self, what: str, *workspaces: str | None) -> None:
         """Check that what comes back by way of a pipeline or a file is of this workspace."""
-        if workspace != self.identity:
+        if {*workspaces} - {self.identity}:
             raise InputError(f"{self.path}: {what} are of another workspace")
 
     def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
@@ -142,8 +143,7 @@ class PoolFacts:
             known = [
                 each if isinstance(each, RoundChances) else read_chances(each) for each in later
             ]
-            for chances in known:
-                self.check_own("chances of a round", chances.workspace)
+            self.check_own("chances of a round", *(chances.workspace for chances in known))
             return (*self.rounds, *known)
         if not 1 <= round <= len(self.rounds):
             raise InputError(
@@ -248,8 +248,15 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
 
 
 def write_chances(chances: RoundChances, path: str | Path) -> None:
-    """Write the chances of a round as JSON, whole or not at all."""
-    replace_json(str(path), chances.to_mapping())
+    """Write the chances of a round as JSON, whole or not at all.
+
+    Raises:
+        InputError: if a file is there that holds anything else: rows may be drawn by its chances.
+    """
+    content = (json.dumps(chances.to_mapping(), allow_nan=False) + "\n").encode()
+    if not Output(str(path), content).is_free():
+        raise InputError(f"{path}: is there, and holds other chances or none; write another file")
+    replace_file(str(path), content)
 
 
 def read_chances(path: str | Path) -> RoundChances:

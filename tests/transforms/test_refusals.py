@@ -7,6 +7,7 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 import pytest
+from apache_beam.testing import test_stream
 
 from evalsampling.errors import InputError
 from evalsampling.transforms import (
@@ -53,6 +54,27 @@ def test_columns_that_name_no_row(one: Job) -> None:
         JoinLabels(one.workspace, by="label")
 
 
+def test_a_stream_without_an_output_for_its_bad_rows(one: Job) -> None:
+    root = beam.Pipeline()
+    stream = root | test_stream.TestStream()
+    with pytest.raises(InputError, match="cannot be read would end a stream; give AssignCells rej"):
+        _ = stream | "ends" >> AssignCells(one.workspace)
+    assert {*(stream | "goes on" >> AssignCells(one.workspace, rejects=True))} == {
+        "cells",
+        "rejects",
+    }
+
+
+@pytest.mark.parametrize("name", ["tasks.csv", "tasks/part.html"])
+def test_files_that_annotators_may_have_written_into(one: Job, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("task,label\na,1\n")
+    with pytest.raises(InputError, match=f"{name}: is there; write tasks to another folder, or"):
+        WriteTasks(one.workspace, tmp_path)
+    WriteTasks(one.workspace, tmp_path, overwrite=True)
+    WriteTasks(one.workspace, tmp_path / "second")
+
+
 def test_inputs_that_lack_something(one: Job) -> None:
     root = beam.Pipeline()
     some = root | "some" >> beam.Create([])
@@ -86,6 +108,37 @@ def test_rows_that_are_none_end_the_job_with_their_column_and_row(one: Job) -> N
     ]:
         assert words in message(one, lambda root, rows=rows: root | beam.Create(rows)
                                 | AssignCells(one.workspace))  # fmt: skip
+
+
+@pytest.mark.slow
+def test_rows_and_sums_of_another_workspace(one: Job, job: Any) -> None:
+    other = job(one.pool, sampler="poisson")
+    other.in_process = True
+    assert other.prepare().status == 0
+    rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
+
+    def estimate(root: beam.Pipeline, rows_of: Job) -> Any:
+        given = {
+            "rows": root | "rows" >> beam.Create([rows]),
+            "labels": root | "labels" >> beam.Create(answers),
+        }
+        cells = root | "pool" >> beam.Create([one.pool.table]) | AssignCells(rows_of.workspace)
+        states = {
+            "counts": (given | JoinLabels(one.workspace))["counts"],
+            "pool": cells | SumCells(),
+        }
+        return states | EstimateMeasures(one.workspace)
+
+    words = f"{one.workspace}: sums over cells are of another workspace"
+    assert words in message(one, lambda root: estimate(root, other))
+    assert message(one, lambda root: estimate(root, one)) == "it does not end"
+
+    def pick(root: beam.Pipeline) -> Any:
+        cells = root | beam.Create([one.pool.table]) | AssignCells(other.workspace)
+        return cells | SampleRound(one.workspace, 1)
+
+    words = f"{one.workspace}: rows with their cells are of another workspace"
+    assert words in message(one, pick)
 
 
 def test_a_row_of_a_cell_that_the_pool_does_not_have(one: Job) -> None:

@@ -133,6 +133,19 @@ def test_chances_are_the_same_from_their_file(job: Any, tmp_path: Path) -> None:
     assert isinstance(again, RoundChances)
 
 
+def test_chances_that_rows_were_drawn_by_are_not_replaced(job: Any, tmp_path: Path) -> None:
+    workspace, path = prepared(job).workspace, tmp_path / "chances.json"
+    write_chances(design_round(workspace, 40), path)
+    write_chances(design_round(workspace, 40), path)  # A job that is run again.
+    for there in (path.read_bytes(), b"id,score\n1,.5\n"):
+        path.write_bytes(there)
+        with pytest.raises(
+            InputError, match=r"chances\.json: is there, and holds other chances or"
+        ):
+            write_chances(design_round(workspace, 41), path)
+        assert path.read_bytes() == there
+
+
 def test_chances_of_another_workspace_are_refused(job: Any, tmp_path: Path) -> None:
     one, other = prepared(job), prepared(job)
     write_chances(design_round(other.workspace, 40), tmp_path / "chances.json")
