@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evalsampling import Evaluation, InputError
+from evalsampling.cli.listing import COMMANDS as LISTED
 from tests.jobs import Job, call, files_below
 
 FILES = ("products.csv", "products.html", "products.json", "p.parquet", "e.yaml", "v.json")
@@ -37,6 +38,59 @@ def labelled(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> Job:
 
 def run(one: Job, command: str, *rest: str) -> Any:
     return call(command, one.workspace, *rest)
+
+
+COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
+    "init": (("init", "pool/*.parquet", "--output", "new.yaml"), {"new.yaml"}),
+    "init again": (("init", "pool/*.parquet", "--output", "new.yaml"), set()),
+    "init over the pool": (("init", "pool/*.parquet", "--output", "{pool}"), set()),
+    "init over the spec": (("init", "pool/*.parquet", "--output", "{spec}"), set()),
+    "plan": (("plan", "{spec}"), set()),
+    "prepare --check": (("prepare", "{spec}", "--check"), set()),
+    "prepare": (("prepare", "{spec}"), set()),
+    "sample": (("sample", "{workspace}", "--size", "5"), set()),
+    "push": (("push", "{workspace}", "--url", "http://nowhere"), set()),
+    "pull": (("pull", "{workspace}", "--url", "http://nowhere", "--to", "v.json"), set()),
+    "estimate": (("estimate", "{workspace}", "--labels", "labels.csv"), set()),
+    "report": (
+        ("report", "{workspace}", "--to", "page.html"),
+        {"page.html", "page.json", "page.csv"},
+    ),
+    "export": (("export", "{workspace}", "--to", "votes.csv"), {"votes.csv"}),
+    "status": (("status", "{workspace}", "--verify"), set()),
+    "simulate": (("simulate", "{spec}", "--truth", "{truth}", "--repeats", "2"), set()),
+    "forget": (("forget", "{workspace}", "{id}"), set()),
+}
+"""Arguments of every command, and the files that it may write outside the workspace."""
+
+REFUSED = ("init again", "init over the pool", "init over the spec", "push", "pull")
+
+
+def test_no_command_touches_a_file_beside_the_workspace(
+    labelled: Job,
+) -> None:
+    one = labelled
+    truth = one.deliver([(str(i), str(t)) for i, t in one.pool.truth.items()], "t.csv", "id,label")
+    [pool] = (one.directory / "pool").glob("*.parquet")
+    names = {
+        "{workspace}": one.workspace, "{spec}": one.spec, "{truth}": truth, "{pool}": pool,
+        "{id}": one.asked(1)[0][1],
+    }  # fmt: skip
+    assert {name.split()[0] for name in COMMANDS} == {listed.name for listed in LISTED}
+    for name, (arguments, written) in COMMANDS.items():
+        before = files_beside(one)
+        result = call(*(names.get(argument, argument) for argument in arguments))
+        assert (result.status == 0) == (name not in REFUSED), (name, result.err)
+        after = files_beside(one)
+        assert {*after} - {*before} == written, name
+        assert {file: after[file] for file in before} == before, name
+
+
+def files_beside(one: Job) -> dict[str, bytes]:
+    """The files of a job outside its workspace."""
+    inside = f"{one.workspace.relative_to(one.directory)}/"
+    files = files_below(one.directory)
+    return {name: content for name, content in files.items() if not name.startswith(inside)}
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
