@@ -114,7 +114,7 @@ def choose(
         value=model.value,
         standard_error=model.error,
         intervals=tuple(intervals),
-        significance=_all_tests(design, model, gamble),
+        significance=_tests(model.test if leads else design.significance, gamble),
         warnings=() if leads else design.warnings,
         notes=(*design.notes, *model.notes, *(_far_off(model) if leads else ())),
         reliable=(intervals[0].low, intervals[0].high) != bounds if leads else design.reliable,
@@ -146,14 +146,11 @@ def _far_off(model: DrawnNumber) -> list[str]:
     ]
 
 
-def _all_tests(design: Estimate, model: DrawnNumber, gamble: Gamble | None) -> Significance | None:
-    """Return the design's test with those of the model and of a gamble, None without any."""
-    chance = model.chance_above
-    if chance is None and gamble is None:
-        return design.significance
-    tested = design.significance or Significance(None)
-    at_any_time = None if gamble is None else gamble.p_value()
-    return Significance(tested.p_value, at_any_time, chance, tested.degrees)
+def _tests(tested: Significance | None, gamble: Gamble | None) -> Significance | None:
+    """Return the test that goes with the first interval, with that of a gamble, if there is one."""
+    if gamble is None:
+        return tested
+    return dataclasses.replace(tested or Significance(None), anytime_p_value=gamble.p_value())
 
 
 def by_weights(
@@ -238,7 +235,7 @@ def by_weights(
                 largest_share=largest_share(number.terms),
                 largest_weight=heaviest,
                 bias=support.bias,
-                significance=_test(number, float(value[i]), gap) if is_compared else None,
+                significance=_test(number, gap) if is_compared else None,
             )
         )
     return estimates
@@ -307,11 +304,9 @@ def _cut(number: SampledNumber, value: float) -> tuple[str, ...]:
     )
 
 
-def _test(number: SampledNumber, value: float, gap: Gap | None) -> Significance:
-    """Return the test of equality of two systems, without a p-value of a ratio of at most 0.
-
-    Its value is that before it was cut to the bounds.
-    """
+def _test(number: SampledNumber, gap: Gap | None) -> Significance:
+    """Return the test of equality of two systems, without a p-value of a ratio of 0."""
+    value = number.value
     if gap is not None:
         return Significance(None)
     statistic = value / number.error

@@ -16,6 +16,7 @@ from evalsampling.inference.linearisation import OwnProbabilities
 from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import TIE, Estimate, Sensitivity
 from evalsampling.inference.sample import effective_size
+from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
 
@@ -32,6 +33,9 @@ FULL_EVIDENCE = 25
 
 LEAST_ERROR = 0.1
 """Further factor of the error probability with `FEWEST_EVIDENCE` rows of the scarcest share."""
+
+_FINENESS = 0.01
+"""Share of itself to which a p-value is found."""
 
 _MOST_UNDEFINED = 0.5
 """Largest share of draws in which a measure with an interval may be undefined."""
@@ -50,7 +54,6 @@ class DrawnNumber:
     Attributes:
         design: the design-based estimate.
         drawn: draws of the number; None without any.
-        share: share of the draws that the interval holds: `share_held`.
         weight: weight of the draws in the interval, in [0, 1].
         pull: weight of their median in the value, in [0, 1]; 0 if the value is the design's.
         evidence: labelled rows of the scarcest share that the number depends on.
@@ -65,7 +68,6 @@ class DrawnNumber:
 
     design: Estimate
     drawn: DrawnRange | None = None
-    share: float = 1.0
     weight: float = 1.0
     pull: float = 0.0
     evidence: int = 0
@@ -149,38 +151,63 @@ class DrawnNumber:
         return Interval(low, high, KIND, self.method) if low <= high else None
 
     @property
-    def chance_above(self) -> float | None:
-        """The chance that the first of two compared systems is greater; None of other numbers.
+    def test(self) -> Significance | None:
+        """The test of two systems that goes with the interval; None of other numbers.
 
-        It is the share of draws in which the first is greater, and half of those that are tied or
-        undecided by the cells. Like the interval, draws are averaged with the design, quantile by
-        quantile, so that chance and interval agree.
+        The p-value is the least error probability at which the interval leaves out what equal
+        systems have. Below the share of one draw the interval goes on as a normal one.
         """
-        null, drawn = self.design.target.null, self.known
-        if null is None or drawn is None or _is_mostly_undefined(drawn):
+        null = self.design.target.null
+        if null is None or self.drawn is None or self.interval is None:
             return None
-        low, high = (self._ordered(ends[drawn.defined]) - null for ends in (drawn.low, drawn.high))
-        return float((1 + np.mean(low > TIE) - np.mean(high < -TIE)) / 2)
+        level = self._level
+        out, within = (level, 0.0) if self._side(null, level) else (1.0, level)
+        floor = 1 / len(self.drawn.low)
+        while out > floor and out - within > _FINENESS * out:
+            middle = (out + within) / 2
+            out, within = (middle, within) if self._side(null, middle) else (out, middle)
+        side, p_value = self._side(null, out), out
+        if side and out <= floor:
+            ends = self._at(out)
+            distance = abs(2 * null - ends.low - ends.high) / (ends.high - ends.low)
+            p_value = two_sided_p_value(distance * float(scipy.special.ndtri(1 - out / 2)))
+        chance = {-1: p_value / 2, 0: 0.5, 1: 1 - p_value / 2}[side]
+        return Significance(p_value, chance_above=chance)
 
-    def _ordered(self, drawn: FloatArray) -> FloatArray:
-        """Return draws in order, averaged with as many quantiles of a normal distribution.
+    def _at(self, level: float) -> Interval:
+        """Return the interval with an error probability, on a number with draws."""
+        assert self.drawn is not None
+        confidence = None if level == self._level else 1 - level
+        return self._up_to_bound(self._holding(self.drawn, confidence))
 
-        It is the one that has the design-based interval as its central interval. If that claims
-        nothing, only the draws count.
+    @property
+    def _level(self) -> float:
+        """Error probability of the interval, .05 and not .0500...04."""
+        return round(1 - self.design.confidence, 12)
+
+    def _side(self, null: float, level: float) -> int:
+        """Return 1 if the interval with an error probability is above a value, -1 below, else 0."""
+        interval = self._at(level)
+        return int(interval.low > null + TIE) - int(interval.high < null - TIE)
+
+    def _holding(self, drawn: DrawnRange, confidence: float | None = None) -> Interval:
+        """Return an interval of some draws, averaged with the design's.
+
+        Args:
+            drawn: the draws.
+            confidence: of the interval, by default that of the design's; that of the design is
+                stretched about its middle as a normal one is.
         """
-        ordered, design = np.sort(drawn), self.design
-        if not design.claims:
-            return ordered
-        reach = float(scipy.special.ndtri((1 + design.confidence) / 2))
-        middle, deviation = (design.low + design.high) / 2, design.half_width / reach
-        level = (np.arange(len(ordered)) + 0.5) / len(ordered)
-        of_design = middle + deviation * scipy.special.ndtri(level)
-        return np.asarray((1 - self.weight) * of_design + self.weight * ordered)
-
-    def _holding(self, drawn: DrawnRange) -> Interval:
-        """Return an interval that holds a share of some draws, averaged with the design's."""
-        ends = drawn.interval(self.share)
-        return self._averaged(*ends, self.design.intervals[0], self.method)
+        own, design = self.design.confidence, self.design.intervals[0]
+        if confidence is None or confidence == own:
+            return self._averaged(
+                *drawn.interval(share_held(own, self.evidence)), design, self.method
+            )
+        reaches = scipy.special.ndtri((1 + np.array([confidence, own])) / 2)
+        more = (design.high - design.low) / 2 * float(reaches[0] / reaches[1] - 1)
+        stretched = dataclasses.replace(design, low=design.low - more, high=design.high + more)
+        ends = drawn.interval(share_held(confidence, self.evidence))
+        return self._averaged(*ends, stretched, self.method)
 
     def _averaged(
         self, low: float, high: float, of_design: Interval | None, method: str
@@ -266,7 +293,6 @@ def by_model(
             DrawnNumber(
                 design,
                 of_number,
-                share_held(design.confidence, int(evidence[i])),
                 weight,
                 pull if combine else 0.0,
                 int(evidence[i]),

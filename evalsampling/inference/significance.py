@@ -18,14 +18,15 @@ class Significance:
     """The results of tests of whether one system is better than another.
 
     Attributes:
-        p_value: two-sided p-value of the hypothesis that both systems are equal, from the
-            design-based standard error. It is valid for a single look at a sample size fixed
-            before. None if the labels allow no claim.
+        p_value: two-sided p-value of the hypothesis that both systems are equal. It goes with the
+            first interval: it is at most 1 - confidence if and only if that leaves out what equal
+            systems have. Valid for a single look at a sample size fixed before. None if the labels
+            allow no claim.
         anytime_p_value: p-value that is valid after every draw (`inference.anytime`); None if no
             such test was made.
         chance_above: probability that the first system's value is the greater of the two, plus
-            half the probability of a tie, given all labels, by the calibration curve; None
-            without a model.
+            half the probability of a tie, where the model of the labels stands in front: 1 - p / 2
+            or p / 2; None of a test by the design alone.
         degrees: degrees of freedom of the standard error, None without a standard error.
     """
 

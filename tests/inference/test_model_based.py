@@ -23,6 +23,7 @@ from evalsampling.inference.model_based import (
 )
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
+from evalsampling.inference.significance import Significance
 from evalsampling.measures import FBeta, PRCurve, Recall
 from evalsampling.measures.base import Measure
 from evalsampling.spec.hidden import HiddenPrior
@@ -47,7 +48,7 @@ def combined(one: Estimate, drawn: DrawnRange) -> DrawnNumber:
 
 def chosen(one: Estimate, drawn: DrawnRange, met: float) -> Estimate:
     """The estimate with an interval of draws alone, of enough labelled rows."""
-    return choose(one, DrawnNumber(one, drawn, share_held(0.95, 25), evidence=25, observed=met))
+    return choose(one, DrawnNumber(one, drawn, evidence=25, observed=met))
 
 
 def averaged(one: Estimate, low: float, high: float, weight: float) -> Interval:
@@ -170,7 +171,7 @@ def test_rows_of_a_share_are_few_only_if_more_have_no_label(
     evaluation.estimate()
     met = int(match[ids].sum())
     assert 10 <= met < 25
-    assert asked == [met if scarce else labels]
+    assert {*asked} == {met if scarce else labels}
 
 
 def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
@@ -309,31 +310,55 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
         assert told.high == pytest.approx(high, abs=0.05)
 
 
-def test_draws_that_tie_but_for_rounding_count_for_half() -> None:
+def compared(low: float, high: float, *drawn: float, weight: float = 1.0) -> DrawnNumber:
+    """A difference by draws, and an interval of the design."""
+    target = Target("f1", (-1.0, 1.0), against="old")
+    design = dataclasses.replace(found(None, low, high), target=target)
+    return DrawnNumber(design, drawn_of(*drawn), weight=weight, evidence=25)
+
+
+def test_draws_that_tie_but_for_rounding_tell_of_no_difference() -> None:
     """Numbers added in another order differ by 1e-17 where two systems are equal."""
-    target = Target("f1", (-1.0, 1.0), against="old")
-    one = dataclasses.replace(found(0.1, -0.2, 0.4), target=target)
-    drawn = drawn_of(0.2, 0.1, -0.1, 1e-17, -1e-17, 0.0, -1e-17, -1e-17)
-    assert DrawnNumber(one, drawn).chance_above == (2 + 5 / 2) / 8
+    number = compared(-0.2, 0.2, *[1e-17] * 95, *[-1e-17] * 105)
+    assert number.test == Significance(1.0, chance_above=0.5)
 
 
-def test_chance_of_a_comparison_agrees_with_its_interval() -> None:
-    """All draws are below 0, but half of the interval is the design's, which is not."""
-    target = Target("f1", (-1.0, 1.0), against="old")
-    one = dataclasses.replace(found(0.05, -0.3, 0.4), target=target)
-    drawn = drawn_of(*np.linspace(-0.12, -0.04, 400))
-
-    def chance(design: Estimate, weight: float) -> float | None:
-        tested = choose(design, DrawnNumber(design, drawn, weight=weight)).significance
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_p_value_and_chance_of_a_comparison_go_with_its_interval(weight: float) -> None:
+    rng = np.random.default_rng(8)
+    sides = set()
+    for shift in np.linspace(-0.4, 0.4, 41):
+        number = compared(shift - 0.2, shift + 0.25, *rng.normal(shift, 0.1, 400), weight=weight)
+        interval, tested = number.interval, number.test
+        assert interval is not None
         assert tested is not None
-        return tested.chance_above
+        above, below = interval.low > 0, interval.high < 0
+        assert (tested.p_value <= 0.05) == (above or below)
+        assert (tested.chance_above >= 0.975) == above
+        assert (tested.chance_above <= 0.025) == below
+        sides.add((above, below))
+    assert len(sides) == 3
 
-    assert chance(one, 1.0) == 0.0
-    # Quantiles average to a normal-like distribution: mean -.015, spread (.179 + .023) / 2.
-    assert chance(one, 0.5) == pytest.approx(0.44, abs=0.02)
-    assert chance(one, 0.0) == pytest.approx(stats.norm.cdf(0.05 / (0.35 / 1.96)), abs=0.01)
-    nothing = dataclasses.replace(one, intervals=(whole_range((-1.0, 1.0), "no labels"),))
-    assert chance(nothing, 0.5) == 0.0
+
+def test_a_p_value_of_draws_is_twice_the_share_beyond_no_difference() -> None:
+    """But for the factor by which their interval is wider than one of a right curve."""
+    drawn = stats.norm.ppf((np.arange(1000) + 0.5) / 1000) / 10
+    number = compared(-1.0, 1.0, *(drawn + 0.15))
+    assert number.test.p_value == pytest.approx(2 * stats.norm.sf(1.5) / DRAWS_ERR, rel=0.05)
+    beyond = compared(-1.0, 1.0, *(drawn + 0.5))
+    assert beyond.test.p_value == pytest.approx(2 * stats.norm.sf(5), rel=3)
+    assert beyond.test.chance_above == 1 - beyond.test.p_value / 2
+
+
+def test_without_draws_in_front_the_test_is_that_of_the_design() -> None:
+    number = compared(0.1, 0.3, *np.linspace(-0.12, -0.04, 400))
+    tested = Significance(0.002, degrees=40.0)
+    design = dataclasses.replace(number.design, significance=tested)
+    in_front = choose(design, dataclasses.replace(number, design=design, evidence=0))
+    assert in_front.intervals[0].kind == "design-based"
+    assert in_front.significance == tested
+    by_draws = choose(design, dataclasses.replace(number, design=design)).significance
+    assert by_draws.chance_above < 1 / 800
 
 
 def test_assisted_interval_stands_before_the_others() -> None:
