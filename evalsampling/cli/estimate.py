@@ -40,7 +40,7 @@ _OF_CURVE = ("precision", "recall", "f1")
 """Measures at each rank."""
 
 _MOST_STATEMENTS = 8
-"""Most numbers that are said in sentences; the others are in a table."""
+"""Most numbers but for comparisons that are said in sentences; the others are in a table."""
 
 _MOST_NOTES = 3
 """Most numbers, and most classes, that get notes on hidden positives; `--json` has all."""
@@ -98,7 +98,9 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
     if arguments.detail:
         return "\n".join(lines + _detail(result) + _gates(result))
-    headline = [number for number in result.measures if number.is_of_pool][:_MOST_STATEMENTS]
+    whole = [number for number in result.measures if number.is_of_pool]
+    compared = [number for number in whole if number.against is not None]
+    headline = compared + [each for each in whole if each.against is None][:_MOST_STATEMENTS]
     others = _thinned([number for number in result.measures if number not in headline])
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)

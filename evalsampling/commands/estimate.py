@@ -21,7 +21,6 @@ from evalsampling.labels.drop_zone import look_in
 from evalsampling.labels.sinks import reader_of
 from evalsampling.measures.base import Measure
 from evalsampling.receivers.registry import read_addresses
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
@@ -54,12 +53,6 @@ class EstimateOptions(WorkspaceOptions):
     )
     overwrite: bool = flag(OVERWRITE)
 
-    def gates(self, spec: EvaluationSpec) -> GatesSpec:
-        """Return the gates that are asked for, else those of the spec."""
-        if self.at_least or self.at_most:
-            return GatesSpec.parse(self.at_least, self.at_most)
-        return spec.gates
-
 
 def estimate(
     options: EstimateOptions,
@@ -82,7 +75,8 @@ def estimate(
     started = time.time()
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
-    analysis, gates = Analysis.of_pool(pool), options.gates(pool.spec)
+    analysis = Analysis.of_pool(pool)
+    gates = GatesSpec.parse(options.at_least, options.at_most) or pool.spec.gates
     measures = analysis.chosen(_single(options.measure, analysis.measures))
     intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
     if gates:

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from pathlib import PurePath
 
-from evalsampling.commands.options import WorkspaceOptions, flag, option
+from evalsampling.commands.options import WorkspaceOptions, flag, many, option
 from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.commands.report_facts import report_facts
 from evalsampling.commands.result import Result
@@ -13,6 +13,7 @@ from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import BEGINS, page
 from evalsampling.report.table import COLUMNS, as_csv
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.storage import replace_files
 from evalsampling.storage.outputs import WRITTEN_BY, Output
 from evalsampling.workspace.snapshot import Snapshot
@@ -24,6 +25,10 @@ class ReportOptions(WorkspaceOptions):
 
     to: str = option("page to write; .json and .csv files beside it", default="report.html",
                      metavar="FILE")  # fmt: skip
+    short: bool = flag("one page: claims, comparisons, numbers, and what they rest on")
+    at_least: tuple[str, ...] = many("claims to judge: least values, as recall=0.9 (default: the "
+                                     "spec's gates)", "NAME=VALUE")  # fmt: skip
+    at_most: tuple[str, ...] = many("claims to judge: greatest values, as mse=0.1", "NAME=VALUE")
     anonymous: bool = flag("call annotators by numbers, not by their names")
     title: str | None = option("title of the page (default: name of the workspace)",
                                metavar="TEXT")  # fmt: skip
@@ -59,7 +64,8 @@ def report(options: ReportOptions) -> ReportResult:
 
     Raises:
         UsageError: if the page is not to end in .html.
-        InputError: if the workspace is not prepared or a file of it cannot be read; or if the page
+        InputError: if the workspace is not prepared or a file of it cannot be read; or if a claim
+            is about no number that is estimated; or if the page
             is to be in the workspace, or to replace a file of others, or cannot be written.
     """
     if PurePath(options.to).suffix != ".html":
@@ -72,9 +78,10 @@ def report(options: ReportOptions) -> ReportResult:
         options.to: BEGINS.encode(),
     }
     check_outputs(snapshot.pool, [Output(*each) for each in begins.items()], options.overwrite)
-    content = report_facts(snapshot, options.title, options.anonymous)
+    gates = GatesSpec.parse(options.at_least, options.at_most) or snapshot.pool.spec.gates
+    content = report_facts(snapshot, options.title, options.anonymous, gates)
     facts = Facts.from_json(content)
-    html = page(facts).encode()
+    html = page(facts, options.short).encode()
     twin = json.dumps(WRITTEN_BY | content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     # The page comes last, and the one before it goes first: it is beside its own twins or away.
     replace_files(

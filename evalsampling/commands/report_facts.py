@@ -17,6 +17,7 @@ from evalsampling.labels.tally import State
 from evalsampling.report.facts import VERSION
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.finite import finite
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
 from evalsampling.workspace.snapshot import Snapshot
@@ -26,7 +27,10 @@ MOST_CLASSES = 6
 
 
 def report_facts(
-    snapshot: Snapshot, title: str | None = None, anonymous: bool = False
+    snapshot: Snapshot,
+    title: str | None = None,
+    anonymous: bool = False,
+    gates: GatesSpec | None = None,
 ) -> dict[str, Any]:
     """Return the JSON twin of a report on what a workspace holds.
 
@@ -34,7 +38,7 @@ def report_facts(
     or beside it.
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
-    analysis, estimated = snapshot.analysis, result_of(snapshot)
+    analysis, estimated = snapshot.analysis, result_of(snapshot, gates=gates)
     jobs = read_jobs(workspace)
     curves = curves_of(estimated.measures)
     share = prevalence(analysis, curves) if estimated.labels else None
@@ -97,7 +101,6 @@ def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any
                 "round": moment.round,
                 "labels": moment.labels,
                 "measures": estimates,
-                "widened": moment.widened,
             }
         )
     return rounds

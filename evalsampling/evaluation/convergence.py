@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.widening import why_wider
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
 
@@ -21,13 +20,11 @@ class RoundEstimates:
         round: number of the round, from 1.
         labels: questions of the rounds so far that have an answer.
         estimates: of measures that are one number, on the whole pool.
-        widened: a sentence on each interval that is wider than after the round before.
     """
 
     round: int
     labels: int
     estimates: tuple[Estimate, ...]
-    widened: tuple[str, ...] = ()
 
 
 def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstimates]:
@@ -42,17 +39,11 @@ def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstima
         return []
     numbers = np.unique(np.linspace(rounds, 1, min(most, rounds)).round().astype(int)).tolist()
     scope = ReportedDomains(systems=analysis.scope.systems)
-    by_round: list[RoundEstimates] = []
-    before: Analysis | None = None
+    by_round = []
     for number in numbers:
         then = analysis.with_history(analysis.history.first(number))
         labels = len(then.history.labelled)
         if labels:
             estimates = tuple(then.estimate(single, scope=scope))
-            wider: list[str] = []
-            if before is not None:
-                pairs = zip(by_round[-1].estimates, estimates, strict=True)
-                wider = [why_wider(before, then, *pair, number) for pair in pairs]
-            by_round.append(RoundEstimates(number, labels, estimates, tuple(filter(None, wider))))
-            before = then
+            by_round.append(RoundEstimates(number, labels, estimates))
     return by_round

@@ -86,8 +86,7 @@ class Estimates(list[Estimate]):
 
     def __repr__(self) -> str:
         """Return a sentence for each estimate, and what their intervals rest on."""
-        shown = list(self)[:_MOST_LINES]
-        text = [line for estimate in shown for line in _wrapped(estimate.statement)]
+        text = [line for estimate in self._shown for line in _wrapped(estimate.statement)]
         notes = [line for note in self._notes() for line in _wrapped(note)]
         return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *notes])
 
@@ -98,22 +97,25 @@ class Estimates(list[Estimate]):
             f"<tr><th>{html.escape(estimate.target.title)}</th><td>{_value(estimate)}</td>"
             f"<td>{_interval(estimate)}</td><td>{html.escape(estimate.intervals[0].kind)}</td>"
             f"<td>{html.escape(estimate.intervals[0].method)}</td></tr>"
-            for estimate in list(self)[:_MOST_LINES]
+            for estimate in self._shown
         ]
-        compared = [
-            estimate.statement
-            for estimate in self[:_MOST_LINES]
-            if estimate.target.against is not None
-        ]
+        compared = [each.statement for each in self._shown if each.target.against is not None]
         notes = [*compared, *self._notes()]
         more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
+    @property
+    def _shown(self) -> list[Estimate]:
+        """What is shown: all comparisons on the whole pool, and then as many others as fit."""
+        first = [each for each in self if each.target.compares_on_pool]
+        others = [each for each in self if not each.target.compares_on_pool]
+        return [*first, *others[: max(_MOST_LINES - len(first), 1)]]
+
     def _notes(self) -> Iterable[str]:
         """Return how many are not shown, and what the default intervals rest on."""
-        if len(self) > _MOST_LINES:
-            yield f"and {len(self) - _MOST_LINES} more: to_frame() has them all"
+        if left := len(self) - len(self._shown):
+            yield f"and {left} more: to_frame() has them all"
         claimed = (estimate.intervals[0] for estimate in self if estimate.claims)
         yield from (f"{kind}: {words}" for kind, words in rested_on(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)

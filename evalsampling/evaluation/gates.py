@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.statement import display_name
@@ -10,14 +10,12 @@ from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, rounded
 from evalsampling.inference.results import TIE, Estimate, Target, place_of
-from evalsampling.report.numbers import MOST_DIGITS, shown, shown_range
+from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
 from evalsampling.spec.gates import Gate, GatesSpec
 from evalsampling.stats.finite import finite
 
 EXIT_CODES = {True: 0, False: 10, None: 11}
 """Exit codes of a command by whether its gates are reached; 1 and 2 are failure and usage."""
-
-OUTCOMES = {True: "reached", False: "not reached", None: "cannot be said"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,12 +86,14 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
     Raises:
         InputError: naming the gate.
     """
-    for gate in gates:
-        low, high = targets[_place_of(gate, targets)].bounds
+    for gate, place in _places(gates, targets):
+        low, high = targets[place].bounds
         if not low <= gate.target <= high:
+            percent = gate.target / 100
+            hint = f"; for {gate.target:g} % give {percent:g}" if low <= percent <= high else ""
             raise InputError(
                 f"gates.{gate.bound}.{gate.number}: it lies between {low:g} and {high:g}, "
-                f"so {gate.target:g} decides nothing"
+                f"so {gate.target:g} decides nothing{hint}"
             )
 
 
@@ -111,7 +111,7 @@ def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: in
     """
     targets = [estimate.target for estimate in estimates]
     judged = tuple(
-        _judged(gate, estimates[_place_of(gate, targets)], labels, rows) for gate in gates
+        _judged(gate, estimates[place], labels, rows) for gate, place in _places(gates, targets)
     )
     return Gates(all_reached(judged), estimates[0].confidence, judged)
 
@@ -122,11 +122,19 @@ def all_reached(gates: Iterable[GateResult]) -> bool | None:
     return False if False in reached else None if None in reached else True
 
 
-def _place_of(gate: Gate, targets: Sequence[Target]) -> int:
-    try:
-        return place_of(gate.number, targets)
-    except KeyError as error:
-        raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
+def _places(gates: GatesSpec, targets: Sequence[Target]) -> Iterator[tuple[Gate, int]]:
+    """Yield each gate with the place of its number; of a measure of several systems with each."""
+    for gate in gates:
+        whole = [
+            place
+            for place, target in enumerate(targets)
+            if target.title == f"{gate.number} of {target.system}" and target.against is None
+        ]
+        try:
+            places = whole or [place_of(gate.number, targets)]
+        except KeyError as error:
+            raise InputError(f"gates.{gate.bound}: {error.args[0]}") from error
+        yield from ((gate, place) for place in places)
 
 
 def _judged(gate: Gate, estimate: Estimate, labels: int, rows: int | None) -> GateResult:

@@ -8,6 +8,7 @@ from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
 from evalsampling.inference.results import Estimate
 from evalsampling.report.numbers import (
+    BY_LABELS_ALONE,
     MOST_DIGITS,
     compared,
     decimals,
@@ -60,10 +61,11 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
         return f"{name} {value}, but the labels allow no claim yet: it may be far off."
     if math.isinf(estimate.half_width):
         return f"{name} {value}; how far off it is, is not known."
-    sentences = [f"{name} {value} ({shown_range(estimate.low, estimate.high, digits)})."]
+    found = f"{name} {value} ({shown_range(estimate.low, estimate.high, digits)})"
     if target.against is not None:
-        sentences.append(_comparison(estimate))
-    elif target.slice is None and target.threshold is None:
+        return f"{found}: {_verdict(estimate)}.{_test(estimate)}"
+    sentences = [f"{found}."]
+    if target.slice is None and target.threshold is None:
         sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate, rows)]
         sentences.append(_by_labels_alone(estimate))
     return " ".join(filter(None, sentences))
@@ -122,24 +124,31 @@ def _by_labels_alone(estimate: Estimate) -> str:
     below = " that score lower than every labelled positive" * (part.met > 0)
     labelled = f"{part.labelled:,} {'has' if part.labelled == 1 else 'have'} a label"
     return (
-        f"By the labels alone it may be {two_digits(part.value)}: {part.positives:,} of the "
+        f"{BY_LABELS_ALONE} it may be {two_digits(part.value)}: {part.positives:,} of the "
         f"{part.rows:,} rows{below} may be positive ({labelled})."
     )
 
 
-def _comparison(estimate: Estimate) -> str:
-    """Return the test of a comparison and the chance that the first system is higher."""
-    tested = estimate.significance
-    if tested is None:
-        return ""
-    sentences = []
-    if tested.chance_above is not None:
+def _verdict(estimate: Estimate) -> str:
+    """Return which system of a comparison is higher, by its interval."""
+    target, null = estimate.target, estimate.target.null
+    assert null is not None
+    if estimate.low > null:
+        return f"{target.system} is higher"
+    return f"{target.against} is higher" if estimate.high < null else "not decided"
+
+
+def _test(estimate: Estimate) -> str:
+    """Return the chance that the first system is higher, and the p-value, in a sentence."""
+    tested, parts = estimate.significance, []
+    if tested is not None and tested.chance_above is not None:
         chance = _within(tested.chance_above, 0.01, 0.99)
-        sentences.append(f"The chance that {estimate.target.system} is higher is {chance}.")
-    if tested.p_value is not None:
+        parts.append(f"the chance that {estimate.target.system} is higher is {chance}")
+    if tested is not None and tested.p_value is not None:
         p_value = _within(tested.p_value, LEAST_P_VALUE, 1.0)
-        sentences.append(f"The p-value of no difference is {p_value}.")
-    return " ".join(sentences)
+        parts.append(f"the p-value of no difference is {p_value}")
+    words = ", ".join(parts)
+    return f" {words[0].upper()}{words[1:]}." if words else ""
 
 
 def _within(number: float, least: float, most: float) -> str:

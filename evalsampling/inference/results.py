@@ -48,6 +48,11 @@ class Target:
         return text + ("" if self.slice is None else f" where {self.slice}")
 
     @property
+    def compares_on_pool(self) -> bool:
+        """Whether two systems are compared on the whole pool, in one number."""
+        return self.against is not None and self.slice is None and self.threshold is None
+
+    @property
     def null(self) -> float | None:
         """The value if the two compared systems are equal: 1 of a ratio, 0 of a difference."""
         if self.against is None:

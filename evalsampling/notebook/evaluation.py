@@ -325,6 +325,19 @@ class Evaluation:
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
         return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
 
+    def claims(self, *claims: str) -> Gates:
+        """Return what the intervals say of claims: reached, not reached, or not to be said yet.
+
+        Args:
+            *claims: as ``"recall >= 0.7"`` or ``"precision >= 0.9 and recall >= 0.7"``, about the
+                numbers that `gates` takes; about each system where there are several.
+
+        Raises:
+            InputError: if a claim cannot be read, or is not about a number that is estimated.
+        """
+        gates = GatesSpec.claimed(claims)
+        return self.gates(gates.at_least, gates.at_most)
+
     def _targets(self, at_least: Any, at_most: Any) -> GatesSpec:
         if at_least or at_most:
             return GatesSpec.of(at_least, at_most)

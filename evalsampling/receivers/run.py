@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.evaluation.gates import OUTCOMES, Gates, all_reached
+from evalsampling.evaluation.gates import Gates, all_reached
 from evalsampling.inference.results import Target
-from evalsampling.report.numbers import Number, label_of
+from evalsampling.report.numbers import OUTCOMES, Number, label_of
 from evalsampling.report.table import flat
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry.redaction import without_passwords

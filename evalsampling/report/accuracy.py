@@ -204,6 +204,5 @@ def convergence(facts: Facts) -> Section | None:
              *(value_with_interval(number, 3) for number in after.measures[:MOST_ESTIMATES]))
             for after in facts.rounds
         ],
-        "widened": [words for after in facts.rounds for words in after.widened],
     }  # fmt: skip
     return Section("convergence", "As labels came in", content)

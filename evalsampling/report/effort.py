@@ -88,7 +88,7 @@ def quality(facts: Facts) -> Section:
     """Return the section of what may be wrong with the labels, as counts and as bounds."""
     missing, wrong = facts.estimate["missing"], facts.estimate["label_error"]
     content = {
-        "counts": [(name, f"{count:,}") for name, count in facts.quality.items()],
+        "counts": [(name, f"{count:,}") for name, count in facts.quality.items() if count],
         "bounds": [
             (_title(bound), data(bound["low"]), data(bound["high"]),
              interval(bound["interval_low"], bound["interval_high"]))

@@ -21,13 +21,11 @@ class RoundNumbers:
         round: number of the round.
         labels: how many there were by then.
         measures: on the whole pool, without points of curves.
-        widened: sentences on intervals that are wider than after the round before.
     """
 
     round: int
     labels: int
     measures: tuple[Number, ...]
-    widened: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,6 +20,12 @@ CLAIM_NOTHING = (
 )  # fmt: skip
 """Beginnings of the methods whose default interval is the whole range of its measure."""
 
+OUTCOMES = {True: "reached", False: "not reached", None: "cannot be said"}
+"""What intervals say of a claim, in words."""
+
+BY_LABELS_ALONE = "By the labels alone"
+"""How the sentence begins that says what labels leave open without any model."""
+
 MOSTLY_PRIOR = "in brackets: not the default, as labels or cells say too little beside the model"
 """Explains the brackets around a model-based interval."""
 

@@ -27,15 +27,18 @@ def _templates() -> jinja2.Environment:
     )
 
 
-def sections(facts: Facts) -> list[Section]:
+def sections(facts: Facts, short: bool = False) -> list[Section]:
     """Return the sections of the page, in order, without those that would be empty."""
-    first = [summary.summary(facts), summary.warnings(facts)]
+    warnings = summary.warnings(facts)
+    first = [summary.claims(facts), accuracy.differences(facts), summary.summary(facts, short)]
+    # What is doubtful about the answers stands before any number.
+    first = [warnings, *first] if facts.estimate.get("doubts") else [*first, warnings]
+    if short:
+        return [part for part in (*first, summary.basis(facts)) if part is not None]
     parts = (
-        # What is doubtful about the answers stands before any number.
-        *(reversed(first) if facts.estimate.get("doubts") else first),
+        *first,
         summary.what_if(facts),
         accuracy.systems(facts),
-        accuracy.differences(facts),
         accuracy.curves(facts),
         accuracy.slices(facts),
         accuracy.convergence(facts),
@@ -55,9 +58,9 @@ def element(part: Section) -> Markup:
     return Markup(template.render(part.content, anchor=part.anchor, title=part.title))
 
 
-def page(facts: Facts) -> str:
-    """Return the page of a report as HTML."""
-    parts = sections(facts)
+def page(facts: Facts, short: bool = False) -> str:
+    """Return the page of a report as HTML; the short one has what a reader decides by."""
+    parts = sections(facts, short)
     return _templates().get_template("page.html").render(
         facts=facts,
         begins=BEGINS,

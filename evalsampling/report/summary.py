@@ -8,8 +8,10 @@ from evalsampling.inference.choice import rested_on
 from evalsampling.report.facts import Facts
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import (
+    BY_LABELS_ALONE,
     HALF_AND_TWICE,
     MOSTLY_PRIOR,
+    OUTCOMES,
     Number,
     decimals,
     is_mostly_prior,
@@ -53,7 +55,36 @@ _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_pre
 """Beginnings of measures that depend on positives nobody has labelled."""
 
 
-def summary(facts: Facts) -> Section:
+def claims(facts: Facts) -> Section | None:
+    """Return the section of what the intervals say of claims, None without any."""
+    gates = facts.estimate.get("gates")
+    if not gates or not facts.labels:
+        return None
+    content = {
+        "sentences": [_parted(gate["statement"]) for gate in gates["gates"]],
+        "outcome": OUTCOMES[gates["reached"]] if len(gates["gates"]) > 1 else None,
+    }
+    return Section("claims", "What may be claimed", content)
+
+
+def basis(facts: Facts) -> Section | None:
+    """Return the section of what the numbers rest on, in four lines; None without any label."""
+    if not facts.labels:
+        return None
+    intervals = [number.intervals[0] for number in facts.numbers if number.claims]
+    content = {
+        "labels": counted(facts.labels, "label"),
+        "rows": counted(facts.rows, "row"),
+        "rounds": counted(facts.estimate["round"], "round"),
+        "open": counted(facts.estimate["open"], "row"),
+        "passive": facts.sampler == "passive",
+        "level": facts.level,
+        "assumed": " ".join(f"It {words}." for words in rested_on(intervals).values()),
+    }
+    return Section("basis", "What this rests on", content)
+
+
+def summary(facts: Facts, short: bool = False) -> Section:
     """Return the section of the headline numbers, in words and as a picture."""
     numbers, estimate = facts.headline, facts.estimate
     # Defined numbers only, or one undefined: the warnings say why numbers are undefined.
@@ -68,6 +99,7 @@ def summary(facts: Facts) -> Section:
             facts.labels, "answer" if facts.oracle == "stochastic" else "label"),
         "statements": " ".join(number.statement for number in numbers[:MOST_SENTENCES]),
         "sentences": list(map(_sentence, (defined or list(numbers[:1]))[:MOST_SENTENCES])),
+        "short": short,
         "picture": picture,
         "left_out": len(numbers[MOST_ROWS:]),
         "level": facts.level,
@@ -83,16 +115,30 @@ def summary(facts: Facts) -> Section:
 
 
 def _sentence(number: Number) -> dict[str, str]:
-    """Return what a number says, its value and interval apart, and what its measure means."""
-    first, end, rest = number.statement.partition(". ")
-    meaning = _MEANINGS.get(number.measure, "")
-    return {"first": first + end.rstrip(), "rest": rest, "meaning": meaning}
+    """Return what a number says, its value and interval apart, and what its measure means.
+
+    What it may be by the labels alone is said where positives that hide are: see `what_if`.
+    """
+    statement = number.statement
+    if _may_hide(number):
+        statement = statement.partition(f" {BY_LABELS_ALONE}")[0]
+    return {**_parted(statement), "meaning": _MEANINGS.get(number.measure, "")}
+
+
+def _parted(statement: str) -> dict[str, str]:
+    """Return the first sentence of a statement, and the others."""
+    first, end, rest = statement.partition(". ")
+    return {"first": first + end.rstrip(), "rest": rest}
+
+
+def _may_hide(number: Number) -> bool:
+    """Return whether the interval of a number depends on positives that hide."""
+    return bool(number.sensitivity) and number.claims and not number.is_exact
 
 
 def what_if(facts: Facts) -> Section | None:
     """Return the section of intervals under other shares of hidden positives, None if none."""
-    claimed = (number for number in facts.headline if number.claims and not number.is_exact)
-    numbers = [number for number in claimed if number.sensitivity]
+    numbers = [number for number in facts.headline if _may_hide(number)]
     if not numbers:
         return None
     rows = []
@@ -110,6 +156,10 @@ def what_if(facts: Facts) -> Section | None:
         "numbers": list(map(_if_more_hid, numbers[:MOST_SENTENCES])),
         "others": HALF_AND_TWICE,
         "rows": rows,
+        "by_labels": [
+            f"{pretty(number)}: {BY_LABELS_ALONE}{rest}" for number in numbers
+            for rest in number.statement.split(f" {BY_LABELS_ALONE}")[1:]
+        ],
     }  # fmt: skip
     return Section("what-if", "What if positives hid?", content)
 

@@ -1,20 +1,25 @@
 """Gates: the least or greatest value that a number must have, for a job to go on."""
 
 import dataclasses
+import itertools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from evalsampling.errors import UsageError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.spec.sections import Section, used
 from evalsampling.spec.values import Number
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as people write it: Python's own rule takes ``1_0`` and digits of other scripts."""
+
+
+_CLAIM = re.compile(rf"\s*(.*?\S)\s*(>=|<=)\s*({NUMBER.pattern})\s*")
+_AND = re.compile(r"(?<=[0-9.])\s+and\s+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +69,23 @@ class GatesSpec(msgspec.Struct, frozen=True):
     def of(cls, at_least: Any, at_most: Any) -> "GatesSpec":
         """Return the gates that mappings of targets stand for, or None for none, checked."""
         return Section("gates", {"at_least": at_least, "at_most": at_most}).read(cls)
+
+    @classmethod
+    def claimed(cls, claims: Iterable[str]) -> "GatesSpec":
+        """Return the gates of claims like ``recall >= 0.7``, several joined by ``and``.
+
+        Raises:
+            InputError: if a text is no claim, or a number is there twice.
+        """
+        targets: dict[str, dict[str, float]] = {">=": {}, "<=": {}}
+        for claim in itertools.chain.from_iterable(map(_AND.split, claims)):
+            found = _CLAIM.fullmatch(claim)
+            if found is None:
+                raise InputError(f"claims: must be like 'recall >= 0.7', got {claim!r}")
+            number, sign, target = found.group(1, 2, 3)
+            if targets[sign].setdefault(number, float(target)) != float(target):
+                raise InputError(f"claims: {number} {sign} is there twice")
+        return cls.of(targets[">="], targets["<="])
 
     @classmethod
     def parse(cls, at_least: Sequence[str], at_most: Sequence[str]) -> "GatesSpec":

@@ -1,19 +1,12 @@
 """What was estimated after each round."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from evalsampling import Evaluation
 from evalsampling.evaluation.convergence import convergence
-from evalsampling.evaluation.widening import why_wider
 from evalsampling.inference.domains import ReportedDomains
-from evalsampling.inference.intervals import Interval
 from evalsampling.inference.predictive import LabelModel
-from evalsampling.inference.results import Estimate, Target
-from tests.samplers.pools import make_pool
-from tests.stats.histories import labelled_rows
 
 CURVE = {"name": "pr_curve", "thresholds": [0, 1, 2]}
 
@@ -62,46 +55,6 @@ def test_curves_are_left_out_and_rounds_without_answers() -> None:
     found = convergence(evaluation.analysis)
     assert [(one.round, one.labels) for one in found] == [(2, 20), (3, 20)]
     assert {estimate.measure for one in found for estimate in one.estimates} == {"f1"}
-
-
-def test_an_interval_that_became_wider_has_a_reason() -> None:
-    evaluation, _ = evaluate(2, sampler="calibrated", measure="f1")
-    now = evaluation.analysis
-    before = now.with_history(now.history.first(1))
-
-    def estimate(width: float, kind: str = "model-based") -> Estimate:
-        return Estimate(Target("f1"), 0.5, 0.1, 0.95, (Interval(0.4, 0.4 + width, kind, ""),))
-
-    assert why_wider(before, now, estimate(0.3), estimate(0.32), 2) == ""
-    assert why_wider(before, now, estimate(0.6), estimate(0.4), 2) == ""
-    words = why_wider(before, now, estimate(0.3), estimate(0.4), 2)
-    assert words.startswith("With round 2 the interval of F1 became wider, 0.40 after 0.30: ")
-    kinds = why_wider(before, now, estimate(0.3), estimate(0.4, "design-based"), 2)
-    assert kinds.endswith(": it is design-based now and was model-based.")
-
-
-def test_a_positive_that_scores_lower_than_all_before_makes_an_interval_wider() -> None:
-    """Forty rows of the highest scores, then ten of the lowest, of which one is positive."""
-    score = np.linspace(0, 1, 4000)
-    evaluation = Evaluation.from_arrays(score, score > 0.9, sampler="passive", seed=1)
-    pool = make_pool(400, 8, seed=3, positive=0.2)
-    low, high = (np.flatnonzero(pool.leaf == leaf)[:20] for leaf in (0, 7))
-    label = np.zeros(400, dtype=np.int64)
-    label[high], label[low[:1]] = 1, 1
-    pool = dataclasses.replace(pool, label=label)
-    rounds = [labelled_rows(pool, high), labelled_rows(pool, np.concatenate([high, low]))]
-    before, now = (
-        dataclasses.replace(evaluation.analysis, table=pool.table, history=history)
-        for history in rounds
-    )
-    interval = [Interval(0.4, end, "model-based", "") for end in (0.6, 0.9)]
-    pair = [Estimate(Target("f1"), 0.5, 0.1, 0.95, (one,)) for one in interval]
-    words = why_wider(before, now, pair[0], pair[1], 2)
-    assert words.endswith(
-        "a positive scores lower than all that were labelled before, so more may hide there."
-    )
-    same = why_wider(now, now, pair[0], pair[1], 2)
-    assert same.endswith("less well than was to be expected.")
 
 
 def test_there_is_nothing_before_the_first_round_or_of_curves_alone() -> None:

@@ -91,13 +91,14 @@ def test_shown(evaluation: Evaluation) -> None:
     kinds = {one.intervals[0].kind for one in told if one.claims}
     assert kinds
     notes = [f"{kind}: {words}" for kind, words in ASSUMES.items() if kind in kinds]
-    said = [f"<{len(told)} estimates>", *(one.statement for one in told), *notes]
+    ordered = sorted(told, key=lambda one: not one.target.compares_on_pool)
+    said = [f"<{len(told)} estimates>", *(one.statement for one in ordered), *notes]
     assert text == " ".join(said)
     assert max(map(len, repr(told).splitlines())) <= 100
     assert repr(told[0]).startswith("<Estimate f1 of old: 0.")
     rows = ET.fromstring(f"<div>{told._repr_html_()}</div>").findall(".//tbody/tr")
     titles = ["".join(row[0].itertext()) for row in rows]
-    assert titles == [one.target.title for one in told], "names are escaped"
+    assert titles == [one.target.title for one in ordered], "names are escaped"
     many = type(told)([*told] * 5)
     assert f"\nand {len(many) - 40} more: to_frame() has them all" in repr(many)
     assert " ".join(repr(many).split()).endswith(notes[-1])
@@ -147,8 +148,8 @@ def test_comparisons_show_test_and_chance(evaluation: Evaluation) -> None:
     shown = " ".join(repr(told).split())
     assert compared.statement in shown
     p_value, chance = compared.significance.p_value, compared.significance.chance_above
-    assert f"The p-value of no difference is {p_value:.2g}." in compared.statement
-    assert f"The chance that old is higher is {chance:.2g}." in compared.statement
+    assert f"the p-value of no difference is {p_value:.2g}." in compared.statement
+    assert f"The chance that old is higher is {chance:.2g}," in compared.statement
     assert compared.statement in "".join(
         ET.fromstring(f"<div>{told._repr_html_()}</div>").itertext()
     )

@@ -180,7 +180,10 @@ def test_an_evaluation_has_gates_of_its_spec_or_of_a_call() -> None:
     [
         ({}, "gates: none is asked for"),
         ({"at_least": {"precision": 0.5}}, "gates.at_least: no estimate 'precision'; there are: "),
-        ({"at_least": {"f1": 90}}, "gates.at_least.f1: it lies between 0 and 1, so 90 decides"),
+        (
+            {"at_least": {"f1": 90}},
+            "gates.at_least.f1: it lies between 0 and 1, so 90 decides nothing; for 90 % give 0.9",
+        ),
         ({"at_most": {"f1": "x"}}, "gates.at_most.f1: must be a number, got 'x'"),
     ],
 )
@@ -188,3 +191,22 @@ def test_gates_that_cannot_be(gates: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError) as caught:
         evaluated().gates(**gates)
     assert problem in str(caught.value)
+
+
+def test_claims_are_gates_in_words() -> None:
+    evaluation = evaluated()
+    claims = evaluation.claims("recall >= 0.7", "f1 <= 0.1")
+    assert claims == evaluation.gates(at_least={"recall": 0.7}, at_most={"f1": 0.1})
+    assert claims == evaluation.claims("recall >= 0.7 and f1 <= .1")
+    with pytest.raises(InputError, match="for 70 % give 0.7"):
+        evaluation.claims("recall >= 70")
+
+
+def test_a_claim_is_judged_for_each_system() -> None:
+    names = ("old", "new")
+    systems = [estimate(0.8, 0.9, target={"system": name}) for name in names]
+    compared = estimate(-0.1, 0.1, target={"system": "old", "against": "new"})
+    gates = judge(GatesSpec(at_least={"recall": 0.7}), [*systems, compared], 400, 10**6)
+    assert [gate.number for gate in gates.gates] == ["recall of old", "recall of new"]
+    one = judge(GatesSpec(at_least={"recall of new": 0.7}), [*systems, compared], 400, 10**6)
+    assert one.gates == gates.gates[1:]

@@ -151,9 +151,25 @@ def test_a_comparison_has_its_test_and_its_chance() -> None:
     tested = Significance(0.0123, chance_above=0.987)
     estimate = of(0.052, 0.011, 0.093, DESIGN, target, significance=tested)
     assert statement(estimate) == (
-        "Difference in F1 of new against old 0.052 (0.011 to 0.093). The chance that new is higher "
-        "is 0.99. The p-value of no difference is 0.012."
+        "Difference in F1 of new against old 0.052 (0.011 to 0.093): new is higher. The chance "
+        "that new is higher is 0.99, the p-value of no difference is 0.012."
     )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "measure", "verdict"),
+    [
+        (0.1, 0.3, "difference(f1)", "new is higher"),
+        (-0.3, -0.1, "difference(f1)", "old is higher"),
+        (-0.1, 0.3, "difference(f1)", "not decided"),
+        (0.5, 0.9, "ratio(f1)", "old is higher"),
+        (0.9, 1.2, "ratio(f1)", "not decided"),
+    ],
+)
+def test_a_comparison_has_a_verdict(low: float, high: float, measure: str, verdict: str) -> None:
+    bounds = (0.0, math.inf) if measure.startswith("ratio") else (-1.0, 1.0)
+    target = Target(measure, bounds, system="new", against="old")
+    assert statement(of((low + high) / 2, low, high, DESIGN, target)).endswith(f"): {verdict}.")
 
 
 def test_chances_and_p_values_near_their_ends_are_not_called_certain() -> None:
@@ -161,8 +177,8 @@ def test_chances_and_p_values_near_their_ends_are_not_called_certain() -> None:
     tested = Significance(1e-12, chance_above=0.99998)
     estimate = of(0.052, 0.011, 0.093, DESIGN, target, significance=tested)
     assert statement(estimate) == (
-        "Difference in accuracy of new against old 0.052 (0.011 to 0.093). The chance that new is "
-        "higher is above 0.99. The p-value of no difference is below 0.0001."
+        "Difference in accuracy of new against old 0.052 (0.011 to 0.093): new is higher. The "
+        "chance that new is higher is above 0.99, the p-value of no difference is below 0.0001."
     )
 
 

@@ -73,6 +73,45 @@ def test_the_headline_is_what_the_number_says() -> None:
     assert "Recall, and whatever depends on it, is within this pool" in text
 
 
+def judged(*sentences: str, reached: bool | None = True) -> dict[str, Any]:
+    return {"gates": {"reached": reached, "gates": [{"statement": each} for each in sentences]}}
+
+
+def test_claims_stand_on_top_and_comparisons_before_numbers() -> None:
+    said = "Recall at least 0.7: cannot be said. The interval is 0.21 to 0.89."
+    numbers = (number("f1", system="a"), number("f1", system="b"),
+               number("difference(f1)", system="a", against="b"))  # fmt: skip
+    told = {"estimate": judged(said, reached=None), "evaluation": {"systems": ["a", "b"]}}
+    parts = [part.anchor for part in sections(Facts.from_json(twin(*numbers, **told)))]
+    assert parts[:3] == ["claims", "differences", "summary"]
+    assert section("claims", *numbers, **told) == f"What may be claimed {said}"
+    both = section("claims", estimate=judged(said, "F1 at least 0.5: reached.", reached=None))
+    assert both.endswith("All claims together: cannot be said.")
+    assert section("claims") == ""
+
+
+def test_the_short_page_has_what_a_reader_decides_by() -> None:
+    one = number("recall", statement="Recall 0.5 (0.2 to 0.8).")
+    told = {"estimate": {**judged("Recall at least 0.7: cannot be said."), "warnings": ["Few."]}}
+    facts = Facts.from_json(twin(one, **told))
+    parts = [part.anchor for part in sections(facts, short=True)]
+    assert parts == ["claims", "summary", "warnings", "basis"]
+    short, long = Reader(page(facts, short=True)).text, Reader(page(facts)).text
+    assert "Recall 0.5 (0.2 to 0.8)." in short
+    assert "40 labels out of a pool of 1,000 rows, after 2 rounds; 0 rows still open." in short
+    assert "no more positives hide from it" in short
+    assert len(short) < len(long) / 2
+    assert "basis" not in [part.anchor for part in sections(facts)]
+
+
+def test_what_labels_alone_leave_open_is_with_the_positives_that_hide() -> None:
+    alone = "By the labels alone it may be 0.05: 27,436 of the 394,541 rows may be positive."
+    other = [{"share": share, "low": 0.1, "high": 0.9} for share in (0.5, 2.0)]
+    one = number("recall", statement=f"Recall 0.5 (0.2 to 0.8). {alone}", sensitivity=other)
+    assert "27,436" not in section("summary", one)
+    assert f"Recall: {alone}" in section("what-if", one)
+
+
 def test_the_first_sentence_is_bold_and_text_is_escaped() -> None:
     one = number("recall", 0.9, statement="Recall where a=<b> 0.9 (0.8 to 1.0). More & more.")
     html = page(Facts.from_json(twin(one)))

@@ -84,3 +84,26 @@ def test_two_targets_of_one_number_are_not_taken_for_the_last() -> None:
     with pytest.raises(UsageError, match=r"--at-least: recall is there twice, with 0.9 and 0.1"):
         GatesSpec.parse(["recall=0.9", "recall =0.1"], [])
     assert GatesSpec.parse(["recall=0.9", "recall=0.90"], []).at_least == {"recall": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("claims", "at_least", "at_most"),
+    [
+        (["recall >= 0.7"], {"recall": 0.7}, {}),
+        (["precision>=.95 and recall>=8e-1"], {"precision": 0.95, "recall": 0.8}, {}),
+        (["recall of new where a=b and c <= .5"], {}, {"recall of new where a=b and c": 0.5}),
+        (["f1 >= 0.5", "mse <= 2", "f1 >= .5"], {"f1": 0.5}, {"mse": 2.0}),
+    ],
+)
+def test_claims(claims: list[str], at_least: Any, at_most: Any) -> None:
+    assert GatesSpec.claimed(claims) == GatesSpec(at_least, at_most)
+
+
+@pytest.mark.parametrize(
+    "claim", ["recall > 0.7", "recall", "recall >= x", "recall >= 1_0", ">= 3", "", "a >= 1 or b"]
+)
+def test_what_is_no_claim(claim: str) -> None:
+    with pytest.raises(InputError, match=r"^claims: must be like 'recall >= 0\.7', got "):
+        GatesSpec.claimed([claim])
+    with pytest.raises(InputError, match="f1 >= is there twice"):
+        GatesSpec.claimed(["f1 >= 0.5 and f1 >= 0.6"])
