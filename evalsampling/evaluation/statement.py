@@ -3,7 +3,6 @@
 import dataclasses
 import math
 
-from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
 from evalsampling.inference.results import Estimate
@@ -32,12 +31,14 @@ def stated(estimate: Estimate, labels: int, rows: int | None, goal: float | None
     """Return an estimate with its outlook and its statement.
 
     Only reliable intervals of measures of the whole pool have an outlook; points of curves and
-    comparisons have none.
+    comparisons have none. Nor has one that is wide because of positives that were not met: how fast
+    it becomes narrower is as unknown as these are (benchmarks/forecasts.py).
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
     is_open = labels > 0 and (rows is None or labels < rows) and _NARROWEST <= now < math.inf
-    if is_plain and is_open and estimate.reliable and estimate.claims:
+    is_steady = estimate.reliable and estimate.claims and not is_due_to_unmet(estimate)
+    if is_plain and is_open and is_steady:
         power = OF_MODEL if estimate.intervals[0].kind == MODEL_BASED else OF_DESIGN
         expected = outlook(now, labels, rows, goal, power)
         estimate = dataclasses.replace(estimate, outlook=expected)
@@ -85,7 +86,7 @@ def display_name(estimate: Estimate) -> str:
 def _reason(estimate: Estimate, digits: int) -> str:
     """Return why the interval is as wide as it is, empty if that is the draw of rows."""
     aside = estimate.without_unmet
-    if aside is None or not _is_due_to_unmet(estimate, aside):
+    if aside is None or not is_due_to_unmet(estimate):
         return ""
     end = "low" if aside.low - estimate.low >= estimate.high - aside.high else "high"
     return (
@@ -94,10 +95,10 @@ def _reason(estimate: Estimate, digits: int) -> str:
     )
 
 
-def _is_due_to_unmet(estimate: Estimate, aside: Interval) -> bool:
+def is_due_to_unmet(estimate: Estimate) -> bool:
     """Return whether much of an interval is due to positives that score below all that were met."""
-    width = estimate.high - estimate.low
-    return width > 0 and width - (aside.high - aside.low) >= UNMET * width
+    width, aside = estimate.high - estimate.low, estimate.without_unmet
+    return aside is not None and 0 < UNMET * width <= width - (aside.high - aside.low)
 
 
 def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) -> str:

@@ -198,7 +198,7 @@ def test_claims_are_gates_in_words() -> None:
     claims = evaluation.claims("recall >= 0.7", "f1 <= 0.1")
     assert claims == evaluation.gates(at_least={"recall": 0.7}, at_most={"f1": 0.1})
     assert claims == evaluation.claims("recall >= 0.7 and f1 <= .1")
-    with pytest.raises(InputError, match="for 70 % give 0.7"):
+    with pytest.raises(InputError, match=r"for 70 % give 0\.7"):
         evaluation.claims("recall >= 70")
 
 

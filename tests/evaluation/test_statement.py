@@ -1,5 +1,6 @@
 """Estimates in plain words."""
 
+import dataclasses
 import math
 import re
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -88,6 +89,16 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
         "labels. By the labels alone it may be 0.091: 9,385 of the 971,234 rows that score lower "
         "than every labelled positive may be positive (310 have a label)."
     )
+
+
+def test_no_labels_are_forecast_where_they_make_the_width() -> None:
+    """Nobody knows how many there are: see benchmarks/forecasts.py."""
+    wide = of(1.0, 0.45, 1.0, without_unmet=Interval(0.999, 1.0, *MODEL))
+    told = stated(wide, 100, 10**6, goal=0.2)
+    assert told.outlook is None
+    assert "labels" not in told.statement.replace("labelled", "")
+    other = dataclasses.replace(wide, without_unmet=Interval(0.5, 1.0, *MODEL))
+    assert stated(other, 100, 10**6, goal=0.2).outlook is not None
 
 
 def test_nothing_is_said_of_them_where_they_do_not() -> None:
