@@ -33,19 +33,25 @@ class Listed:
         return cast(Command, getattr(module, self.attribute))
 
 
-COMMANDS = (
+USUAL = (
     Listed("init", "Write a commented spec for a pool, by a look at its columns."),
+    Listed("plan", "Predict errors before any label."),
     Listed("prepare", "Check a spec, or summarise its pool, once."),
     Listed("sample", "Draw the next batch of rows to label; raise the budget."),
+    Listed("estimate", "Take labels and estimate."),
+    Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
+    Listed("status", "Tell where an evaluation stands, and whether its files are whole."),
+)
+"""What most evaluations need, in the order of the work."""
+
+OTHERS = (
     Listed("push", "Put a batch on a server of Label Studio.", "label_studio", "PUSH"),
     Listed(
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
     ),
-    Listed("estimate", "Take labels and estimate."),
-    Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
     Listed("export", "Write all votes to one table."),
     Listed("forget", "Erase the payload of one row; estimates stay as they are."),
-    Listed("status", "Tell where an evaluation stands, and whether its files are whole."),
-    Listed("plan", "Predict errors before any label."),
     Listed("simulate", "Repeat an evaluation on a pool whose truth is known."),
 )
+
+COMMANDS = (*USUAL, *OTHERS)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalsampling.cli.command import Beam, Command
-from evalsampling.cli.listing import COMMANDS, Listed
+from evalsampling.cli.listing import COMMANDS, OTHERS, USUAL, Listed
 from evalsampling.version import __version__
 
 
@@ -88,14 +88,25 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
     parser = argparse.ArgumentParser(
         prog="evalsampling",
         description="Tell how good a classifier is, with honest intervals, from few labels.",
+        epilog=f"{_listed('the work, step by step', USUAL)}\n\n{_listed('besides', OTHERS)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=CommandParser
+        dest="command",
+        required=True,
+        metavar="COMMAND",
+        parser_class=CommandParser,
+        help="one of those below; COMMAND --help tells its options",
     )
     for listed in COMMANDS:
-        commands.add_parser(listed.name, listed=listed, help=listed.help)
+        commands.add_parser(listed.name, listed=listed)
     return parser, commands.choices
+
+
+def _listed(title: str, commands: Sequence[Listed]) -> str:
+    """Return lines of the help: a title, and each command with what it does."""
+    return "\n".join([f"{title}:", *(f"  {each.name:<10}{each.help}" for each in commands)])
 
 
 def _named(arguments: Sequence[str]) -> str:

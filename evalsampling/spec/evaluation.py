@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-import yaml
 from msgspec import Meta
 
 from evalsampling.errors import InputError
@@ -193,8 +192,8 @@ class EvaluationSpec:
             raise InputError(f"{path}: cannot be read: not UTF-8") from error
         except RecursionError as error:
             raise InputError(f"{path}: not valid YAML: nested too deeply") from error
-        except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that does not exist, say
-            raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+        except ValueError as error:
+            raise InputError(f"{path}: not valid YAML: {error}") from error
         try:
             return cls.from_mapping(content, folder_of(path))
         except InputError as error:

@@ -12,6 +12,10 @@ MOST_ALIASED = 10_000
 """Most values that all aliases expand to: a few lines of aliases may expand to billions."""
 
 
+_TAB = r"found character '\t' that cannot start any token"
+_QUOTE = "a text with one of : # @ * & ! % { } [ ] or quotes in it is written in quotes"
+
+
 class _Loader(yaml.SafeLoader):
     """Loader of plain YAML that refuses duplicate keys, of which YAML would take the last."""
 
@@ -64,5 +68,20 @@ def _children(node: Any) -> Iterator[Any]:
 
 
 def load_strictly(text: str) -> Any:
-    """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone."""
-    return yaml.load(text, _Loader)
+    """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone.
+
+    Raises:
+        InputError: if a key is there twice, or aliases expand to a lot.
+        ValueError: if it is no YAML, or a value does not exist, as a 13th month.
+    """
+    try:
+        return yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        assert mark is not None, "a scanner and a parser know where they are"
+        lines = text.splitlines()
+        line = lines[mark.line].strip() if mark.line < len(lines) else "the end"
+        way_out = "indent by spaces" if error.problem == _TAB else _QUOTE
+        raise ValueError(f"line {mark.line + 1}, {line!r}: {error.problem}; {way_out}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error

@@ -28,8 +28,26 @@ def test_doubled_keys_are_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("tag", ["python/object/apply:os.system", "python/name:os.system"])
 def test_tags_of_objects_are_refused(tag: str) -> None:
-    with pytest.raises(yaml.YAMLError, match="could not determine a constructor"):
+    with pytest.raises(ValueError, match="could not determine a constructor"):
         load_strictly(f"a: !!{tag} [exit]")
+
+
+@pytest.mark.parametrize(
+    ("line", "way_out"),
+    [
+        ("path: *.parquet", "is written in quotes"),
+        ("positive: @fraud", "is written in quotes"),
+        ("where: score > 1: x", "is written in quotes"),
+        ("where: 'x' = 'y'", "is written in quotes"),
+        ("\tid: 3", "indent by spaces"),
+    ],
+)
+def test_what_is_no_yaml_has_its_line_and_the_way_out(line: str, way_out: str) -> None:
+    with pytest.raises(ValueError, match=r"^line 2, ") as caught:
+        load_strictly(f"pool:\n  {line}\n")
+    assert line.strip() in str(caught.value)
+    assert str(caught.value).endswith(way_out)
+    assert "unicode string" not in str(caught.value)
 
 
 def test_aliases_that_stand_for_little_are_what_they_stand_for() -> None:
