@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.statement import display_name
+from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, rounded
@@ -150,7 +150,7 @@ def _judged(gate: Gate, estimate: Estimate, labels: int, rows: int | None) -> Ga
             sentences.append("More labels may decide it.")
         else:
             needed = _labels_to_decide(gate.target, estimate, labels, rows)
-            sentences.append(_next_step(estimate.value, needed, rows))
+            sentences.append(_next_step(estimate, needed, rows))
     return GateResult(
         number=estimate.target.title,
         bound=gate.bound,
@@ -207,15 +207,17 @@ def _because(problem: str | None, interval: Interval) -> str:
     return f"The interval is {shown_range(interval.low, interval.high, MOST_DIGITS)}."
 
 
-def _next_step(value: float, labels: int | None, rows: int | None) -> str:
+def _next_step(estimate: Estimate, labels: int | None, rows: int | None) -> str:
     """Return how many labels are likely to decide while the value stays."""
+    assert estimate.value is not None
+    stays = f"the value stays {_four(estimate.value)}"
     if labels == rows and rows is not None:
         return f"Expect to label all {rows:,} rows to decide it."
     if labels is None:
-        return f"No affordable number of labels decides it if the value stays {_four(value)}."
-    return (
-        f"If the value stays {_four(value)}, expect about {rounded(labels):,} labels to decide it."
-    )
+        return f"No affordable number of labels decides it if {stays}."
+    number = f"{rounded(labels):,} labels"
+    about = f"{number} or more" if is_due_to_unmet(estimate) else f"about {number}"
+    return f"If {stays}, expect {about} to decide it."
 
 
 def _four(value: float) -> str:

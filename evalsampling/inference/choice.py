@@ -72,8 +72,8 @@ _ROUNDING = 1e-7
 variance is computed to 16 digits, so its root to 8."""
 
 ASSUMES: Mapping[str, str] = {
-    model_based.KIND: "holds if the rate of positives rises with the score and no more "
-    "positives hide from it than the spec's `hidden` makes probable",
+    model_based.KIND: "holds if positives become likelier as the score rises, but for a few that "
+    "score like negatives",
     "design-based": "rests on how rows were drawn; it knows nothing of positives of a kind that "
     "has no label",
 }

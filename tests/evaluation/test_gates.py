@@ -12,9 +12,12 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import judge
 from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.intervals import Interval
+from evalsampling.inference.outlook import rounded
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.notebook.memory_state import MemoryState
 from evalsampling.spec.gates import GatesSpec
+
+BY_MODEL = ("model-based", "calibration-curve")
 
 
 def estimate(low: float, high: float, value: float | None = None, **fields: Any) -> Estimate:
@@ -191,6 +194,15 @@ def test_gates_that_cannot_be(gates: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError) as caught:
         evaluated().gates(**gates)
     assert problem in str(caught.value)
+
+
+def test_where_positives_that_were_not_met_make_the_width_more_labels_may_be_needed() -> None:
+    one = estimate(0.36, 0.84)
+    claim = GatesSpec(at_least={"recall": 0.5})
+    assert "expect about" in judge(claim, [one], 400, 10**6).gates[0].statement
+    unmet = dataclasses.replace(one, without_unmet=Interval(0.77, 0.84, *BY_MODEL))
+    (judged,) = judge(claim, [unmet], 400, 10**6).gates
+    assert f"expect {rounded(judged.labels):,} labels or more to decide it." in judged.statement
 
 
 def test_claims_are_gates_in_words() -> None:
