@@ -8,6 +8,8 @@ from evalsampling.commands.plan import PlannedError, PlanOptions, PlanResult, pl
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.report.numbers import compared
 
+PLUS_MINUS = "\N{PLUS-MINUS SIGN} "
+
 _MOST_DECIMALS = 9
 """Decimals of a half-width beyond which it is rounding error."""
 
@@ -60,30 +62,32 @@ def _what_to_expect(result: PlanResult) -> list[str]:
                 by_sampler[row.sampler] = row
     sentences = []
     for measure, by_sampler in largest.items():
-        widths = [f"± {_half(row.half_width)} by {name}" for name, row in by_sampler.items()]
         budget = _whole_or_rounded(max(row.budget or 0 for row in by_sampler.values()))
-        sentence = f"{compared(measure)} with {budget}{unit}: {', '.join(widths)}."
-        off = [
-            f"± {_between(row.half_width_low, row.half_width_high)} by {name}"
-            for name, row in by_sampler.items()
-            if row.half_width_low is not None and row.half_width_high is not None
-        ]
-        if off:
-            if_off = "In nine of ten pools with scores like those of real models"
-            if not result.believed:
-                if_off = "The scores do not tell more: in nine of ten real pools it is"
-            sentence += f" {if_off} {', '.join(off)}."
-        sentences.append(sentence)
+        widths = [f"{_range(row)} by {name}" for name, row in by_sampler.items()]
+        sentences.append(f"{compared(measure)} with {budget}{unit}: {', '.join(widths)}.")
+    if any(row.half_width_low is not None for row in result.errors):
+        why = "" if result.believed else "; the scores do not tell more"
+        sentences.append(f"Nine real pools in ten were in such ranges{why}.")
     return hanging(sentences)
+
+
+def _range(row: PlannedError) -> str:
+    """Return the half-widths to expect of a measure, or the one if the scores are right."""
+    low, high = row.half_width_low, row.half_width_high
+    if low is None or high is None:
+        low = high = row.half_width
+    least, most = (_half_or_none(width, row.no_claim) for width in (low, high))
+    return least if least == most else f"{least} to {most.removeprefix(PLUS_MINUS)}"
+
+
+def _half_or_none(width: float | None, no_claim: float | None) -> str:
+    is_whole = width is not None and no_claim is not None and width >= no_claim * (1 - 1e-9)
+    return "no claim" if is_whole else f"{PLUS_MINUS}{_half(width)}"
 
 
 def _half(width: float | None) -> str:
     """Return a half-width as text; what rounding has left of an exact number is 0."""
     return f"{round(width or 0.0, _MOST_DECIMALS):.2g}"
-
-
-def _between(low: float, high: float) -> str:
-    return _half(low) if _half(low) == _half(high) else f"{_half(low)} to {_half(high)}"
 
 
 def _whole_or_rounded(budget: float) -> str:

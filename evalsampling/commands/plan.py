@@ -80,6 +80,8 @@ class PlannedError:
         label_likelihood: to expect of the pool, if the scores are right.
         price: standard error of rounds that serve all measures by that of rounds for this one
             alone, if the scores are right; None if rounds are for one measure.
+        no_claim: half the range of the measure: an interval so wide claims nothing; None if it has
+            no range.
     """
 
     sampler: str
@@ -98,6 +100,7 @@ class PlannedError:
     selection_error: float | None = None
     regret: float | None = None
     price: float | None = None
+    no_claim: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,6 +32,7 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.finite import finite
 
 MOST_ATTEMPTS = 100
 """Imagined pools without a value after which a measure counts as undefined."""
@@ -165,6 +166,7 @@ def plan(
                     **_widened(off, spread["half_width"], _most_half(measure)),
                     **effort_of(sampler, table, budget, plan.by_cost),
                     "saving": savings[m],
+                    "no_claim": finite(_most_half(measure)),
                     "price": next((price for part, price in prices if part == measure), None),
                 }
                 for budget, spread, off in zip(

@@ -111,6 +111,18 @@ def test_the_first_line_is_of_the_largest_budget() -> None:
 def test_half_widths_are_told_as_far_as_they_are_more_than_rounding() -> None:
     exact = PlannedError("passive", "f1", 20, 0.0, 4.9e-17, half_width_low=0.0, half_width_high=0.0)
     assert text(exact)[0].startswith("F1 with 20 labels: ± 0 by passive.")
-    assert "real models ± 0 by passive" in " ".join(text(exact))
     wide = dataclasses.replace(exact, half_width_low=0.083, half_width_high=0.095)
-    assert "real models ± 0.083 to 0.095 by passive" in " ".join(" ".join(text(wide)).split())
+    first, second, *_ = text(wide)
+    assert first == "F1 with 20 labels: ± 0.083 to 0.095 by passive."
+    assert second == "Nine real pools in ten were in such ranges."
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"), [(0.2, 0.5, "± 0.2 to no claim"), (0.5, 0.5, "no claim")]
+)
+def test_a_half_width_of_the_whole_range_is_no_claim(low: float, high: float, words: str) -> None:
+    row = PlannedError("passive", "f1", 20, 0.1, 0.3, half_width_low=low, half_width_high=high,
+                       no_claim=0.5)  # fmt: skip
+    assert text(row)[0] == f"F1 with 20 labels: {words} by passive."
+    alone = PlannedError("passive", "f1", 20, 0.1, 0.5, no_claim=0.5)
+    assert text(alone)[0] == "F1 with 20 labels: no claim by passive."
