@@ -38,6 +38,7 @@ from evalsampling.stats.score_kinds import (
     ORDER,
     PROBABILITY,
     ScoreSums,
+    chance_of_order,
     contradicts,
     count_text,
 )
@@ -55,6 +56,11 @@ _MATCH_WEIGHT = "match_weight"
 
 WORTH_A_WORD = 0.01
 """Share of the money lost to classes of costs above which a warning says so."""
+
+
+_TURNED = 0.25
+"""Chance that a predicted positive scores above a predicted negative, below which scores are turned
+round."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -264,7 +270,25 @@ class Stratification:
                 "Splink's column of probabilities, pool.probability: match_probability, or "
                 "multiply the weights by ln 2 = 0.6931"
             )
-        return warnings + self._contradictions(spec, table)
+        return warnings + self._contradictions(spec, table) + self._turned(spec, table)
+
+    def _turned(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+        """Return a warning for each system that predicts positives where its score is low."""
+        positive, outputs, warnings = spec.labels.positive, table.outputs, []
+        for place, system in enumerate(spec.pool.systems):
+            column = system.probability if system.score is None else system.score
+            score = table.mean_by_cell(outputs.score[:, place])
+            share = table.mean_by_cell((outputs.prediction[:, place] == positive).astype(float))
+            if column is None or chance_of_order(score, table.count, share) >= _TURNED:
+                continue
+            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
+            key = "probability" if system.score is None else "score"
+            warnings.append(
+                f"{whose}.{key}: {column!r} is lower where positives are predicted. A score is to "
+                "rise with the chance of a positive: is it that of the other class? Then turn it "
+                "round"
+            )
+        return warnings
 
     def _contradictions(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
         """Return a warning for each system whose scores and predictions contradict each other."""

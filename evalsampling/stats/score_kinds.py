@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import BoolArray, FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.log_odds import expit
 
 PROBABILITY, LOG_ODDS, ORDER = "probability", "log-odds", "order"
@@ -192,6 +192,21 @@ def contradicts(expected: float, predicted: float) -> bool:
     """Tell whether the positives expected and predicted differ by the factor `CONTRADICTION`."""
     low, high = sorted((max(expected, 1.0), max(predicted, 1.0)))
     return high >= CONTRADICTION * low
+
+
+def chance_of_order(score: FloatArray, count: IntArray, share: FloatArray) -> float:
+    """Return the chance that a positive scores above a negative, ties half; 1/2 without either.
+
+    Args:
+        score: shape (cells,): of the rows of each cell.
+        count: shape (cells,): its rows.
+        share: shape (cells,): share of positives among them, in [0, 1].
+    """
+    _, place = np.unique(score, return_inverse=True)
+    positives, negatives = (np.bincount(place, count * part) for part in (share, 1 - share))
+    pairs = positives.sum() * negatives.sum()
+    below = np.cumsum(negatives) - negatives / 2
+    return float(positives @ below / pairs) if pairs else 0.5
 
 
 def cut_to_probabilities(scores: FloatArray) -> FloatArray:

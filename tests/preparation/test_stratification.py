@@ -105,6 +105,18 @@ def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
         )
 
 
+def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
+    pool = make_pool()
+    place = pool.table.schema.get_field_index("score")
+    probability = pc.divide(1.0, pc.add(1.0, pc.exp(pool.table["score"])))  # of the other class
+    turned = Pool(pool.table.set_column(place, "score", probability), pool.truth)
+    for given, times in ((pool, 0), (turned, 1)):
+        warnings = job(given).prepare("--in-process").json["warnings"]
+        told = [each for each in warnings if "is lower where positives are predicted" in each]
+        assert len(told) == times
+        assert all(each.startswith("pool.score: 'score' is lower") for each in told)
+
+
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:
     """Not where a score says which rows are likely positive."""
     said = {}

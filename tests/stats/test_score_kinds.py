@@ -9,6 +9,7 @@ from evalsampling.stats.score_kinds import (
     PROBABILITY,
     ROUNDING,
     ScoreSums,
+    chance_of_order,
     contradicts,
     cut_to_probabilities,
     fits,
@@ -115,3 +116,14 @@ def test_what_was_made_of_scores_is_said(
     state: ScoreSums, kind: str, stated: bool, words: str
 ) -> None:
     assert state.words("s", kind, stated) == words
+
+
+def test_the_chance_of_order_is_that_of_pairs() -> None:
+    """As by all pairs, ties counted half."""
+    score, positive = np.array([1, 1, 2, 3, 3, 5.0]), np.array([0, 1, 0, 1, 0, 1])
+    pairs = [(a > b) + (a == b) / 2 for a in score[positive == 1] for b in score[positive == 0]]
+    rows = np.ones(6, dtype=np.int64)
+    assert chance_of_order(score, rows, positive.astype(float)) == pytest.approx(np.mean(pairs))
+    cells = np.array([1, 2, 3, 5.0]), np.array([2, 1, 2, 1]), np.array([0.5, 0, 0.5, 1])
+    assert chance_of_order(*cells) == pytest.approx(np.mean(pairs))
+    assert chance_of_order(score, rows, np.zeros(6)) == 0.5
