@@ -8,10 +8,8 @@ PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
 
 ELSEWHERE = {
     # module: the file that tests it.
-    "workspace/forgotten.py": "commands/test_forget.py",
     "cli/command.py": "cli/test_main.py",
     "cli/estimate.py": "cli/test_main.py",
-    "cli/forget.py": "commands/test_forget.py",
     "cli/init.py": "commands/test_init.py",
     "cli/label_studio.py": "commands/test_label_studio.py",
     "cli/parser.py": "cli/test_main.py",

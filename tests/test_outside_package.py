@@ -159,11 +159,6 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     settled = said(run("sample", "sqlite://kept/run", "--adjudicate"))
     assert re.fullmatch(batch % "adjudications", settled["batch"])
     assert said(run("status", "--verify", "sqlite://kept/run"))["bad"] == []
-    content = kept(outside, tmp_path, "rounds/0001/batch.parquet")
-    id = pq.read_table(pa.BufferReader(content))["id"][0].as_py()
-    assert f"\t{SCORE[id]}\t".encode() in kept(outside, tmp_path, BATCH)
-    said(run("forget", "sqlite://kept/run", id))
-    assert f"\t{SCORE[id]}\t".encode() not in kept(outside, tmp_path, BATCH)
 
 
 @pytest.mark.slow

@@ -44,7 +44,6 @@ COMMANDS = (
     Listed("estimate", "Take labels and estimate."),
     Listed("report", "Write a page to send, with its numbers as JSON and CSV."),
     Listed("export", "Write all votes to one table."),
-    Listed("forget", "Erase the payload of one row; estimates stay as they are."),
     Listed("status", "Tell where an evaluation stands, and whether its files are whole."),
     Listed("plan", "Predict errors before any label."),
     Listed("simulate", "Repeat an evaluation on a pool whose truth is known."),

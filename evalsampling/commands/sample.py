@@ -242,9 +242,7 @@ def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> Sample
         options={"size": request.options.size, "next": request.options.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
-    with pool.workspace.new_batch(
-        round_folder(number), design, manifest, snapshot.forgotten
-    ) as files:
+    with pool.workspace.new_batch(round_folder(number), design, manifest) as files:
         if len(new):
             path = files.path(design["exported"])
             write_tasks(blind(batch, controls), path, spec, pool.batch_name(number))

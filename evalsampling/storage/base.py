@@ -20,16 +20,12 @@ from evalsampling.errors import InputError
 from evalsampling.storage.checksums import (
     Checksum,
     Checksums,
-    checksums_of,
     parse_parquet,
     sealed,
     unsealed,
     write_parquet,
 )
 from evalsampling.storage.filesystems import locate, readable, unreadable
-
-FORGOTTEN = "forgotten"
-"""Folder of records of erased payload: the checksums of the files it was erased from."""
 
 VERSION = "version"
 """Key of a JSON file's version."""
@@ -91,18 +87,8 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
-        """Write a file, in place of one that may be there.
-
-        Args:
-            name: of the file.
-            content: new content.
-            was: checksum of the content that was read; nothing is done if the file has the new
-                content already.
-
-        Raises:
-            InputError: if somebody else changed the file since; it stays as it is then.
-        """
+    def overwrite(self, name: str, content: bytes) -> None:
+        """Write a file, in place of one that may be there."""
 
     @abc.abstractmethod
     def sizes(self, beginning: str = "") -> Mapping[str, int]:
@@ -207,24 +193,6 @@ class Store(abc.ABC):
 
     # --- checksums
 
-    def is_as_written(self, name: str, checksum: Checksum, current: Checksum) -> bool:
-        """Return whether a file is as it was written, or as it was left when payload was erased."""
-        if current == checksum:
-            return True
-        records = [self.read_json(f"{FORGOTTEN}/{file}") for file in self.names(FORGOTTEN)]
-        return any(checksums_of(record).get(name) == current for record in records)
-
-    def check_written(self, name: str, checksum: Checksum, current: Checksum) -> None:
-        """Check that a file is as it was written; an `InputError` names it if it is not."""
-        if not self.is_as_written(name, checksum, current):
-            checksum.check(current, self.url(name))
-
-    def changed(self, name: str) -> InputError:
-        """Return the error to raise if somebody else changed a file since it was read."""
-        return InputError(
-            f"{self.url(name)}: another command changed it meanwhile; run this one again"
-        )
-
     # --- tables
 
     def write_table(
@@ -245,7 +213,7 @@ class Store(abc.ABC):
             return self.read_rows([name])
         with readable(self.url(name)):
             content = self.read(name)
-        self.check_written(name, checksum, Checksum.from_content(content))
+        checksum.check(Checksum.from_content(content), self.url(name))
         return self.parse_table(name, content)
 
     def read_rows(self, names: Sequence[str], **options: Any) -> pa.Table:

@@ -10,7 +10,7 @@ from those whose commit has gone.
 import contextlib
 import dataclasses
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,12 @@ class Commit:
         self,
         marker: str,
         content: Mapping[str, Any],
-        check: Callable[[], None] | None = None,
         beside: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Make the files count, by creating the marker, which names them with their checksums.
 
-        A check is made when all files are there: its error says that they may not count. JSON files
-        of other folders may count with them. A `FileExistsError` says that another was first. If
-        the store fails, the files count if the marker is there.
+        JSON files of other folders may count with them. A `FileExistsError` says that another was
+        first. If the store fails, the files count if the marker is there.
         """
         store, note = self._store, f"{UNFINISHED}/{self.id}{_NOTE}"
         files = {self.place(name): path for name, path in self._written().items()}
@@ -84,8 +82,6 @@ class Commit:
             for name, told in others.items():
                 begun.insert(0, name)
                 store.write_json(name, told)
-            if check is not None:
-                check()
             if not store.exists(note):
                 raise InputError(f"{store.root}: files were removed meanwhile; run this one again")
         except (Exception, KeyboardInterrupt):

@@ -70,7 +70,7 @@ def make_folders(path: Path) -> None:
         raise
 
 
-def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) -> None:
+def replace_files(contents: Mapping[Path, bytes]) -> None:
     """Write files, replacing existing ones, once there is room for all of them.
 
     All are written and flushed under other names before the first gets its own, in their order. The
@@ -78,9 +78,7 @@ def replace_files(contents: Mapping[Path, bytes], drafts: Path | None = None) ->
     new ones.
     """
     # Unique and new names: nobody can have put a link there.
-    unfinished = {
-        path: (drafts or path.parent) / f".{path.name}-{uuid.uuid4().hex}" for path in contents
-    }
+    unfinished = {path: path.with_name(f".{path.name}-{uuid.uuid4().hex}") for path in contents}
     *others, last = unfinished
     at, aside = next(iter(contents)), unfinished[last].with_name(f"{unfinished[last].name}-old")
     try:

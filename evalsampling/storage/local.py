@@ -81,18 +81,8 @@ class LocalStore(Store):
             raise
         return True
 
-    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
-        path = self.directory / name
-        if was is None:
-            replace_files({path: content})
-            return
-        current = Checksum.of_file(path) if path.exists() else None
-        if current == Checksum.from_content(content):
-            return
-        if current != was:
-            raise self.changed(name)
-        with self.scratch() as scratch:
-            replace_files({path: content}, scratch)
+    def overwrite(self, name: str, content: bytes) -> None:
+        replace_files({self.directory / name: content})
 
     def sizes(self, beginning: str = "") -> dict[str, int]:
         def pass_over(error: OSError) -> None:

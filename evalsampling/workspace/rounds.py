@@ -70,7 +70,7 @@ class RoundFiles:
             else Controls.concatenate([]),
             folder=folder,
         )
-        if not store.is_as_written(name, checksums[name], Checksum.from_content(content)):
+        if Checksum.from_content(content) != checksums[name]:
             files._check_batch(pool, store.url(name))
         return files
 

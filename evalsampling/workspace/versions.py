@@ -19,7 +19,6 @@ _LATEST = (
     (r"taken/\d+\.json", 1),
     (r"labels/.+\.parquet", 1),
     (r"budgets/\d+\.json", 1),
-    (r"forgotten/\d+\.json", 1),
     (r"jobs/.+\.json", 1),
     (r"steps/[^/]+\.json", 1),
     (r"estimates/[^/]+\.json", 1),
