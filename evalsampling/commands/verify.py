@@ -77,7 +77,7 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     store = workspace.store
     workspace.check_prepared()
     looked = _Look(store)
-    names = [name for name in store.below("") if not name.startswith(".")]
+    names = [name for name in sorted(store.sizes()) if not name.startswith(".")]
     left: list[list[str]] = []
     looked.at("", lambda: left.extend(unfinished(store)))
     begun = {name for files in left for name in files}
@@ -141,7 +141,7 @@ def _read_round(workspace: Workspace, number: int) -> None:
 
 
 def _read_delivery(store: Store, name: str) -> None:
-    details_of(store, name, store.parse_table(name, store.read(name)))
+    details_of(store, name, store.read_table(name))
 
 
 def _check_pages(url: str) -> None:

@@ -23,7 +23,6 @@ from evalsampling.storage.checksums import (
     parse_parquet,
     sealed,
     unsealed,
-    write_parquet,
 )
 from evalsampling.storage.filesystems import locate, readable, unreadable
 
@@ -116,17 +115,13 @@ class Store(abc.ABC):
         """Return whether there is a file of that name."""
         return name in self.sizes(name)
 
-    def below(self, folder: str) -> list[str]:
-        """Return the names of all files at any depth of a folder, relative to it, ordered."""
-        base = within(folder)
-        return sorted(name.removeprefix(base) for name in self.sizes(base))
-
     def names(self, folder: str = "") -> list[str]:
         """Return the names of the files and folders directly in a folder, ordered.
 
         Names that begin with a dot are left out; a folder that does not exist is empty.
         """
-        names = {name.partition("/")[0] for name in self.below(folder)}
+        base = within(folder)
+        names = {name.removeprefix(base).partition("/")[0] for name in self.sizes(base)}
         return sorted(name for name in names if not name.startswith("."))
 
     def checksum(self, name: str) -> Checksum:
@@ -195,14 +190,6 @@ class Store(abc.ABC):
 
     # --- tables
 
-    def write_table(
-        self, name: str, table: pa.Table, row_group_size: int | None = None
-    ) -> Checksum:
-        """Create a Parquet file, and return the checksum of the file that has the name now."""
-        with self.new_file(name) as path:
-            write_parquet(table, path, row_group_size=row_group_size)
-        return self.checksum(name)
-
     def read_table(self, name: str, checksums: Checksums | None = None) -> pa.Table:
         """Return the table of a Parquet file, which must be as it was written.
 
@@ -213,8 +200,8 @@ class Store(abc.ABC):
             return self.read_rows([name])
         with readable(self.url(name)):
             content = self.read(name)
-        checksum.check(Checksum.from_content(content), self.url(name))
-        return self.parse_table(name, content)
+            checksum.check(Checksum.from_content(content), self.url(name))
+            return parse_parquet(content)
 
     def read_rows(self, names: Sequence[str], **options: Any) -> pa.Table:
         """Return rows of Parquet files of one schema; checksums of the pages read are compared.
@@ -226,11 +213,6 @@ class Store(abc.ABC):
             paths = [locate(self.url(name))[1] for name in names]
             options = {"page_checksum_verification": True, "partitioning": None, **options}
             return pq.read_table(paths, filesystem=filesystem, **options)
-
-    def parse_table(self, name: str, content: bytes) -> pa.Table:
-        """Return the table in the content of a Parquet file; an error names the file."""
-        with readable(self.url(name)):
-            return parse_parquet(content)
 
     # --- keeping out of each other's way
 

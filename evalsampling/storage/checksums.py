@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.storage.durability import naming
+from evalsampling.storage.filesystems import naming
 
 SHA256 = "sha256"
 FILES = "files"

@@ -17,7 +17,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.storage.base import Store, within
 from evalsampling.storage.checksums import FILES, Checksum, Checksums, checksums_of
-from evalsampling.storage.durability import naming
+from evalsampling.storage.filesystems import naming
 
 UNFINISHED = ".unfinished"
 """Folder of notes of commits that are being written, and of files that have no name yet."""
@@ -90,7 +90,7 @@ class Commit:
             raise
         try:
             whole = {**content, FILES: {**content.get(FILES, {}), **checksums}}
-            create_alone(store, marker, whole, self.id)
+            _create_alone(store, marker, whole, self.id)
         except (Exception, KeyboardInterrupt) as error:
             # A request to a shared store may be carried out after its answer was lost.
             if isinstance(error, FileExistsError) or not (store.shared or store.exists(marker)):
@@ -118,7 +118,7 @@ class Commit:
 def begin(store: Store, folder: str, id: str = "") -> Iterator[Commit]:
     """Yield a commit of files of a folder, to fill and to write."""
     with store.scratch() as directory:
-        files = Commit(store, folder, id or _new_id(), directory)
+        files = Commit(store, folder, id or uuid.uuid4().hex[:12], directory)
         shown = (
             contextlib.nullcontext() if store.shared else naming(Path(store.url(folder)), directory)
         )
@@ -126,16 +126,11 @@ def begin(store: Store, folder: str, id: str = "") -> Iterator[Commit]:
             yield files
 
 
-def _new_id() -> str:
-    return uuid.uuid4().hex[:12]
-
-
-def create_alone(store: Store, name: str, content: Mapping[str, Any], id: str = "") -> None:
+def _create_alone(store: Store, name: str, content: Mapping[str, Any], id: str) -> None:
     """Create a JSON file that others may create too; a `FileExistsError` says that one did."""
-    own = id or _new_id()
-    store.write_json(name, {**content, COMMIT: own})
+    store.write_json(name, {**content, COMMIT: id})
     # Its content shows who created it: a request that succeeded may be sent again and fail.
-    if store.read_json(name).get(COMMIT) != own:
+    if not _counts(store, id, name):
         raise FileExistsError(f"{store.url(name)} exists")
 
 

@@ -21,9 +21,9 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import write_csv
 from evalsampling.storage import folder_of, open_store, write_parquet
+from evalsampling.storage.base import VERSION
 from evalsampling.storage.commits import Commit, begin, uncommitted
 from evalsampling.storage.preparing import check_free, overtaken, preparing, written
-from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
 BUDGETS = "budgets"
@@ -42,6 +42,22 @@ _PRODUCTS = (
     "cells.parquet", "jobs", "reserve", "scored", "slices.parquet", STORED, _TABLE, _TABLES,
 )  # fmt: skip
 """Files and folders that `prepare` writes before the marker."""
+
+_LATEST = (
+    (r"evaluation\.json", 4),
+    (r"rounds/\d+/design\.json", 1),
+    (r"rounds/\d+/closed\.json", 1),
+    (r"adjudications/\d+/design\.json", 1),
+    (r"taken/\d+\.json", 1),
+    (r"labels/.+\.parquet", 1),
+    (r"budgets/\d+\.json", 1),
+    (r"jobs/.+\.json", 1),
+    (r"steps/[^/]+\.json", 1),
+    (r"estimates/[^/]+\.json", 1),
+)
+"""Pattern of the names of each kind of files, and the version that this package writes and reads.
+
+The version of a marker is also that of the Parquet files it names; a delivery has its own."""
 
 _KEY_BYTES = 16
 
@@ -230,8 +246,9 @@ class Workspace:
         with begin(self.store, "labels") as files:
             for order, new in enumerate(deliveries, start=first):
                 name = files.place(f"{new.name}.parquet")
-                details = {**new.details, "rejects": len(new.rejects), "order": order}
-                metadata = {"evalsampling": json.dumps(with_version(name, details))}
+                counts = {"rejects": len(new.rejects), "order": order}
+                details = {VERSION: latest_version(name), **new.details, **counts}
+                metadata = {"evalsampling": json.dumps(details)}
                 stored = new.votes.replace_schema_metadata(metadata)
                 write_parquet(stored, files.path(f"{new.name}.parquet"))
                 if len(new.rejects):
@@ -250,6 +267,11 @@ class Workspace:
         """Store an estimate after the manifest of its job, so that no estimate lacks one."""
         self.add_manifest(manifest)
         self.store.write_json(f"estimates/{name}.json", content)
+
+
+def latest_version(name: str) -> int | None:
+    """Return the version that this package writes in a file of a name; None if it has none."""
+    return next((latest for names, latest in _LATEST if re.fullmatch(names, name)), None)
 
 
 def read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
@@ -287,8 +309,5 @@ def _alone(where: str, done: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise _meanwhile(where, done) from error
-
-
-def _meanwhile(where: str, done: str) -> InputError:
-    return InputError(f"{where}: another command {done} meanwhile; run this one again")
+        told = f"{where}: another command {done} meanwhile; run this one again"
+        raise InputError(told) from error

@@ -6,7 +6,7 @@ import pyarrow.parquet
 import pytest
 
 from evalsampling import InputError
-from evalsampling.storage import Store
+from evalsampling.storage import Store, write_parquet
 
 
 def test_a_file_that_is_there_stays(store: Store) -> None:
@@ -24,8 +24,8 @@ def test_names_and_files(store: Store) -> None:
     assert store.names() == ["a", "ab", "b"]
     assert store.names("a") == ["deep", "x"]
     assert store.names("nothing") == []
-    assert store.below("a") == [".hidden", "deep/y", "x"]
-    assert store.below("nothing") == []
+    assert sorted(store.sizes("a/")) == ["a/.hidden", "a/deep/y", "a/x"]
+    assert not store.sizes("nothing")
     assert store.exists("a/x")
     assert not store.exists("a")
     assert not store.exists("a/x2")
@@ -45,8 +45,9 @@ def test_a_large_file(store: Store) -> None:
 
 def test_tables(store: Store) -> None:
     table = pa.table({"x": range(10)})
-    store.write_table("t/1.parquet", table.slice(0, 4), 2)
-    store.write_table("t/2.parquet", table.slice(4), 2)
+    for name, rows in (("t/1.parquet", table.slice(0, 4)), ("t/2.parquet", table.slice(4))):
+        with store.new_file(name) as path:
+            write_parquet(rows, path, row_group_size=2)
     assert store.read_rows(["t/1.parquet", "t/2.parquet"]) == table
     few = store.read_rows(["t/1.parquet"], columns=["x"], filters=pa.compute.field("x") > 2)
     assert few["x"].to_pylist() == [3]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.checksums import Checksum, sealed
-from evalsampling.workspace.versions import _LATEST, latest_version
+from evalsampling.workspace.workspace import _LATEST, latest_version
 from tests.commands.votes import deliver, votes
 from tests.jobs import Job, call, files_below, make_pool
 
