@@ -15,7 +15,7 @@ from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
