@@ -66,12 +66,6 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
 
     JSON is compared with the checksum within it, other files with those in the commit that names
     them, all other Parquet with the checksums of its pages. Nothing is changed.
-
-    Args:
-        options: what is asked.
-
-    Raises:
-        InputError: if there is no prepared workspace, or the store cannot be read.
     """
     workspace = Workspace(options.workspace)
     store = workspace.store

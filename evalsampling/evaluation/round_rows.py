@@ -58,12 +58,8 @@ class RoundPicker:
     def pick(self, cells: CellBatch) -> pa.Table:
         """Return the rows of a batch that the round takes.
 
-        Returns:
-            Columns `TASK`, `ID`, `ROUND`, `CELL`, `CHANCE`, the outputs, slices and payload, as in
-            the files of a workspace. Scores are among them: annotators get `tasks` of these.
-
-        Raises:
-            InputError: if payload cannot be shown.
+        Their columns are `TASK`, `ID`, `ROUND`, `CELL`, `CHANCE`, the outputs, slices and payload,
+        as in the files of a workspace. Scores are among them: annotators get `tasks` of these.
         """
         number = permanent_numbers(hash_ids(cells.ids, self.spec.seed))
         taken, chance = taken_by_last(self.rounds, cells.cell, number)
@@ -120,12 +116,8 @@ class LabelJoin:
     ) -> tuple[LabelledCounts, list[Reject]]:
         """Return the counts of rows with their labels, and the answers and rows that do not count.
 
-        A row counts if its task is named as this workspace names it: not one of another workspace.
-
-        Args:
-            rows: of rounds, as `RoundPicker.pick` returns them; the same row may come repeatedly.
-                None for no rows.
-            votes: answers to their tasks, in any order; the same one may come repeatedly.
+        Rows are as `RoundPicker.pick` returns them; rows and votes may come in any order and
+        repeatedly. A row counts if its task is named as this workspace names it.
         """
         tasks: list[str] = []
         ids: list[str] = []

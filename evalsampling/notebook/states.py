@@ -116,11 +116,7 @@ class MemoryState:
         return drawn.with_history(drawn.history.with_rows(*self.pool.describe(drawn.history)))
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
-        """Add checked labels to the history; they may replace others.
-
-        Raises:
-            InputError: if rows are to have several votes, which are not labels.
-        """
+        """Add checked labels to the history; they may replace others, but are no votes."""
         votes = self.pool.spec.labels.votes
         if votes > 1:
             raise InputError(
