@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from evalsampling import Evaluation
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.inference.results import as_json
-from evalsampling.notebook.memory_state import MemoryState
+from evalsampling.notebook.states import MemoryState
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable

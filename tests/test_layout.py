@@ -8,10 +8,8 @@ PACKAGE, TESTS = ROOT / "evalsampling", ROOT / "tests"
 
 ELSEWHERE = {
     # module: the file that tests it.
-    "workspace/forgotten.py": "commands/test_forget.py",
     "cli/command.py": "cli/test_main.py",
     "cli/estimate.py": "cli/test_main.py",
-    "cli/forget.py": "commands/test_forget.py",
     "cli/init.py": "commands/test_init.py",
     "cli/label_studio.py": "commands/test_label_studio.py",
     "cli/parser.py": "cli/test_main.py",
@@ -51,9 +49,7 @@ ELSEWHERE = {
     "measures/base.py": "measures/test_all.py",
     "measures/joint.py": "measures/test_stacked.py",
     "measures/loss_norms.py": "samplers/test_optimal.py",
-    "notebook/memory_state.py": "notebook/test_evaluation.py",
     "notebook/saving.py": "notebook/test_evaluation.py",
-    "notebook/stored_state.py": "notebook/test_evaluation.py",
     "pool/batch.py": "pool/test_scorer.py",
     "pool/tables/spark.py": "pipelines/test_spark_dataframe.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
@@ -94,7 +90,6 @@ ELSEWHERE = {
     "spec/systems.py": "spec/test_evaluation.py",
     "spec/values.py": "spec/test_evaluation.py",
     "stats/outputs.py": "stats/test_history.py",
-    "storage/stored_files.py": "test_outside_package.py",
     "storage/checksums.py": "storage/test_durability.py",
     "telemetry/records.py": "telemetry/test_logs.py",
     "transforms/engine.py": "commands/test_prepare_plan.py",

@@ -50,7 +50,6 @@ OTHERS = (
         "pull", "Fetch the votes of a batch from a server of Label Studio.", "label_studio", "PULL"
     ),
     Listed("export", "Write all votes to one table."),
-    Listed("forget", "Erase the payload of one row; estimates stay as they are."),
     Listed("simulate", "Repeat an evaluation on a pool whose truth is known."),
 )
 

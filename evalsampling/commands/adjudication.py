@@ -72,7 +72,7 @@ def _write(
         counts={"rows": len(tasks)},
     )
     folder = adjudication_folder(number)
-    with pool.workspace.new_batch(folder, design, manifest, snapshot.forgotten) as files:
+    with pool.workspace.new_batch(folder, design, manifest) as files:
         path = files.path(str(design["exported"]))
         write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
         write_parquet(tasks, files.path(LINKED), "snappy")

@@ -16,7 +16,6 @@ from evalsampling.labels.vote_rules import check_rule
 from evalsampling.labels.votes import Reject, check_votes, vote_table
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
-from evalsampling.workspace.forgotten import ForgottenRows
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, rejects_file
 
@@ -132,14 +131,11 @@ def _name(file: LabelFile, names: Collection[str]) -> str:
 
 
 def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> str:
-    """Add checked deliveries, without what was forgotten, and return the URL of their folder."""
-    forgotten = ForgottenRows.read(snapshot.pool)
-    id_of_task = dict(zip(register.tasks, register.ids, strict=True))
+    """Add checked deliveries, and return the URL of their folder."""
     rounds, first = len(snapshot.rounds), len(snapshot.deliveries) + 1
-    cleared = [forgotten.cleared(new.to_store(register, rounds), id_of_task) for new in checked]
-    stored = [_with_id_columns(new, register.id) for new in cleared]
+    stored = [_with_id_columns(new.to_store(register, rounds), register.id) for new in checked]
     workspace = snapshot.pool.workspace
-    folder = workspace.add_deliveries(first, stored, snapshot.forgotten)
+    folder = workspace.add_deliveries(first, stored)
     for delivery in checked:
         delivery.log()
     return workspace.store.url(folder)

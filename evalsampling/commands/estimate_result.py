@@ -21,10 +21,9 @@ from evalsampling.commands.label_quality import (
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.cautions import cautions
+from evalsampling.evaluation.cautions import cautions, reason_to_stop
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
-from evalsampling.evaluation.stopping import reason_to_stop
 from evalsampling.inference.choice import rested_on
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half

@@ -49,9 +49,9 @@ class Description:
     commas: bool = False
 
 
-def argument(help: str, type: Callable[[str], Any] = str, many: bool = False) -> Any:
+def argument(help: str) -> Any:
     """Return the field of what a command is about, by its place on the command line."""
-    return _field(Description(help, type=type, by_place=True, many=many))
+    return _field(Description(help, by_place=True))
 
 
 def option(
@@ -118,7 +118,7 @@ def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
         name = field.name if option.by_place else _spelled(field.name)
         settings = _of_single(field, option)
         if option.by_place:
-            settings = {"type": option.type, "nargs": "+" if option.many else None}
+            settings = {"type": option.type}
         elif option.is_flag:
             settings = {"action": "store_true"}
         elif option.commas:

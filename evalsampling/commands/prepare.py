@@ -35,7 +35,6 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
-from evalsampling.workspace.forgotten import unerased
 from evalsampling.workspace.manifest import ExecutionContext, read_jobs, versions
 from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
@@ -363,7 +362,7 @@ class Preparation:
     def check_same_pool(self) -> None:
         """Check that the files of the pool that can be read are those that were prepared."""
         pool = PreparedPool.read(self.workspace).marker["pool"]
-        changed, absent = changes_of(unerased(self.workspace.store, pool))
+        changed, absent = changes_of(pool)
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
         if absent or not pool or self.spec.pool.table is not None:

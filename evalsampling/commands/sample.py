@@ -15,7 +15,7 @@ from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
@@ -242,9 +242,7 @@ def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> Sample
         options={"size": request.options.size, "next": request.options.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
-    with pool.workspace.new_batch(
-        round_folder(number), design, manifest, snapshot.forgotten
-    ) as files:
+    with pool.workspace.new_batch(round_folder(number), design, manifest) as files:
         if len(new):
             path = files.path(design["exported"])
             write_tasks(blind(batch, controls), path, spec, pool.batch_name(number))

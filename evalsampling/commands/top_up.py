@@ -14,7 +14,6 @@ from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.workspace.forgotten import unerased
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.reserve import ReserveFiles, top_up_name
@@ -128,10 +127,8 @@ def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Cata
     """
     pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
-    same = {file["path"] for file in unerased(prepared.workspace.store, marked)}
-    gone_or_new = here.keys() ^ there.keys()
     for path in dict.fromkeys([*here, *there]):
-        if path in gone_or_new or (path in same and here[path] != there[path]):
+        if here.get(path) != there.get(path):
             raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool
 

@@ -12,12 +12,10 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.fingerprint import changes_of
 from evalsampling.storage import Store, checksums_of
-from evalsampling.storage.base import FORGOTTEN
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.commits import unfinished
 from evalsampling.storage.filesystems import open_file, readable
 from evalsampling.workspace.deliveries import details_of
-from evalsampling.workspace.forgotten import FINISHED, ROW, unerased
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.reserve import FOLDER as RESERVE
 from evalsampling.workspace.reserve import ReserveFiles
@@ -31,7 +29,6 @@ _NUMBERED = (
     (r"rounds/(\d+)/[^/]+", "sample", "rounds/{:04d}/design.json"),
     (r"adjudications/(\d+)/[^/]+", "adjudicate", "adjudications/{:04d}/design.json"),
     (rf"{BUDGETS}/(\d+)\.json", "budget", f"{BUDGETS}/{{:04d}}.json"),
-    (rf"{FORGOTTEN}/(\d+)\.json", "none", f"{FORGOTTEN}/{{:04d}}.json"),
 )
 """What is numbered without gaps: how its files are called, its jobs, and its marker."""
 
@@ -69,18 +66,12 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
 
     JSON is compared with the checksum within it, other files with those in the commit that names
     them, all other Parquet with the checksums of its pages. Nothing is changed.
-
-    Args:
-        options: what is asked.
-
-    Raises:
-        InputError: if there is no prepared workspace, or the store cannot be read.
     """
     workspace = Workspace(options.workspace)
     store = workspace.store
     workspace.check_prepared()
     looked = _Look(store)
-    names = [name for name in store.below("") if not name.startswith(".")]
+    names = [name for name in sorted(store.sizes()) if not name.startswith(".")]
     left: list[list[str]] = []
     looked.at("", lambda: left.extend(unfinished(store)))
     begun = {name for files in left for name in files}
@@ -102,13 +93,12 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at(name, _check_pages, store.url(name))
         if re.fullmatch(r"labels/.+\.parquet", name) and len(looked.bad) == bad_before:
             looked.at(name, _read_delivery, store, name)
-    looked.bad += [f"{store.url(name)}: {reason}" for name, reason in _left(contents)]
     for name, reason in _missing(names, contents, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
     if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
         looked.at(RESERVE, _check_top_ups, store, names, contents)
     pool = contents.get(MARKER, {}).get("pool", ())
-    changed, absent = changes_of(unerased(store, pool))
+    changed, absent = changes_of(pool)
     looked.bad += changed
     plain = sum(name not in expected and name not in contents for name in names)
     bad = tuple(sorted(dict.fromkeys(looked.bad)))
@@ -137,7 +127,7 @@ class _Look:
         return content
 
     def at_content(self, name: str, checksum: Checksum) -> None:
-        self.at(name, lambda: self.store.check_written(name, checksum, self.store.checksum(name)))
+        self.at(name, lambda: checksum.check(self.store.checksum(name), self.store.url(name)))
 
 
 def _read_round(workspace: Workspace, number: int) -> None:
@@ -145,7 +135,7 @@ def _read_round(workspace: Workspace, number: int) -> None:
 
 
 def _read_delivery(store: Store, name: str) -> None:
-    details_of(store, name, store.parse_table(name, store.read(name)))
+    details_of(store, name, store.read_table(name))
 
 
 def _check_pages(url: str) -> None:
@@ -159,18 +149,6 @@ def _check_pages(url: str) -> None:
 def _is_marker(name: str) -> bool:
     folder, _, file = name.rpartition("/")
     return name == MARKER or folder in ("taken", BUDGETS) or file == "design.json"
-
-
-def _left(contents: dict[str, dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the last record of each row that `forget` has not done with, with the reason."""
-    last: dict[str, tuple[str, bool]] = {}
-    for name in sorted(contents):
-        if name.startswith(f"{FORGOTTEN}/"):
-            content = contents[name]
-            last[str(content.get(ROW))] = name, bool(content.get(FINISHED))
-    for name, finished in last.values():
-        if not finished:
-            yield name, "`forget` has not come to its end; run it again for the same row"
 
 
 def _check_top_ups(store: Store, names: list[str], contents: dict[str, dict[str, Any]]) -> None:

@@ -38,6 +38,4 @@ def withdraw(snapshot: Snapshot, number: int) -> None:
             "file": None, "replace": False, "rounds": len(snapshot.rounds), "withdraws": number,
         },
     )  # fmt: skip
-    snapshot.pool.workspace.add_deliveries(
-        len(snapshot.deliveries) + 1, [event], snapshot.forgotten
-    )
+    snapshot.pool.workspace.add_deliveries(len(snapshot.deliveries) + 1, [event])

@@ -311,10 +311,9 @@ class Analysis:
         return {str(domain.title): value for domain, value in pairs if value is not None}
 
     def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
-        """Return the label likelihood (see `label_likelihood`) of each of some parts of the labels.
+        """Return the `label_likelihood` of each of some parts of the labels.
 
-        Returns:
-            None where there are too few labels, or no scores to be judged.
+        None where there are too few labels, or no scores to be judged.
         """
         is_known = self.has_classes and not self.table.exchangeable
         if not (parts and is_known and len(self.history.labelled)):

@@ -1,12 +1,13 @@
-"""What a reader must know before trusting estimates, in Python as on the command line."""
+"""What a reader must know before trusting estimates, and when an evaluation may end."""
 
 from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.missing_labels import missing_beside_labels
-from evalsampling.evaluation.stopping import caution_about_looks
 from evalsampling.inference.label_likelihood import doubts
-from evalsampling.inference.results import Estimate, brief
+from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
+from evalsampling.samplers.base import Sampler
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.counted import counted
 
 
@@ -37,3 +38,24 @@ def cautions(
     curve = analysis.curve
     of_curve = () if curve is None else curve.guarantee.warnings
     return [*warnings, *(warning for warning in of_curve if warning not in warnings)]
+
+
+def reason_to_stop(spec: EvaluationSpec, estimates: Sequence[Estimate]) -> str | None:
+    """Return the condition of the spec's ``stop`` that the estimates meet, None if none."""
+    if is_narrow(estimates, spec.stop.half_width):
+        return "half-width"
+    if is_significant(estimates, spec.stop.significance, spec.stop.test == "anytime"):
+        return "significance"
+    return None
+
+
+def caution_about_looks(
+    spec: EvaluationSpec, estimates: Sequence[Estimate], sampler: Sampler, rounds: int
+) -> str | None:
+    """Return a warning if default intervals end the evaluation after several looks, else None."""
+    if rounds <= 1 or sampler.bears_looks or reason_to_stop(spec, estimates) != "half-width":
+        return None
+    return (
+        f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "
+        "hold the truth less often than they say"
+    )

@@ -39,12 +39,7 @@ class CountedPool:
     slices: Slices = Slices()
 
     def of_rows(self, sums: CellSums, counts: SliceCounts | None = None) -> "CountedPool":
-        """Return the pool of other rows, cut likewise.
-
-        Args:
-            sums: over the cells of these rows.
-            counts: of their values of the slice columns; None for no slices.
-        """
+        """Return the pool of other rows, cut likewise, by their sums over cells and slices."""
         table = self.stratification.table(sums)
         slices = Slices() if counts is None else self.slices.of_rows(counts, table)
         return CountedPool(self.spec, self.stratification, table, slices)
@@ -85,16 +80,10 @@ def analysis_of(
     rounds: Sequence[RoundChances],
     drawn: History | None = None,
 ) -> Analysis:
-    """Return the analysis of a pool, none of whose rounds it knows yet, with those of counts.
+    """Return the analysis of a pool before its first round with the rounds and labels of counts.
 
-    Args:
-        analysis: of the pool before the first round.
-        counts: of the rows of the rounds; beside ``drawn``, each with the number of its question.
-        rounds: what is known of each round beside its rows.
-        drawn: the rounds without labels, where the order of draws counts, as with replacement.
-
-    Raises:
-        ValueError: as `LabelledCounts.history` says.
+    ``drawn`` has the rounds without labels, where the order of draws counts: then each count has
+    the number of its question. A `ValueError` is that of `LabelledCounts.history`.
     """
     if drawn is not None:
         return analysis.with_history(counts.labels_of(drawn))
@@ -109,11 +98,7 @@ def nothing_drawn(analysis: Analysis) -> History:
 
 
 def check_draws_by_row(sampler: Sampler) -> None:
-    """Check that chances of cells, and the numbers of rows, say which rows a sampler draws.
-
-    Raises:
-        ValueError: if not.
-    """
+    """Check that chances of cells and the numbers of rows say which rows a sampler draws."""
     if not sampler.by_row:
         raise ValueError(
             f"sampler {sampler.name} does not draw row by row; take calibrated, or poisson, or "
@@ -130,12 +115,6 @@ def next_chances(
     """Return the chances of the next round, as `sample` would draw it now.
 
     The order of questions decides nothing, so those of `sample` may differ in their last digit.
-
-    Args:
-        analysis: of the pool with all rounds and labels so far.
-        new_rows: rows wanted.
-        budget: most rows, whatever is wanted.
-        begin: see `RoundChances.begin`.
     """
     table = analysis.table
     ordered = dataclasses.replace(analysis, numbers=None, history=analysis.history.ordered)
@@ -156,10 +135,7 @@ def estimated(
 ) -> CountedEstimates:
     """Return what an analysis says of its measures.
 
-    Args:
-        analysis: with all rounds and labels.
-        rejects: answers that do not count.
-        outside: rows that are in no slice, by the column of slices (`Slices.outside`).
+    ``outside`` has the rows that are in no slice, by the column of slices (`Slices.outside`).
     """
     estimates, history = analysis.estimate(), analysis.history
     drawn, labels = len(history), len(history.labelled)

@@ -98,16 +98,9 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
 
 
 def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int | None) -> Gates:
-    """Return what estimates say of gates.
+    """Return what estimates say of at least one gate, after some labels.
 
-    Args:
-        gates: at least one.
-        estimates: with those of all gates among them.
-        labels: labels so far.
-        rows: rows of the pool; None if labels of all of them leave its numbers open.
-
-    Raises:
-        InputError: if a gate is about a number that is not estimated.
+    ``rows`` is None where labels of all rows leave the numbers of the pool open.
     """
     targets = [estimate.target for estimate in estimates]
     judged = tuple(

@@ -79,11 +79,7 @@ def estimate_kept_rows(
 
 
 def _measures(spec: EvaluationSpec, rules: Sequence[str]) -> Iterator[Measure]:
-    """Yield what a spec reports.
-
-    Raises:
-        InputError: for what rows alone cannot tell.
-    """
+    """Yield the measures of a spec, checked to be what rows alone can tell."""
     for measure in build_measures(spec, [None] * len(rules)):
         if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
             raise InputError(f"{measure.name}: needs pool.probability here")

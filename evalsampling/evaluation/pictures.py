@@ -75,8 +75,7 @@ def _convergence(analysis: Analysis) -> Picture:
 def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:
     """Return the estimated share of positives, which the costs of errors on a ROC curve need.
 
-    Returns:
-        None if no curve needs it, or it cannot be estimated from the draws.
+    None if no curve needs it, or it cannot be estimated from the draws.
     """
     if not any(curve.name == ROC_CURVE for curve in curves):
         return None

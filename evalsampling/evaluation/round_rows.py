@@ -6,7 +6,9 @@ needs the reserve of a workspace.
 """
 
 import dataclasses
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.labels.register import Register
+from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, task_name
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Reject, check_votes
 from evalsampling.pool.columns import hash_ids
+from evalsampling.pool.row_batches import batches_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (
     CELL,
@@ -58,12 +62,8 @@ class RoundPicker:
     def pick(self, cells: CellBatch) -> pa.Table:
         """Return the rows of a batch that the round takes.
 
-        Returns:
-            Columns `TASK`, `ID`, `ROUND`, `CELL`, `CHANCE`, the outputs, slices and payload, as in
-            the files of a workspace. Scores are among them: annotators get `tasks` of these.
-
-        Raises:
-            InputError: if payload cannot be shown.
+        Their columns are `TASK`, `ID`, `ROUND`, `CELL`, `CHANCE`, the outputs, slices and payload,
+        as in the files of a workspace. Scores are among them: annotators get `tasks` of these.
         """
         number = permanent_numbers(hash_ids(cells.ids, self.spec.seed))
         taken, chance = taken_by_last(self.rounds, cells.cell, number)
@@ -93,6 +93,27 @@ class RoundPicker:
         return blind(make_batch(names, rows, self.spec, mask_key(self.key, len(self.rounds))))
 
 
+def task_files(
+    spec: EvaluationSpec, tasks: Iterable[Mapping[str, Any]], name: str
+) -> dict[str, bytes]:
+    """Return the files of tasks in the format of a spec's sink, by their paths."""
+    distinct = {task[TASK]: dict(task) for task in tasks}
+    ordered = [distinct[key] for key in sorted(distinct)]
+    table = pa.Table.from_batches([b.rows for b in batches_of(ordered, [*ordered[0]], "tasks")])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, task_file(spec))
+        write_tasks(table, path, spec, name)
+        home = path if path.is_dir() else path.parent
+        files = {
+            file.relative_to(home).as_posix(): file.read_bytes()
+            for file in sorted(home.rglob("*"))
+            if file.is_file()
+        }
+    if [*files] == [path.name]:
+        return {f"{name}{path.suffix}": files[path.name]}
+    return {f"{name}/{own}": content for own, content in files.items()}
+
+
 @dataclasses.dataclass(frozen=True)
 class LabelJoin:
     """Joins answers to the rows of rounds, by the rules of a workspace.
@@ -120,12 +141,8 @@ class LabelJoin:
     ) -> tuple[LabelledCounts, list[Reject]]:
         """Return the counts of rows with their labels, and the answers and rows that do not count.
 
-        A row counts if its task is named as this workspace names it: not one of another workspace.
-
-        Args:
-            rows: of rounds, as `RoundPicker.pick` returns them; the same row may come repeatedly.
-                None for no rows.
-            votes: answers to their tasks, in any order; the same one may come repeatedly.
+        Rows are as `RoundPicker.pick` returns them; rows and votes may come in any order and
+        repeatedly. A row counts if its task is named as this workspace names it.
         """
         tasks: list[str] = []
         ids: list[str] = []

@@ -76,12 +76,7 @@ def packed_answers(
 def joined(
     gathered: Iterable[Packed], join: LabelJoin, by: str
 ) -> tuple[int, LabelledCounts, list[Reject]]:
-    """Return what the rows and answers of a share come to.
-
-    Returns:
-        How many rows and answers came, with those that came repeatedly; counts of the rows; the
-        answers that do not count.
-    """
+    """Return how many rows and answers came, counts of the rows, and answers that do not count."""
     tables: list[pa.Table] = []
     answers: list[Mapping[str, Any]] = []
     size = 0

@@ -15,7 +15,7 @@ from evalsampling.labels.vote import Vote
 from evalsampling.pool.json_text import json_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sink import SINKS
-from evalsampling.storage.durability import naming
+from evalsampling.storage.filesystems import naming
 
 _TAKEN = ("design.json", "closed.json", "draws.parquet", "batch.parquet", "controls.parquet")
 """Files of a round beside that of the tasks, whose names no batch may have."""

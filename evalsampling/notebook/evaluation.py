@@ -20,8 +20,7 @@ from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
-from evalsampling.notebook.memory_state import MemoryState
-from evalsampling.notebook.stored_state import StoredState
+from evalsampling.notebook.states import MemoryState, StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.receivers.registry import read_addresses
@@ -255,7 +254,7 @@ class Evaluation:
         """
         with self.state.turns.lock:
             spec = self.state.pool.spec
-            if spec.labels.space.has_items:
+            if spec.labels.space.has_items and isinstance(self.state, MemoryState):
                 self.state.grade(id, label)
                 return
             asked, analysis = self.state.ids(), self.analysis
@@ -273,7 +272,9 @@ class Evaluation:
         Raises:
             InputError: if rows are no queries, or one was not drawn.
         """
-        return self.state.items(id)
+        if isinstance(self.state, MemoryState):
+            return self.state.items(id)
+        raise InputError("the rows of this evaluation are not in memory: use its workspace")
 
     # --- what they say
 

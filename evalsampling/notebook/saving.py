@@ -37,16 +37,10 @@ _FILE = "notebook.jsonl"
 
 
 def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
-    """Write an evaluation to a workspace: see `notebook.Evaluation.save`.
+    """Write an evaluation with its pool to a workspace: see `notebook.Evaluation.save`.
 
-    Args:
-        analysis: evaluation with all rounds and labels.
-        pool: its pool.
-        path: path or URL of the workspace.
-
-    Raises:
-        InputError: if something else is there, or the spec cannot be written, or labels were taken
-            away, which no delivery can do; nothing is written then.
+    Nothing is written if something else is there, or the spec cannot be written, or labels were
+    taken away, which no delivery can do.
     """
     history = analysis.history
     _check_copied(analysis, pool)
@@ -81,11 +75,7 @@ def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
 
 
 def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
-    """Return a spec as a workspace keeps it.
-
-    Raises:
-        InputError: if it names objects of this session, or its rows are queries.
-    """
+    """Return a spec as a workspace keeps it, which names no objects of this session."""
     if spec.labels.space.has_items:
         raise InputError("an evaluation of queries cannot be saved: a workspace has no rankings")
     mapping = spec.to_mapping()
@@ -162,13 +152,7 @@ def _add_round(drawn: Analysis, snapshot: Snapshot) -> None:
 
 
 def delivery(snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> LabelFile:
-    """Return labels of a notebook as a file that is delivered to a workspace.
-
-    Args:
-        snapshot: snapshot of the workspace, with the rounds of the questions.
-        labels: class code of each question that is answered.
-        replace: whether they take the place of others.
-    """
+    """Return labels of a notebook, class codes by question, as a file that is delivered."""
     space = snapshot.pool.spec.labels.space
     lines = [
         json.dumps({"task": snapshot.tasks[question], "label": space.text(code)}) + "\n"

@@ -5,10 +5,8 @@ parts without ambiguity, tells whole numbers from texts, and any program can mak
 """
 
 import functools
-import itertools
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,6 @@ from evalsampling.spec.id_columns import IdColumns, sides_of
 
 _ESCAPED = r'["\\\x00-\x1f]'
 """Characters that stand in a JSON text as something else."""
-
-_WHOLE = re.compile(r"0|-?[1-9]\d{0,19}", re.ASCII)
 
 _TEXT = pa.large_string()
 
@@ -76,20 +72,6 @@ def parts_of(id: str) -> list[int | str]:
 def as_text(id: Any, columns: IdColumns) -> str:
     """Return an id as deliveries name it: where texts stand for whole numbers too."""
     return str(id) if isinstance(columns, str) else text_of([*map(str, parts_of(id))])
-
-
-def stored_forms(id: str, columns: IdColumns) -> set[str]:
-    """Return what an id may be stored as that a person names: texts may be whole numbers.
-
-    A pool has no two of them, since a column has one type.
-    """
-    if isinstance(columns, str):
-        return {id}
-    texts = map(str, parts_of(id))
-    forms: Iterator[list[int | str]] = (
-        [text, int(text)] if _WHOLE.fullmatch(text) else [text] for text in texts
-    )
-    return {text_of(parts) for parts in itertools.product(*forms)}
 
 
 def in_other_order(id: str, columns: IdColumns) -> list[str]:

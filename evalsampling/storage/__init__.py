@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.storage import durability
+from evalsampling.storage import local
 from evalsampling.storage.base import AccessError
 from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
@@ -65,7 +65,7 @@ def replace_files(contents: Mapping[str, bytes]) -> None:
     store = open_store(folder or "/" * first.startswith("/") or ".")
     try:
         if isinstance(store, LocalStore):
-            durability.replace_files({store.directory / name: by_name[name] for name in by_name})
+            local.replace_files({store.directory / name: by_name[name] for name in by_name})
             return
         *others, last = by_name
         if others:

@@ -20,16 +20,11 @@ from evalsampling.errors import InputError
 from evalsampling.storage.checksums import (
     Checksum,
     Checksums,
-    checksums_of,
     parse_parquet,
     sealed,
     unsealed,
-    write_parquet,
 )
 from evalsampling.storage.filesystems import locate, readable, unreadable
-
-FORGOTTEN = "forgotten"
-"""Folder of records of erased payload: the checksums of the files it was erased from."""
 
 VERSION = "version"
 """Key of a JSON file's version."""
@@ -91,18 +86,8 @@ class Store(abc.ABC):
         """
 
     @abc.abstractmethod
-    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
-        """Write a file, in place of one that may be there.
-
-        Args:
-            name: of the file.
-            content: new content.
-            was: checksum of the content that was read; nothing is done if the file has the new
-                content already.
-
-        Raises:
-            InputError: if somebody else changed the file since; it stays as it is then.
-        """
+    def overwrite(self, name: str, content: bytes) -> None:
+        """Write a file, in place of one that may be there."""
 
     @abc.abstractmethod
     def sizes(self, beginning: str = "") -> Mapping[str, int]:
@@ -130,17 +115,13 @@ class Store(abc.ABC):
         """Return whether there is a file of that name."""
         return name in self.sizes(name)
 
-    def below(self, folder: str) -> list[str]:
-        """Return the names of all files at any depth of a folder, relative to it, ordered."""
-        base = within(folder)
-        return sorted(name.removeprefix(base) for name in self.sizes(base))
-
     def names(self, folder: str = "") -> list[str]:
         """Return the names of the files and folders directly in a folder, ordered.
 
         Names that begin with a dot are left out; a folder that does not exist is empty.
         """
-        names = {name.partition("/")[0] for name in self.below(folder)}
+        base = within(folder)
+        names = {name.removeprefix(base).partition("/")[0] for name in self.sizes(base)}
         return sorted(name for name in names if not name.startswith("."))
 
     def checksum(self, name: str) -> Checksum:
@@ -207,33 +188,7 @@ class Store(abc.ABC):
 
     # --- checksums
 
-    def is_as_written(self, name: str, checksum: Checksum, current: Checksum) -> bool:
-        """Return whether a file is as it was written, or as it was left when payload was erased."""
-        if current == checksum:
-            return True
-        records = [self.read_json(f"{FORGOTTEN}/{file}") for file in self.names(FORGOTTEN)]
-        return any(checksums_of(record).get(name) == current for record in records)
-
-    def check_written(self, name: str, checksum: Checksum, current: Checksum) -> None:
-        """Check that a file is as it was written; an `InputError` names it if it is not."""
-        if not self.is_as_written(name, checksum, current):
-            checksum.check(current, self.url(name))
-
-    def changed(self, name: str) -> InputError:
-        """Return the error to raise if somebody else changed a file since it was read."""
-        return InputError(
-            f"{self.url(name)}: another command changed it meanwhile; run this one again"
-        )
-
     # --- tables
-
-    def write_table(
-        self, name: str, table: pa.Table, row_group_size: int | None = None
-    ) -> Checksum:
-        """Create a Parquet file, and return the checksum of the file that has the name now."""
-        with self.new_file(name) as path:
-            write_parquet(table, path, row_group_size=row_group_size)
-        return self.checksum(name)
 
     def read_table(self, name: str, checksums: Checksums | None = None) -> pa.Table:
         """Return the table of a Parquet file, which must be as it was written.
@@ -245,8 +200,8 @@ class Store(abc.ABC):
             return self.read_rows([name])
         with readable(self.url(name)):
             content = self.read(name)
-        self.check_written(name, checksum, Checksum.from_content(content))
-        return self.parse_table(name, content)
+            checksum.check(Checksum.from_content(content), self.url(name))
+            return parse_parquet(content)
 
     def read_rows(self, names: Sequence[str], **options: Any) -> pa.Table:
         """Return rows of Parquet files of one schema; checksums of the pages read are compared.
@@ -258,11 +213,6 @@ class Store(abc.ABC):
             paths = [locate(self.url(name))[1] for name in names]
             options = {"page_checksum_verification": True, "partitioning": None, **options}
             return pq.read_table(paths, filesystem=filesystem, **options)
-
-    def parse_table(self, name: str, content: bytes) -> pa.Table:
-        """Return the table in the content of a Parquet file; an error names the file."""
-        with readable(self.url(name)):
-            return parse_parquet(content)
 
     # --- keeping out of each other's way
 

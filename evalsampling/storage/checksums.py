@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.storage.durability import naming
+from evalsampling.storage.filesystems import naming
 
 SHA256 = "sha256"
 FILES = "files"
@@ -113,28 +113,14 @@ def write_parquet(
     table: pa.Table, path: Path, compression: str = "zstd", row_group_size: int | None = None
 ) -> None:
     """Write a local Parquet file whose pages have checksums."""
-    with naming(path):
-        _write(table, path, compression, row_group_size)
-
-
-def parquet_content(
-    table: pa.Table, compression: str = "zstd", row_group_size: int | None = None
-) -> bytes:
-    """Return the content of such a file."""
-    sink = pa.BufferOutputStream()
-    _write(table, sink, compression, row_group_size)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
-
-
-def _write(table: pa.Table, sink: Any, compression: str, row_group_size: int | None) -> None:
     # Only text gets a dictionary: numbers seldom repeat within a row group, and if they do,
     # compression makes them as small in less time.
     dictionary = [column.name for column in table.schema if not _is_number(column.type)]
-    pq.write_table(
-        table, sink, row_group_size=row_group_size, compression=compression,
-        use_dictionary=dictionary, write_page_checksum=True,
-    )  # fmt: skip
+    with naming(path):
+        pq.write_table(
+            table, path, row_group_size=row_group_size, compression=compression,
+            use_dictionary=dictionary, write_page_checksum=True,
+        )  # fmt: skip
 
 
 def _is_number(kind: pa.DataType) -> bool:

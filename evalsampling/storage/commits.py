@@ -10,14 +10,14 @@ from those whose commit has gone.
 import contextlib
 import dataclasses
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import Store, within
 from evalsampling.storage.checksums import FILES, Checksum, Checksums, checksums_of
-from evalsampling.storage.durability import naming
+from evalsampling.storage.filesystems import naming
 
 UNFINISHED = ".unfinished"
 """Folder of notes of commits that are being written, and of files that have no name yet."""
@@ -59,14 +59,12 @@ class Commit:
         self,
         marker: str,
         content: Mapping[str, Any],
-        check: Callable[[], None] | None = None,
         beside: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Make the files count, by creating the marker, which names them with their checksums.
 
-        A check is made when all files are there: its error says that they may not count. JSON files
-        of other folders may count with them. A `FileExistsError` says that another was first. If
-        the store fails, the files count if the marker is there.
+        JSON files of other folders may count with them. A `FileExistsError` says that another was
+        first. If the store fails, the files count if the marker is there.
         """
         store, note = self._store, f"{UNFINISHED}/{self.id}{_NOTE}"
         files = {self.place(name): path for name, path in self._written().items()}
@@ -84,8 +82,6 @@ class Commit:
             for name, told in others.items():
                 begun.insert(0, name)
                 store.write_json(name, told)
-            if check is not None:
-                check()
             if not store.exists(note):
                 raise InputError(f"{store.root}: files were removed meanwhile; run this one again")
         except (Exception, KeyboardInterrupt):
@@ -94,7 +90,7 @@ class Commit:
             raise
         try:
             whole = {**content, FILES: {**content.get(FILES, {}), **checksums}}
-            create_alone(store, marker, whole, self.id)
+            _create_alone(store, marker, whole, self.id)
         except (Exception, KeyboardInterrupt) as error:
             # A request to a shared store may be carried out after its answer was lost.
             if isinstance(error, FileExistsError) or not (store.shared or store.exists(marker)):
@@ -122,7 +118,7 @@ class Commit:
 def begin(store: Store, folder: str, id: str = "") -> Iterator[Commit]:
     """Yield a commit of files of a folder, to fill and to write."""
     with store.scratch() as directory:
-        files = Commit(store, folder, id or _new_id(), directory)
+        files = Commit(store, folder, id or uuid.uuid4().hex[:12], directory)
         shown = (
             contextlib.nullcontext() if store.shared else naming(Path(store.url(folder)), directory)
         )
@@ -130,16 +126,11 @@ def begin(store: Store, folder: str, id: str = "") -> Iterator[Commit]:
             yield files
 
 
-def _new_id() -> str:
-    return uuid.uuid4().hex[:12]
-
-
-def create_alone(store: Store, name: str, content: Mapping[str, Any], id: str = "") -> None:
+def _create_alone(store: Store, name: str, content: Mapping[str, Any], id: str) -> None:
     """Create a JSON file that others may create too; a `FileExistsError` says that one did."""
-    own = id or _new_id()
-    store.write_json(name, {**content, COMMIT: own})
+    store.write_json(name, {**content, COMMIT: id})
     # Its content shows who created it: a request that succeeded may be sent again and fail.
-    if store.read_json(name).get(COMMIT) != own:
+    if not _counts(store, id, name):
         raise FileExistsError(f"{store.url(name)} exists")
 
 

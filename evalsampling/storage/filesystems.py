@@ -1,4 +1,4 @@
-"""Arrow's file systems for local paths and URLs of stores, and reading files by them."""
+"""Arrow's file systems for local paths and URLs of stores, reading files by them, and errors."""
 
 import contextlib
 import datetime
@@ -7,16 +7,15 @@ import functools
 import os
 import stat
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
-from evalsampling.storage.stored_files import StoredFiles
 
 STORES: Registry[Any] = Registry(
     "stores", {"gs": "evalsampling.storage.gcs:GcsStore"}, "evalsampling.storage.base:Store"
@@ -178,3 +177,90 @@ def _store(scheme: str, authority: str) -> Any:
         return pyarrow.fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{scheme}://{authority}: {one_line(error)}") from error
+
+
+@contextlib.contextmanager
+def naming(path: Path, draft: Path | None = None) -> Iterator[None]:
+    """Let an error of the system in a block name a file: a full disk is met without a name."""
+    try:
+        yield
+    except OSError as error:
+        said = error.filename2 or error.filename
+        if said is not None and draft is not None and Path(os.fsdecode(said)).is_relative_to(draft):
+            path /= Path(os.fsdecode(said)).relative_to(draft)
+        elif error.errno is None or said is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from error
+
+
+class _Readable(Protocol):
+    """A store, as far as it is read."""
+
+    root: str
+
+    def read(self, name: str) -> bytes: ...
+    def sizes(self, beginning: str = "") -> Mapping[str, int]: ...
+
+
+class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
+    """A read-only file system over the ``sizes`` and ``read`` of a store."""
+
+    def __init__(self, store: _Readable) -> None:
+        """Name the store."""
+        self.store = store
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StoredFiles) and other.store.root == self.store.root
+
+    def __hash__(self) -> int:
+        return hash(self.store.root)
+
+    def get_type_name(self) -> str:
+        """Return the name of this kind of file system."""
+        return "evalsampling"
+
+    def normalize_path(self, path: str) -> str:
+        """Return a path without a slash at its ends."""
+        return path.strip("/")
+
+    def get_file_info(self, paths: Sequence[str]) -> list[Any]:
+        """Return for each path whether it is a file, a folder or nothing."""
+        return [self._info(self.normalize_path(path)) for path in paths]
+
+    def _info(self, path: str) -> Any:
+        sizes = self.store.sizes(path)
+        if path in sizes:
+            return pyarrow.fs.FileInfo(path, pyarrow.fs.FileType.File, size=sizes[path])
+        is_folder = any(name.startswith(f"{path}/".lstrip("/")) for name in sizes)
+        kind = pyarrow.fs.FileType.Directory if is_folder else pyarrow.fs.FileType.NotFound
+        return pyarrow.fs.FileInfo(path, kind)
+
+    def get_file_info_selector(self, selector: Any) -> list[Any]:
+        """Return the files and folders that are in a folder, or below it."""
+        folder = self.normalize_path(selector.base_dir)
+        base = f"{folder}/".lstrip("/")
+        sizes = self.store.sizes(base)
+        if not sizes and not selector.allow_not_found:
+            raise FileNotFoundError(f"{self.store.root}/{folder}: no such folder")
+        infos: dict[str, Any] = {}
+        for name, size in sizes.items():
+            parts = name.removeprefix(base).split("/")
+            for depth in range(1, len(parts)):
+                inner = base + "/".join(parts[:depth])
+                if depth == 1 or selector.recursive:
+                    infos[inner] = pyarrow.fs.FileInfo(inner, pyarrow.fs.FileType.Directory)
+            if len(parts) == 1 or selector.recursive:
+                infos[name] = pyarrow.fs.FileInfo(name, pyarrow.fs.FileType.File, size=size)
+        return list(infos.values())
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        """Return a file for reading at any position; all of it is read at once."""
+        return pa.PythonFile(pa.BufferReader(self.store.read(self.normalize_path(path))), "r")
+
+    open_input_stream = open_input_file
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise OSError(f"{self.store.root}: files are written by the store itself")
+
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse

@@ -19,7 +19,6 @@ from google.cloud.storage.retry import DEFAULT_RETRY
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import AccessError, Store, within
-from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.filesystems import EMULATOR, one_line
 
 _FIELDS = "items(name,size,generation),nextPageToken"
@@ -89,33 +88,9 @@ class GcsStore(Store):
             return True
         return False
 
-    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
-        generation = None if was is None else self._generation(name, content, was)
+    def overwrite(self, name: str, content: bytes) -> None:
         with self._plain_errors(name):
-            try:
-                self._blob(name).upload_from_string(
-                    content, if_generation_match=generation, retry=_RETRY
-                )
-            except exceptions.PreconditionFailed as error:
-                # A request that succeeded may be sent again, and fail then.
-                with contextlib.suppress(FileNotFoundError):
-                    if self.read(name) == content:
-                        return
-                raise self.changed(name) from error
-
-    def _generation(self, name: str, content: bytes, was: Checksum) -> int:
-        """Return the generation of an object that has one of two contents, else an error."""
-        with self._plain_errors(name):
-            blob = self._bucket.get_blob(self.prefix + name, retry=_RETRY)
-            if blob is None:
-                raise self.changed(name)
-            try:
-                held = blob.download_as_bytes(retry=_RETRY)  # Of this generation and no other.
-            except exceptions.NotFound as error:
-                raise self.changed(name) from error
-        if held != content and Checksum.from_content(held) != was:
-            raise self.changed(name)
-        return int(blob.generation)
+            self._blob(name).upload_from_string(content, retry=_RETRY)
 
     def remove(self, names: Collection[str]) -> None:
         for name in names:

@@ -43,8 +43,12 @@ def overtaken(store: Store) -> InputError:
 
 def written(store: Store, folders: Collection[str], which: Callable[[str], bool]) -> list[str]:
     """Return the names of the files in folders that `which` accepts, by their names there."""
-    files = [(folder, name) for folder in folders for name in store.below(folder)]
-    return [f"{folder}/{name}" for folder, name in files if which(name)]
+    return [
+        name
+        for folder in folders
+        for name in store.sizes(f"{folder}/")
+        if which(name.removeprefix(f"{folder}/"))
+    ]
 
 
 def _refuse(store: Store, held: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.task_files import task_files
+from evalsampling.evaluation.round_rows import task_files
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_batches import batches_of

@@ -17,7 +17,6 @@ from evalsampling.labels.vendor import unescaped
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksum, Checksums
 from evalsampling.storage.commits import uncommitted
-from evalsampling.workspace.forgotten import ERASED
 from evalsampling.workspace.workspace import Workspace, read_together, rejects_file
 
 _DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
@@ -115,8 +114,7 @@ def commonest_reason(workspace: Workspace, delivery: Delivery) -> tuple[str, int
     """Return the commonest reason of a delivery's rejects, and how many have one of its kind.
 
     Reasons that differ in ids, labels or lines alone are of one kind; what few share of these is
-    left out. The text is empty if the list of rejects is not there any more, or the text of all of
-    them was erased.
+    left out. The text is empty if the list of rejects is not there any more.
     """
     assert delivery.file is not None
     listed = f"{delivery.folder}/{rejects_file(delivery.name, delivery.file)}"
@@ -126,10 +124,7 @@ def commonest_reason(workspace: Workspace, delivery: Delivery) -> tuple[str, int
     reasons = [unescaped(row["reason"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
     by_kind: dict[str, collections.Counter[str]] = {}
     for reason in reasons:
-        if reason != ERASED:
-            by_kind.setdefault(_DETAIL.sub("", reason), collections.Counter())[reason] += 1
-    if not by_kind:
-        return "", 0
+        by_kind.setdefault(_DETAIL.sub("", reason), collections.Counter())[reason] += 1
     most = max(by_kind.values(), key=collections.Counter.total)
     ((reason, shared),) = most.most_common(1)
     return reason if shared >= _SHARED else _DETAIL.sub("...", reason), most.total()

@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.stats.arrays import IntArray, UInt64Array
-from evalsampling.storage import Store
+from evalsampling.storage import Store, write_parquet
 from evalsampling.storage.checksums import Checksum
 
 FOLDER = "reserve"
@@ -43,7 +43,9 @@ class ReserveFiles:
         assert reserve.rows is not None
         rows = reserve.rows.append_column(RANK, pa.array(ranks))
         file = f"{FOLDER}/{name}.parquet"
-        return file, self.store.write_table(file, rows, GROUP_ROWS)
+        with self.store.new_file(file) as path:
+            write_parquet(rows, path, row_group_size=GROUP_ROWS)
+        return file, self.store.checksum(file)  # Of the file that has the name now.
 
     def read(self, cell: IntArray, rank: IntArray, columns: Sequence[str]) -> pa.Table:
         """Return columns of rows by cell and rank, in the order of these."""

@@ -14,7 +14,7 @@ from evalsampling.labels.tasks import KIND, LINKED, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import Round
-from evalsampling.storage import checksums_of
+from evalsampling.storage import checksums_of, parse_parquet
 from evalsampling.storage.checksums import Checksum, place_of
 from evalsampling.storage.filesystems import readable
 from evalsampling.workspace.prepared import PreparedPool
@@ -54,6 +54,7 @@ class RoundFiles:
         folder = name.rpartition("/")[0]
         with readable(store.url(name)):
             content = store.read(name)
+            batch = parse_parquet(content)
         controls, exported = f"{folder}/controls.parquet", design["exported"]
         closed = store.exists(closing)
         if closed:
@@ -62,7 +63,7 @@ class RoundFiles:
             number=number,
             design=design,
             draws=store.read_table(f"{folder}/draws.parquet", checksums),
-            batch=store.parse_table(name, content),
+            batch=batch,
             exported=None if exported is None else store.url(f"{folder}/{exported}"),
             closed=closed,
             controls=Controls(store.read_table(controls, checksums))
@@ -70,7 +71,7 @@ class RoundFiles:
             else Controls.concatenate([]),
             folder=folder,
         )
-        if not store.is_as_written(name, checksums[name], Checksum.from_content(content)):
+        if Checksum.from_content(content) != checksums[name]:
             files._check_batch(pool, store.url(name))
         return files
 

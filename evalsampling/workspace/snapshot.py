@@ -43,24 +43,21 @@ class Snapshot:
     """The content of a workspace at one moment: read once by a command, never changed.
 
     After files were added, `reread` returns a new snapshot. Deliveries are in the order in which
-    they came in, and rounds that were withdrawn are among the rounds. ``forgotten`` is the number
-    of the next record of erased payload, before anything was read.
+    they came in, and rounds that were withdrawn are among the rounds.
     """
 
     pool: PreparedPool
     deliveries: Sequence[Delivery]
     rounds: Sequence[RoundFiles]
     adjudications: Sequence[Adjudication] = ()
-    forgotten: int = 1
 
     @classmethod
     def read(cls, pool: PreparedPool) -> "Snapshot":
         """Return the snapshot of a prepared pool, after reading its deliveries and rounds."""
-        forgotten = pool.workspace.next_forgotten
         # Deliveries are read first, so that the rounds they are about are found.
         deliveries = read_deliveries(pool.workspace)
         rounds, adjudications = read_rounds(pool), read_adjudications(pool)
-        return cls(pool, deliveries, rounds, adjudications, forgotten=forgotten)
+        return cls(pool, deliveries, rounds, adjudications)
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":

@@ -7,7 +7,6 @@ contents.
 
 import contextlib
 import dataclasses
-import functools
 import json
 import re
 import secrets
@@ -22,10 +21,9 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import write_csv
 from evalsampling.storage import folder_of, open_store, write_parquet
-from evalsampling.storage.base import FORGOTTEN
-from evalsampling.storage.commits import Commit, begin, create_alone, uncommitted
+from evalsampling.storage.base import VERSION
+from evalsampling.storage.commits import Commit, begin, uncommitted
 from evalsampling.storage.preparing import check_free, overtaken, preparing, written
-from evalsampling.workspace.versions import latest_version, with_version
 
 MARKER = "evaluation.json"
 BUDGETS = "budgets"
@@ -44,6 +42,22 @@ _PRODUCTS = (
     "cells.parquet", "jobs", "reserve", "scored", "slices.parquet", STORED, _TABLE, _TABLES,
 )  # fmt: skip
 """Files and folders that `prepare` writes before the marker."""
+
+_LATEST = (
+    (r"evaluation\.json", 4),
+    (r"rounds/\d+/design\.json", 1),
+    (r"rounds/\d+/closed\.json", 1),
+    (r"adjudications/\d+/design\.json", 1),
+    (r"taken/\d+\.json", 1),
+    (r"labels/.+\.parquet", 1),
+    (r"budgets/\d+\.json", 1),
+    (r"jobs/.+\.json", 1),
+    (r"steps/[^/]+\.json", 1),
+    (r"estimates/[^/]+\.json", 1),
+)
+"""Pattern of the names of each kind of files, and the version that this package writes and reads.
+
+The version of a marker is also that of the Parquet files it names; a delivery has its own."""
 
 _KEY_BYTES = 16
 
@@ -202,24 +216,6 @@ class Workspace:
         stems = (name.removesuffix(".json") for name in self.store.names(folder))
         return max((int(stem) for stem in stems if stem.isdecimal()), default=0) + 1
 
-    def add_forgotten(self, number: int, content: dict[str, Any]) -> None:
-        """Store a record of erased payload, with the checksums of the files after it."""
-        with _alone(self.path, "erased something"):
-            create_alone(self.store, f"{FORGOTTEN}/{number:04d}.json", content)
-
-    @property
-    def next_forgotten(self) -> int:
-        """Number of the next record of erased payload."""
-        return self.next_number(FORGOTTEN)
-
-    def _check_forgotten(self, number: int) -> None:
-        """Check that no payload was erased since `number` was that of the next record.
-
-        `forget` writes a record and looks at all files afterwards, so either sees the other.
-        """
-        if self.next_forgotten != number:
-            raise _meanwhile(self.path, "erased something")
-
     def check_outside(self, file: str, option: str = "--to") -> None:
         """Check that the file or folder of an option is outside the workspace."""
         below = folder_of(f"{self.path.rstrip('/')}/file")
@@ -230,15 +226,14 @@ class Workspace:
 
     @contextlib.contextmanager
     def new_batch(
-        self, folder: str, design: dict[str, Any], manifest: dict[str, Any], forgotten: int
+        self, folder: str, design: dict[str, Any], manifest: dict[str, Any]
     ) -> Iterator[Commit]:
         """Yield the commit of a batch, to be filled; it is written if the block succeeds."""
         with begin(self.store, folder) as files:
             yield files
             called = "round" if folder.startswith("rounds/") else "batch"
-            check = functools.partial(self._check_forgotten, forgotten)
             with _alone(self.store.url(folder), f"made this {called}"):
-                files.write(f"{folder}/design.json", design, check, _job(manifest))
+                files.write(f"{folder}/design.json", design, _job(manifest))
 
     def close_round(self, number: int, reason: str) -> None:
         """Close a round by hand; closing it again changes nothing."""
@@ -246,22 +241,22 @@ class Workspace:
 
     # --- labels and estimates
 
-    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery], forgotten: int) -> str:
+    def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery]) -> str:
         """Store deliveries, all of them or none, and return the folder that they are in."""
         with begin(self.store, "labels") as files:
             for order, new in enumerate(deliveries, start=first):
                 name = files.place(f"{new.name}.parquet")
-                details = {**new.details, "rejects": len(new.rejects), "order": order}
-                metadata = {"evalsampling": json.dumps(with_version(name, details))}
+                counts = {"rejects": len(new.rejects), "order": order}
+                details = {VERSION: latest_version(name), **new.details, **counts}
+                metadata = {"evalsampling": json.dumps(details)}
                 stored = new.votes.replace_schema_metadata(metadata)
                 write_parquet(stored, files.path(f"{new.name}.parquet"))
                 if len(new.rejects):
                     path = files.path(rejects_file(new.name, new.details["file"]))
                     write_csv(new.rejects, path, escape=True, encoding="utf-8-sig")
             names = [new.name for new in deliveries]
-            check = functools.partial(self._check_forgotten, forgotten)
             with _alone(self.store.url("labels"), "took labels"):
-                files.write(f"taken/{first:04d}.json", {"deliveries": names}, check)
+                files.write(f"taken/{first:04d}.json", {"deliveries": names})
             return files.folder
 
     def has_estimate(self, name: str) -> bool:
@@ -272,6 +267,11 @@ class Workspace:
         """Store an estimate after the manifest of its job, so that no estimate lacks one."""
         self.add_manifest(manifest)
         self.store.write_json(f"estimates/{name}.json", content)
+
+
+def latest_version(name: str) -> int | None:
+    """Return the version that this package writes in a file of a name; None if it has none."""
+    return next((latest for names, latest in _LATEST if re.fullmatch(names, name)), None)
 
 
 def read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
@@ -309,8 +309,5 @@ def _alone(where: str, done: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise _meanwhile(where, done) from error
-
-
-def _meanwhile(where: str, done: str) -> InputError:
-    return InputError(f"{where}: another command {done} meanwhile; run this one again")
+        told = f"{where}: another command {done} meanwhile; run this one again"
+        raise InputError(told) from error

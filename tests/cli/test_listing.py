@@ -34,7 +34,6 @@ SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
 MAY_LOAD = {
     "estimate": ESTIMATES,
     "export": FILES,
-    "forget": FILES,
     "init": SIMULATES,
     "plan": SIMULATES,
     "prepare": ESTIMATES | {"fastavro"},

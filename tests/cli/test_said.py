@@ -123,7 +123,7 @@ SAID = (
     ("python", "all labelled", "every row that it depends on has a label", True),
     ("python", "all labelled", "rests on how rows were drawn", False),
     ("report", "all labelled", "rests on how rows were drawn", False),
-    ("python", "fifty labels", "holds if the rate of positives rises with the score", True),
+    ("python", "fifty labels", "holds if positives become likelier as the score rises", True),
     ("estimate", "all labelled", "In brackets are 95 % intervals", False),
     ("estimate", "no label", "In brackets are 95 % intervals", False),
     ("estimate", "fifty labels", "In brackets are 95 % intervals", True),

@@ -46,7 +46,6 @@ for line in (
     "status run",
     "status run --verify",
     "report run",
-    "forget run 7",
 ):
     assert run(line) == 0, line
 """

@@ -59,7 +59,6 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "export": (("export", "{workspace}", "--to", "votes.csv"), {"votes.csv"}),
     "status": (("status", "{workspace}", "--verify"), set()),
     "simulate": (("simulate", "{spec}", "--truth", "{truth}", "--repeats", "2"), set()),
-    "forget": (("forget", "{workspace}", "{id}"), set()),
 }
 """Arguments of every command, and the files that it may write outside the workspace."""
 
@@ -74,7 +73,6 @@ def test_no_command_touches_a_file_beside_the_workspace(
     [pool] = (one.directory / "pool").glob("*.parquet")
     names = {
         "{workspace}": one.workspace, "{spec}": one.spec, "{truth}": truth, "{pool}": pool,
-        "{id}": one.asked(1)[0][1],
     }  # fmt: skip
     assert {name.split()[0] for name in COMMANDS} == {listed.name for listed in LISTED}
     for name, (arguments, written) in COMMANDS.items():

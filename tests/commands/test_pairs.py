@@ -195,26 +195,6 @@ def test_gold_rows_are_named_by_the_columns(job: Callable[..., Job]) -> None:
     assert sorted(controls["id"].to_pylist()) == ['["a1","b9"]', "gold 1"]
 
 
-def test_a_row_is_forgotten_by_its_columns(pairs: Job) -> None:
-    pairs.estimate("--labels", pairs.deliver(pairs.answers(1)))
-    id, secret = (
-        pairs.batch(1)["id"][0],
-        pairs.batch(1)["name"] if "name" in pairs.batch(1) else pairs.batch(1)["payload.name"],
-    )
-    parts = json.loads(id)
-    result = call("forget", pairs.workspace, *parts, "--json")
-    assert result.status == 0, result.err
-    assert result.json["id"] == [str(part) for part in parts]
-    assert "rounds/0001/batch.parquet" in result.json["files"]
-    for path in pairs.workspace.rglob("*.parquet"):
-        assert secret[0] not in str(pq.read_table(path).to_pylist()).split("'"), path
-    assert call("status", "--verify", pairs.workspace).status == 0
-    wrong = call("forget", pairs.workspace, "a1")
-    assert "an id has 2 values, of unique_id_l, unique_id_r, got 1" in wrong.err
-    missing = call("forget", pairs.workspace, "zz", "q")
-    assert """no row of id '["zz","q"]' is kept here""" in missing.err
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
     truth = pa.table(
@@ -323,13 +303,11 @@ def test_splink_names_a_pair_in_either_order(job: Callable[..., Job]) -> None:
     rows = [(b, a, label) if a > "a2" else (a, b, label) for a, b, label in by_pair(one, 1)]
     path = one.deliver(rows, header="unique_id_l,unique_id_r,clerical_match_score")
     assert one.estimate("--labels", path).json["labels"] == len(rows)
-    id = one.batch(1)["id"][0]
-    assert call("forget", one.workspace, *json.loads(id)).status == 0
     target = one.directory / "clerical.csv"
     assert call("export", one.workspace, "--to", target, "--form", "splink").status == 0
     with target.open() as file:
         back = {(row[IDS[0]], row[IDS[1]]) for row in csv.DictReader(file)}
-    assert back == {(a, b) for a, b, _ in by_pair(one, 1)}, "a pair outlives its payload"
+    assert back == {(a, b) for a, b, _ in by_pair(one, 1)}
 
 
 def test_init_takes_the_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

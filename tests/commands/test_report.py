@@ -15,7 +15,7 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
-from evalsampling.storage import durability
+from evalsampling.storage import local
 from evalsampling.workspace.workspace import Workspace
 from tests.averages import EACH_F1, MACRO_F1
 from tests.faults.operations import CHANGES, Killed, faults
@@ -315,7 +315,7 @@ def test_where_one_file_has_no_room_all_stay(
         if f"{full}-" in path.name:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(durability, "sync_file", no_room)
+    monkeypatch.setattr(local, "sync_file", no_room)
     result, page = report(one, "--title", "new")
     where = f"{page.with_suffix(full)}: cannot be written: No space left on device"
     assert (result.status, where in result.err) == (1, True), result.err

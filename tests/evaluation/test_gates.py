@@ -14,7 +14,7 @@ from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.outlook import rounded
 from evalsampling.inference.results import Estimate, Target, census, undefined
-from evalsampling.notebook.memory_state import MemoryState
+from evalsampling.notebook.states import MemoryState
 from evalsampling.spec.gates import GatesSpec
 
 BY_MODEL = ("model-based", "calibration-curve")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.stopping import reason_to_stop
+from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.spec import EvaluationSpec
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.task_files import task_files
+from evalsampling.evaluation.round_rows import task_files
 from evalsampling.labels.formats import read_votes
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import text_of

@@ -2,9 +2,8 @@
 
 The same rounds and labels go into an evaluation in memory, by Python, and into a workspace, by the
 command line or by a notebook that has it open; commands are killed at random file operations and
-run again. Then all that estimates are made of is the same in all, and nothing of a row that was
-forgotten is in the workspace. A sequence is told by its number, so that one alone can be run:
-``DRIVER_SEED=17 DRIVER_SEQUENCES=1``.
+run again. Then all that estimates are made of is the same in all. A sequence is told by its number,
+so that one alone can be run: ``DRIVER_SEED=17 DRIVER_SEQUENCES=1``.
 """
 
 import contextlib
@@ -18,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
@@ -30,7 +27,7 @@ from evalsampling.workspace import deliveries, rounds
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import HEADER
 from tests.faults.operations import CHANGES, Killed, faults
-from tests.jobs import Job, Pool, call, make_pool
+from tests.jobs import Job, call, make_pool
 
 FIRST = int(os.environ.get("DRIVER_SEED", "1"))
 SEQUENCES = int(os.environ.get("DRIVER_SEQUENCES", "20"))
@@ -60,7 +57,6 @@ class Driver:
         notebook: the workspace, opened in a notebook at some time.
         votes: that a row is to get.
         told: votes so far on each task, by annotator.
-        forgotten: ids whose payload was erased.
         saved: where the evaluation in memory was saved last, None if what is there has been undone.
         log: operations so far, to be told if they end in a difference.
     """
@@ -71,7 +67,6 @@ class Driver:
     notebook: Evaluation
     votes: int
     told: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
-    forgotten: set[Any] = dataclasses.field(default_factory=set)
     saved: Path | None = None
     log: list[str] = dataclasses.field(default_factory=list)
 
@@ -79,9 +74,9 @@ class Driver:
         """Do one operation, in all ways, and compare."""
         # In proportion to these, as far as there is something to do.
         chosen = self.draw.choices(
-            [self.sample, self.label, self.correct, self.withdraw, self.forget, self.save,
+            [self.sample, self.label, self.correct, self.withdraw, self.save,
              self.adjudicate, self.open, self.close],
-            [4, 6, 2, 1, 1, 2, 2, 1, 1],
+            [4, 6, 2, 1, 2, 2, 1, 1],
         )[0]  # fmt: skip
         self.log.append(chosen.__name__)
         chosen()
@@ -209,13 +204,6 @@ class Driver:
                 rows.append((task, "chief", str(decided[question - 1]), "", ""))
         self.deliver(rows, decided, "--labels")
 
-    def forget(self) -> None:
-        ids = self.memory.state.ids()
-        if ids:
-            id = self.draw.choice(ids)
-            self.run("forget", self.one.workspace, id)
-            self.forgotten.add(id)
-
     def close(self) -> None:
         self.run("estimate", self.one.workspace, "--close")
 
@@ -243,9 +231,6 @@ class Driver:
 
     def end(self) -> None:
         """Compare what is told at the end of a sequence."""
-        if self.forgotten:
-            held = content_of(self.one.workspace)
-            assert [id for id in self.forgotten if f"secret of {id}." in held] == []
         found = verify(WorkspaceOptions(str(self.one.workspace)))
         assert found.bad == ()
         told = call("estimate", self.one.workspace, "--json")
@@ -266,16 +251,6 @@ def same(one: History, other: History) -> None:
             np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
 
 
-def content_of(workspace: Path) -> str:
-    """All text that a workspace holds, tables decoded."""
-    parts = []
-    for path in workspace.rglob("*"):
-        if path.is_file():
-            table = path.suffix == ".parquet"
-            parts.append(str(pq.read_table(path).to_pylist()) if table else path.read_text())
-    return "\n".join(parts)
-
-
 @pytest.fixture
 def sequences(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
@@ -286,8 +261,6 @@ def sequences(
     for module in (deliveries, rounds):
         monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
     pool = make_pool(120)
-    secret = pa.array([f"secret of {id}." for id in pool.table["id"].to_pylist()])
-    pool = Pool(pool.table.append_column("secret", secret), pool.truth)
     kept: dict[int, Job] = {}
 
     def run(numbers: Sequence[int]) -> int:
@@ -296,7 +269,7 @@ def sequences(
             place = number % len(SPECS)
             keys = {**KEYS, **SPECS[place]}
             if place not in kept:
-                kept[place] = job(pool, pool={"payload": ["secret"]}, **keys)
+                kept[place] = job(pool, **keys)
                 assert kept[place].prepare("--in-process").status == 0
             one = dataclasses.replace(
                 kept[place], workspace=kept[place].directory / f"sequence-{number}"

@@ -162,22 +162,6 @@ def test_two_take_from_one_folder(here: tuple[Job, Path], monkeypatch: pytest.Mo
     assert_all_taken_once(one.workspace)
 
 
-@pytest.mark.parametrize("line", ["{task},1,secret note", "{task},maybe,secret note"])
-def test_a_row_is_forgotten_when_a_delivery_on_it_has_been_read(
-    here: tuple[Job, Path], monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
-    """Neither its comment nor what a rejected vote said comes in after that."""
-    one, zone = here
-    batch = one.batch(1)
-    fill(zone, {"a.csv": "task,label,comment\n" + line.format(task=batch["task"][0]) + "\n"})
-    with before_the_lock(monkeypatch, lambda: call("forget", one.workspace, batch["id"][0])):
-        assert one.estimate("--labels", zone).status == 0
-    held = b"".join(content for content in files_below(one.workspace).values())
-    assert b"maybe" not in held
-    assert Snapshot.at(one.workspace).deliveries[0].votes["comment"].to_pylist() in ([], [None])
-    assert verify(WorkspaceOptions(str(one.workspace))).bad == ()
-
-
 def test_a_file_is_taken_away_after_it_was_listed(
     here: tuple[Job, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,6 @@ FILES = {
     "sample": {"batch.csv", "batch.parquet", "draws.parquet", "sample-0001.json", "design.json"},
     "estimate": {"0001.json", "jobs", "labels", "estimates"},
     "next": {"batch.csv", "sample-0002.json", "closed.json", "design.json"},
-    "forget": {"0001.json", "batch.csv", "batch.parquet", "part.parquet"},
 }
 """Files and folders that a command writes, at the least."""
 
@@ -101,14 +100,9 @@ UNNAMED: list[tuple[Any, str]] = [
 """Operations whose errors name no file, as the system raises them."""
 
 
-@pytest.mark.parametrize("command", fast(1, [*COMMANDS, "forget"]))
+@pytest.mark.parametrize("command", fast(1, COMMANDS))
 def test_the_file_without_room_is_named(prepared: Job, command: str) -> None:
-    if command == "forget":
-        assert prepared.sample().status == 0
-        line: Sequence[Any] = ("forget", prepared.workspace, prepared.batch(1)["id"][0])
-    else:
-        line = arguments(prepared, command)
-    kept = prepared.directory / "kept"
+    line, kept = arguments(prepared, command), prepared.directory / "kept"
     shutil.copytree(prepared.workspace, kept)
     with faults(UNNAMED, None) as counted:
         assert call(*line).status == 0

@@ -70,7 +70,7 @@ class Case:
         store = workspace.store
         attempt = store.read_json("evaluation.json")["attempt"]
         loose, own = uncommitted(store), rf"-{attempt}|(?<=/)[0-9a-f]{{12,32}}/"
-        names = [re.sub(own, "", n) for n in store.below("") if n not in loose and _counts(n)]
+        names = [re.sub(own, "", n) for n in sorted(store.sizes()) if n not in loose and _counts(n)]
         places = PreparedPool.read(workspace).reserve.places().to_pylist()
         held = sorted(tuple(row.values()) for row in places)
         return sorted(names), known(workspace), held

@@ -202,7 +202,7 @@ def test_a_save_that_was_killed_is_run_again(tmp_path: Path, monkeypatch: Any) -
     same(Evaluation.open(run), evaluation)
 
 
-INTERRUPTED = ("notebook/memory_state.py", "notebook/evaluation.py", "stats/history.py")
+INTERRUPTED = ("notebook/states.py", "notebook/evaluation.py", "stats/history.py")
 """Modules at whose lines calls are interrupted."""
 
 

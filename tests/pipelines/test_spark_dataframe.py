@@ -6,12 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.commands.forget import ForgetOptions, forget
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.commands.verify import verify
@@ -87,21 +85,13 @@ def test_a_table_by_its_name_and_the_rows_that_satisfy_a_condition(
     session.catalog.dropTempView("pool")
 
 
-def test_later_commands_read_what_was_stored_and_payload_can_be_erased(
-    session: Any, of_rows: Any
-) -> None:
+def test_later_commands_read_what_was_stored(session: Any, of_rows: Any) -> None:
     one = of_rows(budget=30)
     prepare(rows_of(session, one), one)
     for path in (one.directory / "pool").iterdir():
         path.unlink()
     options = WorkspaceOptions(str(one.workspace))
     assert verify(options).ok
-    id = one.pool.table["id"][1234].as_py()
-    forgotten = forget(ForgetOptions(str(one.workspace), str(id)))
-    assert any(name.startswith("stored/") for name in forgotten.files)
-    kept = pq.read_table(one.workspace / "stored")
-    assert kept.filter(pc.equal(kept["id"], id))["name"].to_pylist() == [None]
-    assert kept["name"].null_count == 1
     assert one.prepare("--top-up").status == 0
     assert verify(options).ok
     damaged = stored(one)[0]

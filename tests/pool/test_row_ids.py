@@ -17,7 +17,6 @@ from evalsampling.pool.row_ids import (
     ids_of,
     joined,
     parts_of,
-    stored_forms,
     text_of,
 )
 
@@ -74,8 +73,6 @@ def test_whole_numbers_of_any_type_are_alike_and_no_texts(kind: pa.DataType) -> 
 def test_in_deliveries_texts_stand_for_numbers() -> None:
     assert as_text('[1,"b"]', PAIRS) == '["1","b"]' == as_text('["1","b"]', PAIRS)
     assert (as_text(7, "id"), as_text("[1]", "id")) == ("7", "[1]")
-    assert stored_forms('["1","07"]', PAIRS) == {'["1","07"]', '[1,"07"]'}
-    assert stored_forms("7", "id") == {"7"}
 
 
 def test_what_is_no_such_id_is_its_only_part() -> None:

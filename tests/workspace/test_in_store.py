@@ -15,7 +15,6 @@ from evalsampling.commands import deliveries
 from evalsampling.commands import sample as commands
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.labels.votes import check_votes
-from evalsampling.storage.gcs import GcsStore
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -229,73 +228,3 @@ def test_labels_that_are_not_there(job: Callable[..., Job], bucket: storage.Buck
     result = one.estimate("--labels", f"gs://{bucket.name}/none.csv")
     assert result.status == 1
     assert f"gs://{bucket.name}/none.csv: cannot be read" in result.err
-
-
-def test_what_killed_commands_left_is_erased_when_a_row_is_forgotten(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It holds the payload, though nobody can know that the writer is dead."""
-    one = job()
-    url = move(one, bucket)
-    assert prepare(bucket, "--in-process").status == 0
-    create = GcsStore.create
-
-    class Killed(BaseException):
-        pass
-
-    def die(self: GcsStore, name: str, content: bytes | Path) -> bool:
-        if name.endswith("/design.json"):
-            raise Killed
-        return create(self, name, content)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(GcsStore, "create", die)
-        with pytest.raises(Killed):
-            call("sample", url)
-    call("sample", url)
-    files = Snapshot.at(url).rounds[0]
-    id, payload = files.batch["id"].to_pylist()[0], files.batch["payload.name"].to_pylist()[0]
-
-    def left_that_shows_it() -> list[str]:
-        blobs = bucket.list_blobs(prefix="specs/run/rounds/")
-        return [
-            blob.name
-            for blob in blobs
-            if blob.name.endswith(".csv") and payload.encode() in blob.download_as_bytes()
-        ]
-
-    assert len(left_that_shows_it()) == 2
-    assert "1 command is at work or killed" in call("status", "--verify", url).out
-    assert call("forget", url, id).status == 0
-    assert not left_that_shows_it()
-    assert call("forget", url, id, "--json").json["files"] == []
-    assert call("status", "--verify", url).status == 0
-
-
-def test_two_forget_at_once_in_a_store(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing keeps the second out while the first writes; what it erased does not come back."""
-    one = job()
-    url = move(one, bucket)
-    assert prepare(bucket, "--in-process").status == 0
-    call("sample", url)
-    ids = Snapshot.at(url).rounds[0].batch["id"].to_pylist()[:2]
-    overwrite, told = GcsStore.overwrite, []
-
-    def late(self: GcsStore, *file: object) -> None:
-        monkeypatch.setattr(GcsStore, "overwrite", overwrite)
-        told.append(call("forget", url, ids[1]).status)
-        overwrite(self, *file)
-
-    monkeypatch.setattr(GcsStore, "overwrite", late)
-    lost = call("forget", url, ids[0])
-    assert (told, lost.status) == ([0], 1)
-    assert "another command changed it meanwhile; run this one again" in lost.err
-    unfinished = call("status", "--verify", url)
-    assert unfinished.status == 1
-    assert "`forget` has not come to its end" in unfinished.out
-    assert call("forget", url, ids[1], "--json").json["files"] == []
-    assert call("forget", url, ids[0]).status == 0
-    assert [call("forget", url, id, "--json").json["files"] for id in ids] == [[], []]
-    assert call("status", "--verify", url).status == 0

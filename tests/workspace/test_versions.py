@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.checksums import Checksum, sealed
-from evalsampling.workspace.versions import _LATEST, latest_version
+from evalsampling.workspace.workspace import _LATEST, latest_version
 from tests.commands.votes import deliver, votes
 from tests.jobs import Job, call, files_below, make_pool
 
@@ -23,7 +23,6 @@ READ_BY = {
     "adjudications/0001/design.json": "estimate",
     "taken/0001.json": "estimate",
     "budgets/0001.json": "sample",
-    "forgotten/0001.json": "estimate",
     "jobs/prepare.json": "status",
     "steps/prepare.json": "status",
 }
@@ -42,7 +41,6 @@ def every(job: Callable[..., Job]) -> Job:
     assert one.estimate("--labels", deliver(one, rows, "1.csv"), "--close").status == 0
     assert call("sample", one.workspace, "--adjudicate").status == 0
     assert call("sample", one.workspace, "--next", "--budget", 40).status == 0
-    assert call("forget", one.workspace, one.batch(1)["id"][0]).status == 0
     return one
 
 
@@ -105,21 +103,7 @@ def test_a_delivery_of_a_later_version_is_refused(every: Job) -> None:
     own = {key: value for key, value in json.loads(marker.read_text()).items() if key != "sha256"}
     checksum = dataclasses.asdict(Checksum.of_file(path))
     marker.write_text(json.dumps(sealed(own | {"files": {f"labels/{path.name}": checksum}})))
-    erased = every.batch(1)["id"][1]
-    for name, *arguments in (("status",), ("status", "--verify"), ("forget", erased)):
-        result = call(name, every.workspace, *arguments)
+    for line in (("status",), ("status", "--verify")):
+        result = call(*line, every.workspace)
         assert result.status == 1
-        assert f"{path}: version 2 of this kind of file" in result.err + result.out, name
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in READ_BY if "/0001" in name])
-def test_nothing_of_a_later_version_is_erased(every: Job, name: str) -> None:
-    """It may hold the payload elsewhere, and what is written anew would lack what is not known."""
-    path = every.workspace / name
-    content = {**json.loads(path.read_text()), "version": 2}
-    path.write_text(json.dumps(sealed({key: content[key] for key in content if key != "sha256"})))
-    before = files_below(every.workspace)
-    result = call("forget", every.workspace, every.batch(1)["id"][1])
-    assert (result.status, f"{path}: version 2 of this kind" in result.err) == (1, True), result.err
-    assert files_below(every.workspace) == before
+        assert f"{path}: version 2 of this kind of file" in result.err + result.out, line

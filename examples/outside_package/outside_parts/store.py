@@ -9,7 +9,6 @@ from pathlib import Path
 
 from evalsampling.errors import InputError
 from evalsampling.storage import Store
-from evalsampling.storage.checksums import Checksum
 
 FOLDER = "SQLITE_STORES"
 """The variable that names the folder of the files; by default it is the current one."""
@@ -61,14 +60,14 @@ class SqliteStore(Store):
 
     def read(self, name: str) -> bytes:
         """Return the content of an object."""
-        content = self._content(name) if self.file.exists() else None
-        if content is None:
+        row = None
+        if self.file.exists():
+            with self._table() as table:
+                query = "SELECT content FROM objects WHERE name = ?"
+                row = table.execute(query, (self.prefix + name,)).fetchone()
+        if row is None:
             raise FileNotFoundError(f"{self.url(name)}: no such object")
-        return content
-
-    def _content(self, name: str) -> bytes | None:
-        with self._table() as table:
-            return _content(table, self.prefix + name)
+        return bytes(row[0])
 
     def create(self, name: str, content: bytes | Path) -> bool:
         """Create an object, and return whether it was; one that is there stays."""
@@ -77,13 +76,9 @@ class SqliteStore(Store):
         with self._table() as table:
             return table.execute(query, (self.prefix + name, held)).rowcount == 1
 
-    def overwrite(self, name: str, content: bytes, was: Checksum | None = None) -> None:
-        """Write an object, in place of one that may be there, or of one that is as it was read."""
+    def overwrite(self, name: str, content: bytes) -> None:
+        """Write an object, in place of one that may be there."""
         with self._table() as table:
-            there = _content(table, self.prefix + name)
-            held = None if there is None else Checksum.from_content(there)
-            if was is not None and held not in (was, Checksum.from_content(content)):
-                raise self.changed(name)
             table.execute("REPLACE INTO objects VALUES (?, ?)", (self.prefix + name, content))
 
     def remove(self, names: Collection[str]) -> None:
@@ -91,8 +86,3 @@ class SqliteStore(Store):
         with self._table() as table:
             rows = [(self.prefix + name,) for name in names]
             table.executemany("DELETE FROM objects WHERE name = ?", rows)
-
-
-def _content(table: sqlite3.Connection, name: str) -> bytes | None:
-    row = table.execute("SELECT content FROM objects WHERE name = ?", (name,)).fetchone()
-    return None if row is None else bytes(row[0])

@@ -6,7 +6,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 from evalsampling import Evaluation
-from evalsampling.notebook.turns import Turns
+from evalsampling.notebook.states import Turns
 from tests.jobs import make_pool
 
 POOL = make_pool(rows=2000)

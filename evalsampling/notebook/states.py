@@ -1,16 +1,24 @@
-"""Rounds and labels in memory, of a pool that is wholly in memory."""
+"""Where the rounds and labels of an evaluation are: in memory, or in the files of a workspace."""
 
 import dataclasses
 import datetime
+import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from evalsampling.commands.deliveries import take
+from evalsampling.commands.estimate_result import result_of
+from evalsampling.commands.label_quality import doubts, missing_labels
+from evalsampling.commands.reporting import run_of
+from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
-from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.gates import check_gates, judge
@@ -23,14 +31,30 @@ from evalsampling.evaluation.missing_labels import (
     silent_rows,
 )
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
-from evalsampling.notebook.saving import save
-from evalsampling.notebook.turns import Turns
+from evalsampling.notebook.saving import delivery, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
 from evalsampling.pool.stored_columns import ID
 from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
+from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
+
+
+class Turns:
+    """Holds the lock of an evaluation, to be acquired while it changes; the lock is reentrant.
+
+    A copy, pickled or not, has another lock: what is copied with it is another evaluation.
+    """
+
+    def __init__(self) -> None:
+        """Make a lock that no thread holds."""
+        self.lock = threading.RLock()
+
+    def __reduce__(self) -> tuple[type["Turns"], tuple[()]]:
+        """Return how a copy is made: with a new lock."""
+        return Turns, ()
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -92,11 +116,7 @@ class MemoryState:
         return drawn.with_history(drawn.history.with_rows(*self.pool.describe(drawn.history)))
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
-        """Add checked labels to the history; they may replace others.
-
-        Raises:
-            InputError: if rows are to have several votes, which are not labels.
-        """
+        """Add checked labels to the history; they may replace others, but are no votes."""
         votes = self.pool.spec.labels.votes
         if votes > 1:
             raise InputError(
@@ -162,3 +182,79 @@ class MemoryState:
         """Write the evaluation to a workspace, or the part that the workspace lacks."""
         with self.turns.lock:
             save(self.analysis, self.pool, path)
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class StoredState:
+    """Rounds and labels of a workspace, with the calls of `MemoryState`."""
+
+    snapshot: Snapshot
+    turns: Turns = dataclasses.field(default_factory=Turns, init=False)
+
+    @property
+    def pool(self) -> PreparedPool:
+        """The pool and its spec."""
+        return self.snapshot.pool
+
+    @property
+    def analysis(self) -> Analysis:
+        """The evaluation as the workspace held it when it was read last."""
+        return self.snapshot.analysis
+
+    def ids(self) -> list[Any]:
+        """Return the id of the row of each question, after reading the workspace again."""
+        self.reread()
+        return list(self._ids().to_pylist())
+
+    def reread(self) -> None:
+        """Read the workspace again."""
+        self.snapshot = self.snapshot.reread()
+
+    def _ids(self) -> pa.Array:
+        """Return the id of the row of each question when the workspace was read last."""
+        columns = [files.asked[ID] for files in self.snapshot.standing]
+        chunks = [chunk for column in columns for chunk in column.chunks]
+        return pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64())
+
+    def sample(self, new_rows: int) -> Ids:
+        """Run the command `sample` and return the ids of its round's rows without an answer."""
+        check_new_rows(new_rows)
+        with self.turns.lock:
+            drawn = sample(SampleOptions(self.pool.workspace.path, size=int(new_rows)))
+            self.reread()
+            waiting = [
+                question - 1
+                for files in self.snapshot.standing
+                if drawn.rows and files.number == drawn.round
+                for question in files.asked["question"].to_pylist()
+                if question - 1 not in self.snapshot.answered
+            ]
+            ids = self._ids().take(pa.array(waiting, pa.int64()))
+            return shown_ids(ids, self.pool.spec.pool.id)
+
+    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
+        """Refuse: a round that is in no file would be lost."""
+        raise InputError(
+            f"{self.pool.workspace.path}: rounds of a workspace are drawn by `sample`, within the "
+            "budget of its spec"
+        )
+
+    def label(self, codes: Mapping[int, int], replace: bool) -> None:
+        """Add labels to the workspace, as the command `estimate` adds a delivery."""
+        file = delivery(self.snapshot, codes, replace)
+        with Snapshot.held(self.pool) as snapshot:
+            take([file], snapshot, strict=True)
+        self.reread()
+
+    def doubts(self, analysis: Analysis) -> list[str]:
+        """Return what is to be said of the labels of an analysis before any number."""
+        return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
+
+    def run(self, gates: GatesSpec) -> Run:
+        """Return the estimates as receivers get them, those of `estimate` on the workspace."""
+        started = time.time()
+        return run_of(self.snapshot, result_of(self.snapshot, gates=gates), started)
+
+    def save(self, path: str | Path) -> None:
+        """Refuse: the evaluation is in a workspace already."""
+        raise InputError(f"it is in a workspace already: {self.pool.workspace.path}")
