@@ -8,9 +8,9 @@ says at 100 and at 300 labels ("for ± 0.05 expect about 400 labels") is compare
 which its interval was first so narrow.
 """
 
+import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import corpus
@@ -62,13 +62,20 @@ def main(argv: list[str] | None = None) -> int:
     parser = trials.parser(__doc__, "forecasts", repeats=4, block=1)
     parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
     options = parser.parse_args(argv)
-    names = [(name, "calibrated") for name in pools.chosen(options.only, pools.find(options.pools))]
     if options.action == "run":
+        names = _names(options)
         study = trials.Study(corpus.study_of(options.pools, MEASURES, PLAN).trial, rows_of, SCHEMA)
         trials.run(options, study, trials.blocks(names, options.repeats, options.block), PLAN)
     else:
-        tables.Table("forecasts", HEADER, lambda _: table(options.results, names)).make(options)
+        for table in TABLES:
+            table.make(options)
     return 0
+
+
+def _names(options: argparse.Namespace) -> list[tuple[str, ...]]:
+    """Return the names of the trials: of pools, and of the default sampler."""
+    chosen = pools.chosen(options.only, pools.find(options.pools))
+    return [(name, "calibrated") for name in chosen]
 
 
 def rows_of(
@@ -87,13 +94,14 @@ def rows_of(
 HEADER = "asked_at,measure,asked,told,within,too_few,too_many"
 
 
-def table(results: Path, names: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:
+def rows(options: argparse.Namespace) -> Iterator[list[str]]:
     """Yield what became of the forecasts at each number of labels, by measure.
 
     How often one was asked for, how many were told and could be judged, and the shares of those
     within a factor of 1.5 of the labels needed, below and above that.
     """
-    found = [trials.columns(made) for name in names if (made := trials.read(results, *name))]
+    read = (trials.read(options.results, *name) for name in _names(options))
+    found = [trials.columns(made) for made in read if made is not None]
     for asked in ASKED:
         for measure in MEASURES:
             each = [ratio for held in found for ratio in ratios_of(held, measure, asked)]
@@ -125,6 +133,9 @@ def needed(budget: Any, half: Any, place: int, aim: float) -> float:
     ends = np.log(np.maximum(half[[place, place - 1]], 1e-9))
     share = np.interp(np.log(aim), ends, [1.0, 0.0]) if np.isfinite(ends).all() else 1.0
     return float(np.exp(np.interp(share, [0, 1], np.log(budget[[place - 1, place]]))))
+
+
+TABLES = (tables.Table("forecasts", HEADER, rows),)
 
 
 if __name__ == "__main__":
