@@ -54,13 +54,17 @@ class ReportResult(Result):
     labels: int
 
 
-def report(options: ReportOptions) -> ReportResult:
+def report(options: ReportOptions, place: str | None = None) -> ReportResult:
     """Write a report on a workspace: one HTML file, and JSON and CSV files of the same name.
 
     Nothing in the workspace is changed. Earlier reports are replaced, each file as a whole, files
     of others only where asked. Where a disk has no room for all of them, none is. A page is there
     only beside its own JSON and CSV: if this is killed between them there is no page until it is
     run again.
+
+    Args:
+        options: what the report is on, and where it goes.
+        place: what the page calls the workspace, None for its path.
 
     Raises:
         UsageError: if the page is not to end in .html.
@@ -80,6 +84,9 @@ def report(options: ReportOptions) -> ReportResult:
     check_outputs(snapshot.pool, [Output(*each) for each in begins.items()], options.overwrite)
     gates = GatesSpec.parse(options.at_least, options.at_most) or snapshot.pool.spec.gates
     content = report_facts(snapshot, options.title, options.anonymous, gates)
+    if place is not None:  # JSON writes a path as it is, but for what it escapes.
+        path, name = (json.dumps(each)[1:-1] for each in (snapshot.pool.workspace.path, place))
+        content = json.loads(json.dumps(content).replace(path, name))
     facts = Facts.from_json(content)
     html = page(facts, options.short).encode()
     twin = json.dumps(WRITTEN_BY | content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

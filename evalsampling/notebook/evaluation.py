@@ -382,6 +382,43 @@ class Evaluation:
             raise InputError("; ".join(problems))
         return [str(receipt.where) for receipt in receipts]
 
+    def report(
+        self,
+        to: str | Path = "report.html",
+        *claims: str,
+        short: bool = False,
+        title: str = "Evaluation",
+        overwrite: bool = False,
+    ) -> str:
+        """Write a page to send, with its numbers as .json and .csv beside it; return its path.
+
+        Args:
+            to: the page, which ends in .html.
+            *claims: to be judged on top of it, as `claims` takes them; the spec's gates if none.
+            short: whether it has one page only: claims, comparisons, numbers, what they rest on.
+            title: of the page.
+            overwrite: whether files that evalsampling did not write may be replaced.
+
+        Raises:
+            InputError: if a claim cannot be read or is about no number that is estimated; or if the
+                evaluation is in memory and cannot be saved, see `save`; or if files of others are
+                there.
+        """
+        from evalsampling.commands.report import ReportOptions, report  # Few calls need it.
+
+        gates = GatesSpec.claimed(claims)
+        with self.state.as_workspace() as (workspace, place):
+            options = ReportOptions(
+                workspace,
+                to=str(to),
+                short=short,
+                title=title,
+                overwrite=overwrite,
+                at_least=gates.texts(gates.at_least),
+                at_most=gates.texts(gates.at_most),
+            )
+            return report(options, place).page
+
     def region(self, measure: "Measures") -> Ellipsoid:
         """Return the joint confidence region of a measure's components.
 

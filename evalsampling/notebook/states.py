@@ -1,10 +1,12 @@
 """Where the rounds and labels of an evaluation are: in memory, or in the files of a workspace."""
 
+import contextlib
 import dataclasses
 import datetime
+import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,13 @@ class MemoryState:
         with self.turns.lock:
             save(self.analysis, self.pool, path)
 
+    @contextlib.contextmanager
+    def as_workspace(self) -> Iterator[tuple[str, str]]:
+        """Yield the path of a workspace with the evaluation, removed afterwards, and a name."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(f"{folder}/evaluation")
+            yield f"{folder}/evaluation", "WORKSPACE"
+
 
 @dataclasses.dataclass(eq=False, repr=False)
 class StoredState:
@@ -254,6 +263,11 @@ class StoredState:
         """Return the estimates as receivers get them, those of `estimate` on the workspace."""
         started = time.time()
         return run_of(self.snapshot, result_of(self.snapshot, gates=gates), started)
+
+    @contextlib.contextmanager
+    def as_workspace(self) -> Iterator[tuple[str, str]]:
+        """Yield the path of the workspace, twice."""
+        yield self.pool.workspace.path, self.pool.workspace.path
 
     def save(self, path: str | Path) -> None:
         """Refuse: the evaluation is in a workspace already."""

@@ -1,9 +1,11 @@
 """Notebooks and workspaces: the same evaluation in both."""
 
 import inspect
+import json
 import pydoc
 import re
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -426,3 +428,32 @@ def test_ids_are_typed_as_in_the_pool(tmp_path: Path) -> None:
     ids = Evaluation.open(tmp_path / "run").sample(5)
     assert all(isinstance(id, str) for id in ids.tolist())
     assert pa.array(ids).type in (pa.string(), pa.large_string())
+
+
+def test_a_report_is_the_same_from_memory_and_from_a_workspace(tmp_path: Path) -> None:
+    evaluation = make()
+    ids = evaluation.sample(80)
+    evaluation.label(ids, truth(ids))
+    evaluation.save(tmp_path / "run")
+    opened = Evaluation.open(tmp_path / "run")
+    claim = "recall >= 0.1 and f1 >= 0.1"
+    numbers = []
+    for name, one in (("memory", evaluation), ("stored", opened)):
+        page = one.report(tmp_path / f"{name}.html", claim, short=True, title="Rows")
+        assert page == str(tmp_path / f"{name}.html")
+        text = Path(page).read_text()
+        assert "What may be claimed" in text
+        assert "Reproduce" not in text
+        told = json.loads(Path(page).with_suffix(".json").read_text())
+        numbers.append(told["estimate"])
+        assert told["workspace"] == ("WORKSPACE" if name == "memory" else str(tmp_path / "run"))
+        assert [gate["number"] for gate in told["estimate"]["gates"]["gates"]] == ["recall", "f1"]
+    assert numbers[0] == numbers[1]
+    assert tempfile.gettempdir() not in (tmp_path / "memory.json").read_text().replace(
+        str(tmp_path), ""
+    )
+    long = Path(evaluation.report(tmp_path / "long.html")).read_text()
+    assert len(long) > 2 * len(text)
+    with pytest.raises(InputError, match=r"claims: must be like 'recall >= 0\.7'"):
+        evaluation.report(tmp_path / "bad.html", "recall > 0.7")
+    assert not (tmp_path / "bad.html").exists()
