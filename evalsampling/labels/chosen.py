@@ -2,12 +2,11 @@
 
 import ast
 import dataclasses
-import decimal
 import json
 from collections.abc import Mapping
 from typing import Any
 
-Row = Mapping[str, Any]
+Fields = Mapping[str, Any]
 """Fields of a row by their names, case-folded."""
 
 
@@ -91,21 +90,16 @@ def listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [] if given in (None, "") else [given]
 
 
-def is_number(given: Any) -> bool:
-    """Tell whether a value of JSON is a number, which here are `int` and `Decimal`."""
-    return isinstance(given, int | decimal.Decimal) and not isinstance(given, bool)
-
-
 def is_text(given: Any) -> bool:
     """Tell whether a value is a text that is not empty."""
     return isinstance(given, str) and bool(given)
 
 
-def object_of(given: Any) -> Row:
+def object_of(given: Any) -> Fields:
     """Return an object, one without fields if it is none."""
     return given if isinstance(given, Mapping) else {}
 
 
-def objects(given: Any) -> list[Row]:
+def objects(given: Any) -> list[Fields]:
     """Return the objects of a list."""
     return [one for one in listed(given) if isinstance(one, Mapping)]

@@ -3,10 +3,8 @@
 They show how well annotators answer. Estimates do not use them.
 """
 
-import csv
 import dataclasses
 import hashlib
-import io
 import json
 from collections.abc import Collection, Sequence
 from pathlib import PurePath
@@ -17,7 +15,7 @@ import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.formats import allow_long_cells
+from evalsampling.labels.formats import csv_cells, json_lines
 from evalsampling.labels.limits import MOST_BYTES
 from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, opaque_name, payload_columns
 from evalsampling.pool.arrow import is_text
@@ -156,15 +154,13 @@ def _read(path: str) -> list[dict[str, Any]]:
     suffix = PurePath(path).suffix.lower()
     try:
         if suffix == ".csv":
-            allow_long_cells()
-            return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+            header, *rows = [cells for _, cells in csv_cells(path, content) if cells] or [[]]
+            return [dict(zip(header, row, strict=False)) for row in rows]
         if suffix == ".jsonl":
-            # Not `splitlines`, which also splits at characters that a text may contain.
-            lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig")
-            return [json.loads(line) for line in lines if line.strip()]
+            return [row for _, row in json_lines(path, content)]
         if suffix == ".parquet":
             return list(parse_parquet(content).to_pylist())
-    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
 

@@ -332,7 +332,7 @@ def test_annotations_that_are_none(annotation: Any, words: str) -> None:
     [
         (b"{}", "not a list of rows"),
         (b'[{"task": "t_a", "text": "1"}]', "no line has a 'label'"),
-        (b'[{"data": {"task": "a", "task": "b"}, "annotations": []}]', "'task' is there twice"),
+        (b'{"a": [{"task": "t"}], "a": [{"task": "u"}]}', "'a' is there twice"),
         (b"[", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"\xff", "not UTF-8"),

@@ -1,4 +1,4 @@
-"""Sets of labels in deliveries, through every format."""
+"""Votes as fields of a row give them: sets of labels, through every format."""
 
 import json
 from typing import Any
