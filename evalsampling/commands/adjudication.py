@@ -14,7 +14,6 @@ from evalsampling.labels.tasks import (
     make_batch,
     mask_key,
     opaque_name,
-    with_check,
 )
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.manifest import ExecutionContext
@@ -53,10 +52,9 @@ def _write(
 ) -> Adjudication:
     pool, number = snapshot.pool, len(snapshot.adjudications) + 1
     rows = rows_of(snapshot, disputed)
-    names = [opaque_name(pool.task_key, ADJUDICATION, number, question) for question in disputed]
-    if sink_of(pool.spec).checks_tasks:
-        names = [with_check(name) for name in names]
-    tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, -number))
+    key, check = pool.task_key, sink_of(pool.spec).checks_tasks
+    names = [opaque_name(key, ADJUDICATION, number, each, check=check) for each in disputed]
+    tasks = make_batch(names, rows, pool.spec, mask_key(key, -number))
     question = dict(zip(names, disputed, strict=True))
     order = pa.array([question[name] + 1 for name in tasks[TASK].to_pylist()], pa.int64())
     kinds = pa.array([ADJUDICATION] * len(tasks), pa.string())

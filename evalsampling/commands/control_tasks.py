@@ -15,7 +15,6 @@ from evalsampling.labels.tasks import (
     make_batch,
     mask_key,
     opaque_name,
-    with_check,
 )
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -56,8 +55,8 @@ def _controls(
 ) -> pa.Table:
     """Return tasks of one kind: ``reference`` has classes of gold rows, or repeated questions."""
     pool = snapshot.pool
-    names = [opaque_name(pool.task_key, kind, number, id) for id in rows[ID].to_pylist()]
-    names = [with_check(name) for name in names] if check else names
+    ids = rows[ID].to_pylist()
+    names = [opaque_name(pool.task_key, kind, number, id, check=check) for id in ids]
     tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, number))
     like = pa.table({TASK: names, LABEL if kind == GOLD else QUESTION: reference})
     return make_controls(tasks, kind, like)

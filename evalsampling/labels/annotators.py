@@ -14,13 +14,7 @@ from evalsampling.stats.history import NO_LABEL
 
 @dataclasses.dataclass(frozen=True)
 class ControlSubject:
-    """A control task among the subjects of a tally.
-
-    Attributes:
-        subject: number of the subject.
-        code: code of its class, if it is a gold row, else `NO_LABEL`.
-        question: number of the question that it asks again, if it is a repeat, else None.
-    """
+    """A control task: a gold row of a class, or a repeat of a question (then of `NO_LABEL`)."""
 
     subject: int
     code: int

@@ -16,16 +16,10 @@ class Other(str):
 
 @dataclasses.dataclass(frozen=True)
 class ChosenAnswer:
-    """An annotator's answer about a row.
+    """An annotator's answer about a row, or the problem why it is none.
 
-    Attributes:
-        values: by question: text, number, list of texts, None if not answered, or an `Other`.
-        says: of a yes or a no, whether the row has the class that the value names.
-        annotator: who gave it.
-        time: when.
-        skipped: whether it was declined.
-        comment: of the annotator.
-        problem: why it is none.
+    By question it has a text, a number, a list of texts, None if not answered, or an `Other`. Of a
+    yes or a no, `says` tells whether the row has the class that the value names.
     """
 
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)

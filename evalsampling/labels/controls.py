@@ -64,12 +64,8 @@ class Controls:
 class Gold:
     """Rows whose class is known, as their file has them.
 
-    Attributes:
-        path: path of the file.
-        rows: the rows, each with its values by column.
-        labels: text of the class of each row.
-        fingerprint: SHA-256 of the ids, labels and payload, in the order of the rows; it does not
-            depend on the file's format and other columns.
+    The fingerprint is the SHA-256 of ids, labels and payload, in the order of the rows; it does not
+    depend on the file's format and other columns.
     """
 
     path: str

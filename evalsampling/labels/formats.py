@@ -65,12 +65,9 @@ _NAMES_LISTED = 20
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """The rows of a delivery.
+    """The rows of a delivery, with the columns of a table in their order; objects have none.
 
-    Attributes:
-        rows: the rows.
-        columns: names of a table's columns, in the order of the file; None of objects.
-        whole_below: by column, the least number of it that stands for several whole numbers.
+    `whole_below` has by column the least number of it that stands for several whole numbers.
     """
 
     rows: Iterator[Row]

@@ -19,12 +19,8 @@ from evalsampling.spec import EvaluationSpec
 class Row(NamedTuple):
     """A row of a delivery: its fields by their names.
 
-    Attributes:
-        line: of the file, from 1.
-        fields: of the row.
-        problem: why the row holds no vote; empty if it may.
-        says: False where the label is what the row is not, see `Vote.says`.
-        doubt: why an answer of the row does not count, if it has one.
+    A `problem` says why the row holds no vote, a `doubt` why its answer does not count if it has
+    one. Where `says` is False the label is what the row is not.
     """
 
     line: int
@@ -36,13 +32,7 @@ class Row(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What is known of the tasks that a delivery answers.
-
-    Attributes:
-        own: how it names rows, where it does not by task.
-        space: the labels; None if not known.
-        shown: columns of the pool, which are no answers.
-    """
+    """What is known of the tasks that a delivery answers; columns `shown` are no answers."""
 
     own: DeliveredIds = DeliveredIds()
     space: LabelSpace | None = None

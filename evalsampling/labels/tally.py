@@ -41,13 +41,7 @@ class State(enum.Enum):
 
 
 class Answer(NamedTuple):
-    """The answer of one annotator on one subject.
-
-    Attributes:
-        subject: number of the question, or of another task; those come after all questions.
-        annotator: name of the annotator; None if the file has no name.
-        code: code of the class, or `SKIPPED` or `UNSURE`.
-    """
+    """The answer of one annotator, if named, on one subject: a class, `SKIPPED` or `UNSURE`."""
 
     subject: int
     annotator: str | None
@@ -203,11 +197,10 @@ class Tally:
         if self.rule != EACH:
             return None
         shares = np.zeros((self.subjects.questions, classes))
-        for question in self.answers:
-            counts = self.labels(question) if question < len(shares) else {}
+        for question in self._questions:
+            counts = self.labels(question)
             if len(counts) > 1:
-                shares[question, list(counts)] = np.array(list(counts.values()), dtype=np.float64)
-                shares[question] /= shares[question].sum()
+                shares[question, [*counts]] = np.array([*counts.values()]) / sum(counts.values())
         return shares
 
     @property
@@ -219,10 +212,14 @@ class Tally:
         if self.rule != EACH:
             return None
         numbers = np.zeros(self.subjects.questions, dtype=np.int64)
-        for question in {*self.answers, *self._settled}:
-            if question < len(numbers):
-                numbers[question] = sum(self.labels(question).values())
+        for question in self._questions:
+            numbers[question] = sum(self.labels(question).values())
         return numbers
+
+    @property
+    def _questions(self) -> set[int]:
+        """Questions with an answer or a correction."""
+        return {each for each in (*self.answers, *self._settled) if each < self.subjects.questions}
 
     def _counts(self, subject: int) -> collections.Counter[int]:
         """Return the number of answers on a subject for each class."""
@@ -249,9 +246,8 @@ class Tally:
     def codes(self) -> IntArray:
         """Class code of each question, shape (questions,), `NO_LABEL` where it is not decided."""
         codes = np.full(self.subjects.questions, NO_LABEL, dtype=np.int64)
-        for question in {*self.answers, *self._settled}:
-            if question < self.subjects.questions:
-                codes[question] = self.code(question)
+        for question in self._questions:
+            codes[question] = self.code(question)
         return codes
 
 

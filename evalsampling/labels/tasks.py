@@ -37,8 +37,7 @@ def task_name(
     character, 19. Equal arguments give equal names.
     """
     again = (question,) if spec.labels.oracle == "stochastic" else ()
-    name = opaque_name(key, number, id, *again)
-    return with_check(name) if check else name
+    return opaque_name(key, number, id, *again, check=check)
 
 
 def make_batch(
@@ -106,12 +105,13 @@ def shown_columns(table: pa.Table) -> list[str]:
 # --- opaque names
 
 
-def opaque_name(key: bytes, *parts: Any) -> str:
-    """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
+def opaque_name(key: bytes, *parts: Any, check: bool = False) -> str:
+    """Return a keyed hash of some values: ``t_``, 16 letters and digits, maybe a check character.
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
     """
-    return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+    name = _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+    return with_check(name) if check else name
 
 
 def keyed_hash(text: str, key: bytes) -> str:

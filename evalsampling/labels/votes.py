@@ -25,16 +25,7 @@ Name = str | Pair
 
 @dataclasses.dataclass(frozen=True)
 class Reject:
-    """A vote that does not count.
-
-    Attributes:
-        line: line of the file.
-        reason: why it does not count, in words.
-        task: name of the task that the vote names, or is about.
-        id: id of the row that the vote names.
-        label: label that the vote gives.
-        subject: number of the subject it is about, None if unknown.
-    """
+    """A vote that does not count, with why; task, id and label are as it names them."""
 
     line: int
     reason: str
@@ -55,11 +46,7 @@ class Reject:
 def check_votes(
     votes: Sequence[Vote], register: Register, replace: bool = False
 ) -> tuple[list[tuple[int, Vote]], list[Reject]]:
-    """Return the votes of a delivery that count, and the rejected ones.
-
-    Returns:
-        The votes that count, each with the number of its subject, and the rejects by line.
-    """
+    """Return the votes that count, each with the number of its subject; and rejects by line."""
     # Spellings of an annotator's name that look alike are one person.
     people = {_seen(name).casefold(): name for name in register.annotators}
     names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
