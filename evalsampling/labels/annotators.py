@@ -7,7 +7,7 @@ import numpy as np
 
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
-from evalsampling.labels.tasks import GOLD, KIND, LABEL
+from evalsampling.labels.tasks import GOLD, KIND, LABEL, QUESTION
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
 
@@ -25,7 +25,7 @@ def control_subjects(
     controls: Controls, first: int, codes: Mapping[str, int]
 ) -> list[ControlSubject]:
     """Return control tasks with the numbers of their subjects, which follow one another."""
-    columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, "question"))
+    columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, QUESTION))
     return [
         ControlSubject(
             first + place,

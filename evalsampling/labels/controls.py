@@ -11,13 +11,12 @@ from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.formats import csv_cells, json_lines
 from evalsampling.labels.limits import MOST_BYTES
-from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, opaque_name, payload_columns
+from evalsampling.labels.tasks import ID, KIND, LABEL, QUESTION, REPEAT, TASK, opaque_name
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -26,7 +25,6 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
-QUESTION = "question"
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
      (QUESTION, pa.int64())]
@@ -100,7 +98,7 @@ class Gold:
 def gold_rows(
     gold: Gold, spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema
 ) -> pa.Table:
-    """Return the gold rows of a batch: columns id, label and payload, with its prefix.
+    """Return the gold rows of a batch: columns id, label, question and payload, with its prefix.
 
     Batches take them in a random order, so that all are shown before one is shown again.
     """
@@ -115,28 +113,13 @@ def gold_rows(
             [_id(row, place, spec.pool.id) for row, place in zip(rows, chosen, strict=True)]
         ),
         LABEL: pa.array([gold.labels[place] for place in chosen], pa.string()),
+        QUESTION: pa.nulls(count, pa.int64()),
     }
     for name in spec.pool.payload:
         kind = like.field(PAYLOAD_PREFIX + name).type
         values = [row.get(name) for row in rows]
         columns[PAYLOAD_PREFIX + name] = _like(gold.path, name, values, kind)
     return pa.table(columns)
-
-
-def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
-    """Return control tasks as they are stored, in the order of a batch."""
-    known = like.take(pc.index_in(batch[TASK], value_set=like[TASK].combine_chunks()))
-    columns = {
-        TASK: batch[TASK],
-        ID: batch[ID],
-        KIND: pa.array([kind] * len(batch)),
-        LABEL: known[LABEL] if LABEL in known.column_names else pa.nulls(len(batch)),
-        QUESTION: known[QUESTION] if QUESTION in known.column_names else pa.nulls(len(batch)),
-    }
-    table = pa.table(columns).cast(_SCHEMA)
-    for name in payload_columns(batch):
-        table = table.append_column(name, batch[name])
-    return table
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:

@@ -12,7 +12,7 @@ from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import Mask
 
-TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
+TASK, ID, KIND, LABEL, QUESTION = "task", "id", "kind", "label", "question"
 LINKED = "tasks.parquet"
 """File of an adjudication batch with tasks and ids, which those who settle disputes do not get."""
 
@@ -41,16 +41,21 @@ def task_name(
 
 
 def make_batch(
-    names: Sequence[str], rows: pa.Table, spec: EvaluationSpec | None = None, key: bytes = b""
+    names: Sequence[str],
+    rows: pa.Table,
+    spec: EvaluationSpec | None = None,
+    key: bytes = b"",
+    kind: str = SAMPLE,
+    kept: Sequence[str] = (),
 ) -> pa.Table:
-    """Return the tasks of a round: columns task, id, kind and the payload.
+    """Return the tasks of a round: columns task, id, kind, those that are kept and the payload.
 
     Rows are ordered by task, which is a random order: it reveals neither the order of the draws nor
     that of the scores.
     """
-    table = pa.table(
-        {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
-    )
+    kinds = pa.array([kind] * len(names), pa.string())
+    columns = {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: kinds}
+    table = pa.table({**columns, **{name: rows[name] for name in kept}})
     for name in payload_columns(rows):
         shown = rows[name].combine_chunks()
         mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None

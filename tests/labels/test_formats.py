@@ -81,26 +81,113 @@ def test_times_as_floats_are_text() -> None:
 # --- lines that are rejected
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ('{"task": "t", "label": 1, "label": 0}', "'label' is there twice"),
-        ('{"task": "t", "id": 1, "task": "u", "label": 0}', "'task' is there twice"),
-        ('{"task": "t", "label": 1, "skipped": "maybe"}', "skipped is 'maybe', which is none of"),
-        ('{"task": "t", "label": 1, "skipped": 2}', "skipped is '2'"),
-        ('{"task": "t", "label": [1]}', "label is no text and no number"),
-        ('{"task": {"t": 1}, "label": 1}', "task is no text and no number"),
-        ('{"task": "t", "label": 1, "annotator": "\\ud800"}', "annotator is no Unicode text"),
-        ('{"task": "\\udfff", "label": 1}', "task is no Unicode text"),
-    ],
-)
-def test_lines_of_json_that_are_no_votes(line: str, problem: str) -> None:
-    before, vote, after = read(
-        "a.jsonl", f'{{"id": 1, "label": 1}}\n{line}\n{{"id": 2, "label": 0}}'
-    )
-    assert vote.line == 2
+def given(vote: Vote) -> tuple[str | None, str | None, str | None]:
+    return vote.task, vote.id, vote.label
+
+
+def annotated(annotation: Any) -> str:
+    return json.dumps([{"data": {"task": "t"}, "annotations": [annotation]}])
+
+
+BY_ONE = {"completed_by": 1, "was_cancelled": False, "result": []}
+RATED = {"from_name": "label", "type": "rating", "value": {"rating": "1"}}
+PAIR = "unique_id_l,unique_id_r,clerical_match_score\n1,2,"
+NO_VOTES = [
+    ("a.jsonl", '{"task": "t", "label": 1, "label": 0}', ("t", None, None),
+     "'label' is there twice"),
+    ("a.jsonl", '{"task": "t", "id": 1, "task": "u", "label": 0}', (None, "1", "0"),
+     "'task' is there twice"),
+    ("a.jsonl", '{"task": "t", "label": 1, "skipped": "maybe"}', ("t", None, "1"),
+     "skipped is 'maybe', which is none of"),
+    ("a.jsonl", '{"task": "t", "label": 1, "skipped": 2}', ("t", None, "1"), "skipped is '2'"),
+    ("a.jsonl", '{"task": "t", "label": ["é", 1]}', ("t", None, '["é", 1]'),
+     "label is no text and no number"),
+    ("a.jsonl", '{"task": "t", "id": 3.0, "label": {"é": 1}}', ("t", "3", '{"é": 1}'),
+     "label is no text and no number"),
+    ("a.jsonl", '{"task": {"t": 1}, "label": 1}', ('{"t": 1}', None, "1"),
+     "task is no text and no number"),
+    ("a.jsonl", '{"task": "t", "label": 1, "annotator": "\\ud800"}', ("t", None, "1"),
+     "annotator is no Unicode text"),
+    ("a.jsonl", '{"task": "\\ud800", "id": 7, "label": 1}', (None, "7", "1"),
+     "task is no Unicode text"),
+    ("a.csv", "task,label,skipped\nt,1,maybe\n", ("t", None, "1"), "skipped is 'maybe'"),
+    ("a.csv", "id,label,skipped\n7,,maybe\n", (None, "7", None), "skipped is 'maybe'"),
+    ("a.csv", "task,label.a,label.b\nt,1,2\n", ("t", None, "label.a=1, label.b=2"),
+     "label.b is '2', which is none of"),
+    ("a.csv", "task,label,label.a\nt,b,1\n", ("t", None, "label=b, label.a=1"),
+     "label is given, and columns of labels too"),
+    ("a.csv", "task,label\nt,1,?\n", (None, None, None), "3 fields where the header has 2"),
+    ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5"), "not between 0 and 1"),
+    ("a.csv", f"{PAIR}-0.1\n", (None, None, "-0.1"), "clerical_match_score is -0.1, which is not"),
+    ("a.csv", f"{PAIR}yes\n", (None, None, "yes"), "clerical_match_score is 'yes', which is no nu"),
+    ("a.csv", f"{PAIR}nan\n", (None, None, "nan"), "clerical_match_score is nan"),
+    ("a.csv", f"{PAIR}inf\n", (None, None, "inf"), "clerical_match_score is inf"),
+    ("a.csv", "task,clerical_match_score,skipped\nt,0.9,maybe\n", ("t", None, "0.9"),
+     "skipped is 'maybe'"),
+    ("a.json", annotated({**BY_ONE, "completed_by": None}), ("t", None, "[]"),
+     "completed_by names nobody"),
+    ("a.json", annotated({**BY_ONE, "result": None}), ("t", None, "[]"), "damaged"),
+    ("a.json", annotated({"completed_by": 1, "result": []}), ("t", None, "[]"), "damaged"),
+    ("a.json", annotated({**BY_ONE, "was_cancelled": "no"}), ("t", None, "[]"), "damaged"),
+    ("a.json", annotated(7), ("t", None, "[]"), "no list of objects"),
+    ("a.json", annotated({**BY_ONE, "result": [RATED]}), ("t", None, "[]"), "damaged"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "told", "problem"), NO_VOTES)
+def test_what_is_no_vote_keeps_what_was_given(
+    name: str, content: str, told: Any, problem: str
+) -> None:
+    (vote,) = read(name, content)
     assert problem in str(vote.problem)
-    assert (before.label, after.label) == ("1", "0")
+    assert given(vote) == told
+    if name == "a.jsonl":
+        before, vote, after = read(
+            name, f'{{"id": 1, "label": 1}}\n{content}\n{{"id": 2, "label": 0}}'
+        )
+        assert (vote.line, given(vote)) == (2, told)
+        assert (before.label, after.label) == ("1", "0")
+
+
+REFUSED = [
+    ("a.csv", b"task,answer\nx,1\n", "column 'label' is missing; there are: 'task', 'answer'"),
+    ("a.csv", b"label\n1\n", "column 'task' (or 'id') is missing"),
+    ("a.csv", b"task|label\nx|1\n", "'task' (or 'id') is missing; there are: 'task|label'"),
+    ("a.csv", b"Task,Label\nx,1\n", "compared exactly"),
+    ("a.csv", b"task,label,label\nx,1,0\n", "column 'label' is there twice"),
+    ("a.csv", b"task,label.b,label.a,label.b\nt,1,0,0\n", "column 'label.b' is there twice"),
+    ("a.csv", b"", "the file is empty"),
+    ("a.csv", b'task,label\n"x,1\n', "line 2 does not end; is a quote left open?"),
+    ("a.csv", b'task,label\na,1\nb,"1\nc,1\nd,1\n', "line 3 does not end; is a quote left open?"),
+    ("a.csv", b'task,"label\na,1\n', "line 1 does not end; is a quote left open?"),
+    ("a.csv", b'task,label\n"a\nb",1\n"c"d,1\n', "line 4: cannot be read: "),
+    ("a.csv", b"task,label\n\xff\xfe,1\n", "cannot be read: not UTF-8"),
+    ("a.csv", "task,label\nx,1\n".encode("utf-16"), "not UTF-8"),
+    ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', "line 2: not JSON"),
+    ("a.jsonl", b'{"task": "x", "label": 1}\n7\n', "line 2: not a JSON object"),
+    ("a.jsonl", b'{"task": "t", "answer": 1}\n{"task": "u", "answer": 0}\n',
+     "no line has a 'label'; there are: 'task', 'answer'"),
+    ("a.json", b'[{"task": "t_a", "text": "1"}]', "no line has a 'label'"),
+    ("a.json", b"{}", "not a list of rows"),
+    ("a.json", b'{"a": [{"task": "t"}], "a": [{"task": "u"}]}', "'a' is there twice"),
+    ("a.json", b"[", "not JSON"),
+    ("a.json", b"[" * 100_000, "not JSON"),
+    ("a.json", b"\xff", "not UTF-8"),
+    ("a.parquet", b"PAR1", "cannot be read"),
+    ("a.xlsx", b"task,label\nx,1\n", "cannot be read"),
+    ("a.ods", b"", "labels come as .csv, .tsv, .jsonl, .ndjson, .parquet, .xlsx, .json, .csv.gz"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "words"), REFUSED)
+def test_what_cannot_be_read_is_one_line_with_the_name_of_the_file(
+    name: str, content: bytes, words: str
+) -> None:
+    with pytest.raises(InputError) as told:
+        read(name, content)
+    assert str(told.value).startswith(f"{name}: ")
+    assert words in str(told.value)
+    assert "\n" not in str(told.value)
 
 
 def test_the_own_id_twice_in_a_line_is_no_vote() -> None:
@@ -111,28 +198,6 @@ def test_the_own_id_twice_in_a_line_is_no_vote() -> None:
     assert (vote.id, vote.label, vote.problem) == (None, "1", "'uid' is there twice")
     (vote,) = read_votes("a.jsonl", line.replace(b"{", b'{"id": 7, '), spec)
     assert (vote.id, vote.problem) == ("7", None)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "given"),
-    [
-        ("a.csv", "task,label,skipped\nt,1,maybe\n", ("t", None, "1")),
-        ("a.csv", "id,label,skipped\n7,,maybe\n", (None, "7", None)),
-        ("a.jsonl", '{"task": "t", "label": ["é", 1]}', ("t", None, '["é", 1]')),
-        ("a.jsonl", '{"task": "t", "id": 3.0, "label": {"é": 1}}', ("t", "3", '{"é": 1}')),
-        ("a.jsonl", '{"task": "t", "label": 1, "label": 0}', ("t", None, None)),
-        ("a.jsonl", '{"task": "t", "label": 1, "annotator": "\\ud800"}', ("t", None, "1")),
-        ("a.jsonl", '{"task": "\\ud800", "id": 7, "label": 1}', (None, "7", "1")),
-        ("a.csv", "task,label.a,label.b\nt,1,2\n", ("t", None, "label.a=1, label.b=2")),
-        ("a.csv", "task,label,label.a\nt,b,1\n", ("t", None, "label=b, label.a=1")),
-        ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5")),
-        ("a.csv", "task,clerical_match_score,skipped\nt,0.9,maybe\n", ("t", None, "0.9")),
-    ],
-)  # fmt: skip
-def test_what_is_no_vote_keeps_what_was_given(name: str, content: str, given: Any) -> None:
-    (vote,) = read(name, content)
-    assert vote.problem is not None
-    assert (vote.task, vote.id, vote.label) == given
 
 
 @pytest.mark.parametrize(
@@ -157,9 +222,7 @@ def test_values_of_skipped(text: str, skipped: bool) -> None:
     assert (vote.skipped, vote.problem) == (skipped, None)
 
 
-def test_json_without_any_label_is_refused() -> None:
-    with pytest.raises(InputError, match="no line has a 'label'; there are: 'task', 'answer'"):
-        read("a.jsonl", '{"task": "t", "answer": 1}\n{"task": "u", "answer": 0}\n')
+def test_some_lines_of_json_may_have_no_label() -> None:
     assert len(read("a.jsonl", '{"task": "t"}\n{"task": "u", "label": 0}\n')) == 2
     assert read("a.jsonl", '{"task": "t", "skipped": true}\n')[0].skipped
     assert read("a.jsonl", "") == []
@@ -235,20 +298,6 @@ def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, content in {**lines, "a.parquet": rows}.items():
         with pytest.raises(InputError, match=r"has (more|4) rows; a delivery has at most 3"):
             read(name, content)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ('task,label\na,1\nb,"1\nc,1\nd,1\n', "line 3 does not end; is a quote left open?"),
-        ('task,"label\na,1\n', "line 1 does not end; is a quote left open?"),
-        ('task,label\n"a\nb",1\n"c"d,1\n', "line 4: cannot be read: "),
-    ],
-)
-def test_the_line_where_a_record_begins_is_told(content: str, words: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read("a.csv", content)
-    assert str(caught.value).startswith(f"a.csv: {words}")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])

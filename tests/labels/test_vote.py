@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.sets import Sets
@@ -157,9 +156,6 @@ def test_lines_may_differ_in_how_they_give_their_sets() -> None:
 
 
 def test_a_column_of_a_label_that_is_there_twice() -> None:
-    head = b"task,label.toxic,label.insult,label.threat,label.toxic\n"
-    with pytest.raises(InputError, match=r"x.csv: column 'label.toxic' is there twice"):
-        read_votes("x.csv", head + b"t_a,1,0,0,0\n")
     (vote,) = read_votes("x.jsonl", b'{"task": "t_a", "label.toxic": 1, "label.toxic": 0}')
     assert vote.problem == "'label.toxic' is there twice"
 
