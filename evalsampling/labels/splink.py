@@ -4,9 +4,7 @@ See ``Linker.evaluation`` of Splink 4: columns ``source_dataset_l``, ``unique_id
 ``source_dataset_r``, ``unique_id_r``, ``clerical_match_score``.
 """
 
-import csv
 import dataclasses
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.vendor import write_csv
+from evalsampling.labels.vendor import csv_text, write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, vote_of
 from evalsampling.pool.row_ids import as_columns
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
@@ -127,8 +125,5 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
     """Return labels as CSV that Splink reads."""
-    text = io.StringIO(newline="")
-    rows = csv.writer(text)
-    rows.writerow([*_RECORDS, SCORE])
-    rows.writerows((*left, *right, score) for (left, right), score in labels)
-    return text.getvalue().encode()
+    rows = ((*left, *right, score) for (left, right), score in labels)
+    return csv_text([*_RECORDS, SCORE], rows).encode()

@@ -1,6 +1,7 @@
 """Files that are written for users: a file of others is never replaced unasked."""
 
 import dataclasses
+import io
 import os
 from collections.abc import Collection
 
@@ -69,6 +70,8 @@ def _real(path: str) -> str:
     return path if is_url(path) else os.path.realpath(path)
 
 
-def marked(table: pa.Table) -> pa.Table:
-    """Return a table that has our mark when it is written as Parquet."""
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), **WRITTEN_BY})
+def as_parquet(table: pa.Table) -> bytes:
+    """Return a table as a Parquet file with our mark."""
+    marked, file = {**(table.schema.metadata or {}), **WRITTEN_BY}, io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(marked), file)
+    return file.getvalue()
