@@ -19,7 +19,6 @@ from evalsampling.labels.chosen import (
     listed,
     object_of,
     objects,
-    parsed,
     value_of,
 )
 from evalsampling.labels.vote import is_number
@@ -100,13 +99,6 @@ def _fits(name: str, mark: str) -> bool:
 
 
 # --- what a part of each tool says
-
-
-def _after(mark: str) -> Callable[[Fields], ChosenAnswer]:
-    """Return what reads the fields whose names begin with a mark, each a question."""
-    return lambda row: ChosenAnswer(
-        {name.removeprefix(mark): value_of(row[name]) for name in row if name.startswith(mark)}
-    )
 
 
 def _of_doccano(row: Fields) -> ChosenAnswer:
@@ -236,22 +228,9 @@ def _response(row: Fields) -> ChosenAnswer:
 def _of_toloka(row: Fields) -> ChosenAnswer:
     golden = [name for name, value in row.items() if name.startswith("golden:") and value]
     problem = f"{golden[0].upper()} is given: it is a control task" if golden else ""
-    return dataclasses.replace(_after("output:")(row), problem=problem)
-
-
-def _of_mturk(row: Fields) -> ChosenAnswer:
-    """Return the answers of a form: of radio buttons each choice may have a column of its own."""
-    told = parsed(str(row.get("answer.taskanswers") or ""))
-    if isinstance(told, list):
-        return ChosenAnswer({q: value_of(one) for each in objects(told) for q, one in each.items()})
-    values: dict[str, Any] = {}
-    for name, given in _after("answer.")(row).values.items():
-        question, dot, choice = name.rpartition(".")
-        if not dot or plain(str(given)) not in ("true", "false"):
-            values[name] = given
-        elif plain(str(given)) == "true":
-            values[question] = [*listed(values.get(question)), choice]
-    return ChosenAnswer({question: value_of(given) for question, given in values.items()})
+    named = {name.removeprefix("output:"): name for name in row if name.startswith("output:")}
+    values = {question: value_of(row[name]) for question, name in named.items()}
+    return ChosenAnswer(values, problem=problem)
 
 
 # --- the table
@@ -280,8 +259,6 @@ TABLE: tuple[Export, ...] = (
            hint="ask by a radio classification"),
     Export("Toloka", ("output:*",), _of_toloka, annotator="assignment:worker_id",
            time="assignment:submitted", status="assignment:status"),
-    Export("MTurk", ("hitid", "answer.*"), _of_mturk, annotator="workerid", time="submittime",
-           status="assignmentstatus"),
     _ARGILLA,
     dataclasses.replace(_ARGILLA, marks=("*.responses",)),
     Export("Prodigy", ("answer", _PRODIGY), binary, annotator="_annotator_id|_session_id",

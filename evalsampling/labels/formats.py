@@ -146,14 +146,15 @@ def _votes(path: str, found: Rows, asked: Asked) -> Iterator[Vote]:
         _check_columns(path, own.renamed(found.columns), is_splink, own)
         read = splink.read_row if is_splink else vote_of
         own.rename(limits)
+    exact = {*_EXACT, *own.names}
     for line, fields, problem, says, doubt in rows:
         own.rename(fields)
         if problem:
             yield rejected(line, fields, problem)
             continue
-        for name in (*_EXACT, *own.names):
-            value, most = fields.get(name), limits.get(name, _WHOLE_BELOW)
-            if isinstance(value, float) and abs(value) >= most:
+        for name, value in fields.items():
+            most = limits.get(name, _WHOLE_BELOW)
+            if type(value) is float and abs(value) >= most and name in exact:
                 raise InputError(
                     f"{path}: line {line}: column {name!r} has {value:.17g} as a float, which from "
                     f"{most:,} on stands for several whole numbers: {BY_TASK}, or write it as text"
@@ -161,7 +162,7 @@ def _votes(path: str, found: Rows, asked: Asked) -> Iterator[Vote]:
         vote = own.vote(read, line, fields)
         if doubt and vote.problem is None and vote.is_answer:
             vote = with_values(vote, problem=doubt)
-        yield with_values(vote, says=says)
+        yield vote if says is None else with_values(vote, says=says)
 
 
 def _check_columns(path: str, columns: list[str], is_splink: bool, own: DeliveredIds) -> None:

@@ -142,7 +142,7 @@ def _folded(row: Mapping[Any, Any]) -> dict[str, Any]:
     return folded
 
 
-_SENT = re.compile(r"(input[:.]|(meta|metadata|data|fields|vars)\.)")
+_SENT = re.compile(r"(input:|(meta|metadata|data|fields|vars)\.)")
 """Beginning of the fields of a table that are what was sent to the tool."""
 
 _WITHIN = ("meta", "metadata", "data", "fields", "vars")
