@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from evalsampling.errors import InputError
 from evalsampling.labels import questions, splink, workbook
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.limits import MOST_BYTES, MOST_ROWS, too_large
+from evalsampling.labels.limits import MOST_BYTES, MOST_CHARACTERS, MOST_ROWS, too_large
 from evalsampling.labels.questions import Asked, Row
 from evalsampling.labels.sinks import reader_of
 from evalsampling.labels.vendor import unescaped
@@ -263,7 +263,7 @@ def _may_go_on(last: str, text: str, asked: Asked) -> bool:
 
 def csv_cells(path: str, content: bytes, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record of a CSV file, with its last line."""
-    csv.field_size_limit(MOST_BYTES)  # Python's own is 131,072 characters.
+    csv.field_size_limit(MOST_CHARACTERS)  # Python's own is 131,072.
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
     rows = csv.reader(text, strict=True, delimiter=delimiter)
     begin = 1
@@ -317,6 +317,8 @@ def json_lines(path: str, content: bytes) -> Iterator[tuple[int, Any]]:
     """Yield what the lines of a file of JSON Lines hold, each with its number."""
     # Not `splitlines`, which also splits at characters that a text may contain.
     for line, text in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig"), start=1):
+        if len(text) > MOST_CHARACTERS:
+            raise too_large(path, f"more characters in line {line}", f"{MOST_CHARACTERS:,} in one")
         if text.strip():
             yield line, _parsed(f"{path}: line {line}", text)
 

@@ -8,6 +8,9 @@ MOST_BYTES = 1 << 28
 MOST_ROWS = 1 << 21
 """Most rows of a delivery."""
 
+MOST_CHARACTERS = 1 << 24
+"""Most characters of a cell of CSV, and of a line of JSON Lines."""
+
 
 def too_large(path: str, excess: str, most: str) -> InputError:
     """Return the error of a delivery that is too large: what it has, and the most it may have."""

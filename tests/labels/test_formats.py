@@ -300,6 +300,19 @@ def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             read(name, content)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [("a.csv", 'id,label\n1,"' + "x\n" * 1000, "line 2: cannot be read: field larger than"),
+     ("a.jsonl", "[" * 2000, "has more characters in line 1; a delivery has at most 1,000 in one")],
+)  # fmt: skip
+def test_endless_lines_are_refused(
+    name: str, content: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "MOST_CHARACTERS", 1000)
+    with pytest.raises(InputError, match=f"{name}: {words}"):
+        read(name, content)
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
 def test_a_batch_comes_back_with_long_texts(name: str) -> None:
     """Python's own limit of a cell of CSV is 131,072 characters."""
