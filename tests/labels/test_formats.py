@@ -15,18 +15,13 @@ from evalsampling.labels import formats
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.vote import Vote
 from evalsampling.spec import EvaluationSpec
+from tests.labels.deliveries import parquet
 
 TWO_53 = 2**53
 
 
 def read(name: str, content: bytes | str) -> list[Vote]:
     return read_votes(name, content.encode() if isinstance(content, str) else content)
-
-
-def parquet(**columns: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink)
-    return sink.getvalue().to_pybytes()
 
 
 # --- whole numbers as floats
@@ -116,6 +111,8 @@ NO_VOTES = [
      "label.b is '2', which is none of"),
     ("a.csv", "task,label,label.a\nt,b,1\n", ("t", None, "label=b, label.a=1"),
      "label is given, and columns of labels too"),
+    ("a.jsonl", '{"task": "t", "label.a": 1, "label.a": 0}', ("t", None, None),
+     "'label.a' is there twice"),
     ("a.csv", "task,label\nt,1,?\n", (None, None, None), "3 fields where the header has 2"),
     ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5"), "not between 0 and 1"),
     ("a.csv", f"{PAIR}-0.1\n", (None, None, "-0.1"), "clerical_match_score is -0.1, which is not"),
