@@ -129,6 +129,7 @@ def _decompressed(path: str, content: bytes) -> bytes:
 def _votes(path: str, found: Rows, asked: Asked) -> Iterator[Vote]:
     """Yield the votes of the rows of a file, whose columns are checked."""
     own, read, limits = asked.own, vote_of, dict(found.whole_below)
+    own.rename(limits)
     first = [*itertools.islice(found.rows, _ROWS_LOOKED_AT)]
     rows: Iterable[Row] = itertools.chain(first, found.rows)
     columns = found.columns or dict.fromkeys(name for row in first for name in row.fields)
@@ -145,7 +146,6 @@ def _votes(path: str, found: Rows, asked: Asked) -> Iterator[Vote]:
         is_splink = splink.is_table(found.columns)
         _check_columns(path, own.renamed(found.columns), is_splink, own)
         read = splink.read_row if is_splink else vote_of
-        own.rename(limits)
     exact = {*_EXACT, *own.names}
     for line, fields, problem, says, doubt in rows:
         own.rename(fields)
