@@ -77,6 +77,11 @@ def test_what_may_go_on_is_held_back(
         assert "the file ends here without the end of a line, so '" in reject.reason
 
 
+def test_a_row_without_an_answer_is_not_held_back() -> None:
+    votes = read_votes("votes.csv", b"label,id\n,12", spec_of(CLASSES))
+    assert check_votes(votes, register(CLASSES)) == ([], [])
+
+
 @pytest.mark.parametrize("name", [*FORMATS, "votes.json"])
 @pytest.mark.parametrize("order", [("task", "label"), ("label", "task"), ("label", "id")])
 def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(

@@ -187,13 +187,21 @@ def test_what_cannot_be_read_is_one_line_with_the_name_of_the_file(
     assert "\n" not in str(told.value)
 
 
+OWN_ID = EvaluationSpec.from_mapping({"pool": {"path": "x", "id": "uid", "score": "s"}}, "/")
+
+
+def test_an_own_id_is_bounded_by_the_type_of_its_column() -> None:
+    content = parquet(uid=pa.array([2048.0]).cast(pa.float16()), label=["1"])
+    with pytest.raises(InputError, match=r"column 'id' has 2048 as a float, which from 2,048 on"):
+        read_votes("a.parquet", content, OWN_ID)
+
+
 def test_the_own_id_twice_in_a_line_is_no_vote() -> None:
     """Nobody knows which of the two is meant; beside an ``id`` nobody asks."""
     line = b'{"uid": 3, "uid": 4, "label": 1}'
-    spec = EvaluationSpec.from_mapping({"pool": {"path": "x", "id": "uid", "score": "s"}}, "/")
-    (vote,) = read_votes("a.jsonl", line, spec)
+    (vote,) = read_votes("a.jsonl", line, OWN_ID)
     assert (vote.id, vote.label, vote.problem) == (None, "1", "'uid' is there twice")
-    (vote,) = read_votes("a.jsonl", line.replace(b"{", b'{"id": 7, '), spec)
+    (vote,) = read_votes("a.jsonl", line.replace(b"{", b'{"id": 7, '), OWN_ID)
     assert (vote.id, vote.problem) == ("7", None)
 
 
