@@ -29,15 +29,7 @@ class Output:
     begins: bytes = b""
 
     def check(self, overwrite: bool, inputs: Collection[str] = ()) -> None:
-        """Check that the file may be written.
-
-        Args:
-            overwrite: whether a file that others wrote may be replaced.
-            inputs: files that are read, and are never replaced.
-
-        Raises:
-            InputError: if it is one of the inputs, or is there and was written by others.
-        """
+        """Check that the file may be written: it is no input, nor of others unless ``overwrite``."""
         if _real(self.path) in map(_real, inputs):
             raise InputError(f"{self.path}: is read by this evaluation; write to another file")
         if not overwrite and not self.is_free():

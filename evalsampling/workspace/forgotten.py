@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.tasks import opaque_name
-from evalsampling.labels.vendor import csv_text, unescaped
+from evalsampling.labels.vendor import unescaped
 from evalsampling.pool.row_ids import ids_of
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage import Store, checksums_of
@@ -111,4 +111,6 @@ def rejects_without_text(
         row = dict(zip(head, map(unescaped, line), strict=True))
         if row.get("task") in tasks or own.text(row) in ids:
             line[place["label"]], line[place["reason"]] = "", ERASED
-    return csv_text(head, lines[1:]).encode("utf-8-sig")
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(lines)
+    return text.getvalue().encode("utf-8-sig")
