@@ -29,7 +29,7 @@ class Output:
     begins: bytes = b""
 
     def check(self, overwrite: bool, inputs: Collection[str] = ()) -> None:
-        """Check that the file may be written: it is no input, nor of others unless ``overwrite``."""
+        """Check that the file may be written: no input, none of others unless ``overwrite``."""
         if _real(self.path) in map(_real, inputs):
             raise InputError(f"{self.path}: is read by this evaluation; write to another file")
         if not overwrite and not self.is_free():
