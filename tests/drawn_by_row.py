@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.labels.formats import vote_of
-from evalsampling.labels.vote import Vote
+from evalsampling.labels.vote import Vote, vote_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.stats.labelled_counts import LabelledCounts

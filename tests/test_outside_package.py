@@ -21,7 +21,6 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.parts.registry import KINDS, Registry
-from evalsampling.spec.labels import VOTE_RULES
 from evalsampling.spec.sink import SINKS
 from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.storage import STORES, open_store
@@ -38,7 +37,7 @@ pool: {path: pool.arrow, payload: [name]}
 measure: [{name: cost, missed: 5}, f1]
 sampler: {name: by_score, least: 0.1}
 strata: {method: halving, leaves: 8}
-labels: {votes: 2, rule: unanimous}
+labels: {votes: 2}
 sink: {format: tabs}
 round_size: 40
 workspace: sqlite://kept/run
@@ -91,7 +90,7 @@ def importable(outside: Path, folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(outside)
         patch.setenv("SQLITE_STORES", str(folder))
-        registries: list[Registry[Any]] = [SINKS, CUT_METHODS, VOTE_RULES, STORES]
+        registries: list[Registry[Any]] = [SINKS, CUT_METHODS, STORES]
         for registry in registries:
             vars(registry).pop("_others", None)
         yield
@@ -142,15 +141,8 @@ def test_all_its_parts_in_one_evaluation_by_the_command_line(
     assert [one["measure"] for one in estimated["measures"]] == ["cost", "f1"]
     assert 0 < estimated["measures"][0]["value"] <= 5
     assert (estimated["labels"], estimated["rejects"]) == (26, 0)
-    line: tuple[str, ...] = (
-        "estimate", "sqlite://kept/run", "--interval", "agresti-coull", "wald", "--exit-zero",
-    )  # fmt: skip
-    line += ("--at-most", "cost=5", "--report-to", "badge:cost.json")
-    reported = said(run(*line))
-    cost, f1 = reported["measures"]
-    badge = json.loads((tmp_path / "cost.json").read_text())
-    assert badge["message"] == f"{cost['value']:.2f}"
-    assert badge["color"] == {True: "green", None: "grey"}[reported["gates"]["reached"]]
+    line = "estimate", "sqlite://kept/run", "--interval", "agresti-coull", "wald"
+    cost, f1 = said(run(*line))["measures"]
     methods = [one["method"] for one in cost["intervals"]]
     assert "wald" in methods
     assert "agresti-coull" not in methods
@@ -256,7 +248,6 @@ def test_deliveries_and_specs_may_be_in_its_store(outside: Path, run: Run, tmp_p
         ("run", "sample", "sampler: unknown sampler 'by_score'"),
         ("plain", "sample", "sink.format: tabs is of a package that is not installed here; there"),
         ("plain", "status", ""),
-        ("voted", "status", "labels.rule: unanimous is of a package that is not installed here"),
     ],
 )
 def test_a_workspace_whose_parts_are_not_installed_says_so(
@@ -264,17 +255,11 @@ def test_a_workspace_whose_parts_are_not_installed_says_so(
 ) -> None:
     """A part that a command does not need may be missing: leaves are cut, `status` has no sink."""
     spec = SPEC.replace("sqlite://kept/run", workspace)
-    if workspace in ("plain", "voted"):
+    if workspace == "plain":
         spec = spec.replace("{name: by_score, least: 0.1}", "passive")
         spec = spec.replace("[{name: cost, missed: 5}, f1]", "f1")
-    if workspace == "plain":
-        spec = spec.replace("{votes: 2, rule: unanimous}", "{}")
     (tmp_path / "spec.yaml").write_text(spec)
     said(run("prepare", "spec.yaml", "--in-process"))
-    if workspace == "voted":
-        said(run("sample", workspace))
-        path = answered((tmp_path / workspace / BATCH).read_bytes(), tmp_path / "votes.tsv")
-        said(run("estimate", workspace, "--labels", path))
     done = run(command, workspace, installed=False)
     assert done.returncode == (1 if message else 0), done.stderr
     assert message in done.stderr

@@ -1,20 +1,17 @@
 """Batches of the rows that annotators did not agree on, for somebody to settle."""
 
-import pyarrow as pa
-
 from evalsampling.commands.control_tasks import rows_of
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
 from evalsampling.labels.tasks import (
     ADJUDICATION,
-    KIND,
     LINKED,
+    QUESTION,
     TASK,
     blind,
     make_batch,
     mask_key,
     opaque_name,
-    with_check,
 )
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.manifest import ExecutionContext
@@ -39,7 +36,7 @@ def adjudicate(
 def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bool:
     """Tell whether a dispute of a batch waits for an answer."""
     subjects = snapshot.subject_of_task
-    tasks, questions = batch.tasks[TASK].to_pylist(), batch.tasks["question"].to_pylist()
+    tasks, questions = batch.tasks[TASK].to_pylist(), batch.tasks[QUESTION].to_pylist()
     return any(
         question - 1 in disputed
         and task in subjects
@@ -53,15 +50,9 @@ def _write(
 ) -> Adjudication:
     pool, number = snapshot.pool, len(snapshot.adjudications) + 1
     rows = rows_of(snapshot, disputed)
-    names = [opaque_name(pool.task_key, ADJUDICATION, number, question) for question in disputed]
-    if sink_of(pool.spec).checks_tasks:
-        names = [with_check(name) for name in names]
-    tasks = make_batch(names, rows, pool.spec, mask_key(pool.task_key, -number))
-    question = dict(zip(names, disputed, strict=True))
-    order = pa.array([question[name] + 1 for name in tasks[TASK].to_pylist()], pa.int64())
-    kinds = pa.array([ADJUDICATION] * len(tasks), pa.string())
-    tasks = tasks.set_column(tasks.column_names.index(KIND), KIND, kinds)
-    tasks = tasks.append_column("question", order)
+    key, check = pool.task_key, sink_of(pool.spec).checks_tasks
+    names = [opaque_name(key, ADJUDICATION, number, each, check=check) for each in disputed]
+    tasks = make_batch(names, rows, pool.spec, mask_key(key, -number), ADJUDICATION, (QUESTION,))
     design = {"number": number, "exported": task_file(pool.spec, disputed=True)}
     manifest = context.manifest(
         f"adjudicate-{number:04d}",

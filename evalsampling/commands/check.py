@@ -14,7 +14,6 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.controls import Gold
-from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import (
@@ -102,7 +101,7 @@ def check(options: SpecOptions) -> CheckResult:
     for look in (_check_slices, _check_features, _check_payload, _check_ids):
         with _telling(problems):
             look(spec, batches)
-    for sound in (Gold.read, check_rule, _check_workspace):
+    for sound in (Gold.read, _check_workspace):
         with _telling(problems):
             sound(spec)
     return CheckResult(

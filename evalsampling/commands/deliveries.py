@@ -12,7 +12,6 @@ from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
-from evalsampling.labels.vote_rules import check_rule
 from evalsampling.labels.votes import Reject, check_votes, vote_table
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
@@ -81,8 +80,6 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     Returns:
         A line for each file.
     """
-    if files:
-        check_rule(snapshot.pool.spec)
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
     names = {delivery.name for delivery in snapshot.deliveries}

@@ -16,9 +16,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.gates import check_gates
 from evalsampling.inference.interval_methods import check_names
-from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.drop_zone import look_in
-from evalsampling.labels.sinks import reader_of
+from evalsampling.labels.delivery import LabelFile, look_in
 from evalsampling.measures.base import Measure
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.spec.gates import GatesSpec
@@ -85,14 +83,10 @@ def estimate(
     given = {*options.labels, *options.replace}
     check_outputs(pool, outputs, options.overwrite, "--report-to", given)
     # Before others are locked out: a file may be slow to come.
-    sink = reader_of(pool.spec) if options.labels or options.replace else None
-    listing = look_in(options.labels, options.replace, sink)
+    listing = look_in(options.labels, options.replace, pool.spec)
     if listing.without and options.close:
         raise InputError(f"{listing.without[0]}: nothing is closed")
-    files = [
-        LabelFile.read(each.path, each.replace, pool.spec.pool.id, each.follow, sink, pool.spec)
-        for each in listing.files
-    ]
+    files = [LabelFile.read(file, pool.spec) for file in listing.files]
     with Snapshot.held(pool) as snapshot:
         messages = [*listing.without, *listing.links, *take(files, snapshot, options.strict)]
         snapshot = snapshot.reread() if files else snapshot

@@ -1,14 +1,11 @@
 """Exporting the votes of a workspace in one table, or its labels as Splink reads them."""
 
-import csv
 import dataclasses
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.commands.options import WorkspaceOptions, flag, option
 from evalsampling.commands.outputs import OVERWRITE, check_outputs
@@ -16,11 +13,11 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.labels import splink
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.tasks import GOLD, KIND, REPEAT, SAMPLE, TASK
-from evalsampling.labels.vendor import escaped
+from evalsampling.labels.tasks import ADJUDICATION, KIND, SAMPLE, TASK
+from evalsampling.labels.vendor import csv_text, escaped
 from evalsampling.labels.vote import long_table
 from evalsampling.storage import replace_file
-from evalsampling.storage.outputs import Output, marked
+from evalsampling.storage.outputs import Output, as_parquet
 from evalsampling.workspace.snapshot import Snapshot
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -62,9 +59,7 @@ def export(options: ExportOptions) -> ExportResult:
     table = table_of_votes(snapshot)
     path = Path(options.to)
     if path.suffix == ".parquet":
-        sink = pa.BufferOutputStream()
-        pq.write_table(marked(table), sink)
-        replace_file(str(path), sink.getvalue().to_pybytes())
+        replace_file(str(path), as_parquet(table))
     elif path.suffix == ".csv":
         replace_file(str(path), _as_csv(table))
     else:
@@ -83,17 +78,12 @@ def table_of_votes(snapshot: Snapshot) -> pa.Table:
     kinds = dict(
         zip(snapshot.controls.tasks, snapshot.controls.table[KIND].to_pylist(), strict=True)
     )
-    settling = {
-        task
-        for adjudication in snapshot.adjudications
-        for task in adjudication.tasks[TASK].to_pylist()
-    }
+    for batch in snapshot.adjudications:
+        kinds |= dict.fromkeys(batch.tasks[TASK].to_pylist(), ADJUDICATION)
     rows: list[dict[str, Any]] = []
     for delivery in snapshot.deliveries:
         for row in delivery.votes.to_pylist():
-            task = row["task"]
-            kind = "adjudication" if task in settling else kinds.get(task, SAMPLE)
-            assert kind in (SAMPLE, GOLD, REPEAT, "adjudication")
+            kind = kinds.get(row["task"], SAMPLE)
             vote = {"unsure": False, "comment": None, **row, "kind": kind, **ids.values(row["id"])}
             rows.append({name: vote[name] for name in columns})
     text = dict.fromkeys(columns, pa.string())
@@ -126,11 +116,8 @@ def _write_splink(snapshot: Snapshot, path: Path) -> ExportResult:
 
 def _as_csv(table: pa.Table) -> bytes:
     """Return the long table as CSV that a spreadsheet opens; what was typed may be a formula."""
-    text = io.StringIO(newline="")
-    lines = csv.writer(text)
-    lines.writerow(table.column_names)
-    lines.writerows(map(_shown, row.values()) for row in table.to_pylist())
-    return text.getvalue().encode()
+    rows = (map(_shown, row.values()) for row in table.to_pylist())
+    return csv_text(table.column_names, rows).encode()
 
 
 def _shown(value: Any) -> Any:

@@ -13,7 +13,6 @@ from evalsampling.commands.options import SpecOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
-from evalsampling.labels.vote_rules import check_rule
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.fingerprint import changes_of
 from evalsampling.pool.pool_file import PoolFile
@@ -201,9 +200,8 @@ class Preparation:
         return ReserveFiles(self.workspace.store, self.attempt)
 
     def check_labels(self) -> None:
-        """Check what is needed beside the pool: the gold rows, and what decides by a model."""
+        """Check what is needed beside the pool: the gold rows."""
         Gold.read(self.spec)
-        check_rule(self.spec)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written."""

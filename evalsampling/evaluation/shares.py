@@ -15,8 +15,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.round_rows import LabelJoin
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.formats import vote_of
-from evalsampling.labels.vote import field_text, in_unicode
+from evalsampling.labels.vote import field_text, in_unicode, vote_of
 from evalsampling.labels.votes import Reject
 from evalsampling.pool.row_batches import mapping_of
 from evalsampling.pool.row_ids import as_text

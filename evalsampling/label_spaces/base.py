@@ -30,6 +30,9 @@ SCORE_RULES = {
 SOFTMAX = "softmax(logits)"
 """Rule of probabilities that are made of a column of logits for each class."""
 
+MAJORITY, MEDIAN = "majority", "median"
+"""Rules by which several votes decide a row."""
+
 UNSURE_LABEL = "unsure"
 """Answer of an annotator who cannot decide, unless it is the name of a class."""
 
@@ -154,7 +157,7 @@ class LabelSpace(abc.ABC):
         compared: our name of the space that takes its place where several systems predict; None if
             it stays.
         has_score: whether a column drives the strata; else what systems predict does.
-        rule: the rule by which several votes decide; None if the spec chooses one.
+        rule: the rule by which several votes decide: `MAJORITY`, or `MEDIAN` of numbers.
         refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
             finds out itself.
         has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
@@ -174,7 +177,7 @@ class LabelSpace(abc.ABC):
     )  # fmt: skip
     compared: ClassVar[str | None] = None
     has_score: ClassVar[bool] = True
-    rule: ClassVar[str | None] = None
+    rule: ClassVar[str] = MAJORITY
     refusal: ClassVar[str] = ""
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False

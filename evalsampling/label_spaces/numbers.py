@@ -19,6 +19,7 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     LABEL,
+    MEDIAN,
     Codes,
     Columns,
     Field,
@@ -49,9 +50,6 @@ FIRST = 1 << 20
 STEPS = 1 << 40
 """Steps of a range: a number is stored to one part in 10^12 of it."""
 
-MEDIAN = "median"
-"""Rule by which several votes decide: their median."""
-
 NORMAL = "normal"
 """Rule of probabilities: errors are taken to be normal."""
 
@@ -69,7 +67,7 @@ class Numbers(LabelSpace):
     default_sampler: ClassVar[str | None] = "active_risk"
     score_key: ClassVar[str] = "variance"
     system_keys: ClassVar[tuple[str, ...]] = ("variance", "prediction")
-    rule: ClassVar[str | None] = MEDIAN
+    rule: ClassVar[str] = MEDIAN
     refusal: ClassVar[str] = (
         "is about classes; with labels.range there are mse, rmse, mae, r2 and mean_error"
     )
@@ -91,8 +89,6 @@ class Numbers(LabelSpace):
             "answers are compared with others there, and with labels.range no two numbers need be "
             "the same",
         )
-        if labels.get("rule", MEDIAN) != MEDIAN:
-            raise InputError(f"labels.rule: with labels.range it is {MEDIAN}")
         ends = labels.get("range")
         if not isinstance(ends, list) or len(ends) != 2:
             problem = f"must be the least and the greatest label, got {ends!r}"

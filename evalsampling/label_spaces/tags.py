@@ -53,7 +53,6 @@ class Tags(Sets):
     """
 
     kind: ClassVar[str] = "tags"
-    rule: ClassVar[str | None] = "majority"
     refusal: ClassVar[str] = (
         f"is not about single labels; with more than {MOST_LABELS} in labels.multilabel there are "
         "f1, precision and recall with average: micro, macro or each"
@@ -84,14 +83,11 @@ class Tags(Sets):
                     f"labels.{key}: answers are compared with others there, and of more than "
                     f"{MOST_LABELS} labels few are the same in all of them"
                 )
-        for key, wanted, words in (
-            ("oracle", "deterministic", "a row has the same labels whenever it is asked about"),
-            ("rule", "majority", "votes for whole sets decide"),
-        ):
-            if labels.get(key, wanted) != wanted:
-                raise InputError(
-                    f"labels.{key}: with more than {MOST_LABELS} labels it is {wanted}: {words}"
-                )
+        if labels.get("oracle", "deterministic") != "deterministic":
+            raise InputError(
+                f"labels.oracle: with more than {MOST_LABELS} labels it is deterministic: a row "
+                "has the same labels whenever it is asked about"
+            )
         return cls(tuple(listed))
 
     @property

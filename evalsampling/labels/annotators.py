@@ -7,20 +7,14 @@ import numpy as np
 
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
-from evalsampling.labels.tasks import GOLD, KIND, LABEL
+from evalsampling.labels.tasks import GOLD, KIND, LABEL, QUESTION
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
 
 
 @dataclasses.dataclass(frozen=True)
 class ControlSubject:
-    """A control task among the subjects of a tally.
-
-    Attributes:
-        subject: number of the subject.
-        code: code of its class, if it is a gold row, else `NO_LABEL`.
-        question: number of the question that it asks again, if it is a repeat, else None.
-    """
+    """A control task: a gold row of a class, or a repeat of a question (then of `NO_LABEL`)."""
 
     subject: int
     code: int
@@ -31,7 +25,7 @@ def control_subjects(
     controls: Controls, first: int, codes: Mapping[str, int]
 ) -> list[ControlSubject]:
     """Return control tasks with the numbers of their subjects, which follow one another."""
-    columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, "question"))
+    columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, QUESTION))
     return [
         ControlSubject(
             first + place,

@@ -2,12 +2,11 @@
 
 import ast
 import dataclasses
-import decimal
 import json
 from collections.abc import Mapping
 from typing import Any
 
-Row = Mapping[str, Any]
+Fields = Mapping[str, Any]
 """Fields of a row by their names, case-folded."""
 
 
@@ -17,16 +16,10 @@ class Other(str):
 
 @dataclasses.dataclass(frozen=True)
 class ChosenAnswer:
-    """An annotator's answer about a row.
+    """An annotator's answer about a row, or the problem why it is none.
 
-    Attributes:
-        values: by question: text, number, list of texts, None if not answered, or an `Other`.
-        says: of a yes or a no, whether the row has the class that the value names.
-        annotator: who gave it.
-        time: when.
-        skipped: whether it was declined.
-        comment: of the annotator.
-        problem: why it is none.
+    By question it has a text, a number, a list of texts, None if not answered, or an `Other`. Of a
+    yes or a no, `says` tells whether the row has the class that the value names.
     """
 
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -91,21 +84,16 @@ def listed(given: Any) -> list[Any]:
     return given if isinstance(given, list) else [] if given in (None, "") else [given]
 
 
-def is_number(given: Any) -> bool:
-    """Tell whether a value of JSON is a number, which here are `int` and `Decimal`."""
-    return isinstance(given, int | decimal.Decimal) and not isinstance(given, bool)
-
-
 def is_text(given: Any) -> bool:
     """Tell whether a value is a text that is not empty."""
     return isinstance(given, str) and bool(given)
 
 
-def object_of(given: Any) -> Row:
+def object_of(given: Any) -> Fields:
     """Return an object, one without fields if it is none."""
     return given if isinstance(given, Mapping) else {}
 
 
-def objects(given: Any) -> list[Row]:
+def objects(given: Any) -> list[Fields]:
     """Return the objects of a list."""
     return [one for one in listed(given) if isinstance(one, Mapping)]

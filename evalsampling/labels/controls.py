@@ -3,23 +3,20 @@
 They show how well annotators answer. Estimates do not use them.
 """
 
-import csv
 import dataclasses
 import hashlib
-import io
 import json
 from collections.abc import Collection, Sequence
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.labels.formats import allow_long_cells
+from evalsampling.labels.formats import csv_cells, json_lines
 from evalsampling.labels.limits import MOST_BYTES
-from evalsampling.labels.tasks import ID, KIND, LABEL, REPEAT, TASK, opaque_name, payload_columns
+from evalsampling.labels.tasks import ID, KIND, LABEL, QUESTION, REPEAT, TASK, opaque_name
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
@@ -28,7 +25,6 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
-QUESTION = "question"
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
      (QUESTION, pa.int64())]
@@ -66,12 +62,8 @@ class Controls:
 class Gold:
     """Rows whose class is known, as their file has them.
 
-    Attributes:
-        path: path of the file.
-        rows: the rows, each with its values by column.
-        labels: text of the class of each row.
-        fingerprint: SHA-256 of the ids, labels and payload, in the order of the rows; it does not
-            depend on the file's format and other columns.
+    The fingerprint is the SHA-256 of ids, labels and payload, in the order of the rows; it does not
+    depend on the file's format and other columns.
     """
 
     path: str
@@ -106,7 +98,7 @@ class Gold:
 def gold_rows(
     gold: Gold, spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema
 ) -> pa.Table:
-    """Return the gold rows of a batch: columns id, label and payload, with its prefix.
+    """Return the gold rows of a batch: columns id, label, question and payload, with its prefix.
 
     Batches take them in a random order, so that all are shown before one is shown again.
     """
@@ -121,28 +113,13 @@ def gold_rows(
             [_id(row, place, spec.pool.id) for row, place in zip(rows, chosen, strict=True)]
         ),
         LABEL: pa.array([gold.labels[place] for place in chosen], pa.string()),
+        QUESTION: pa.nulls(count, pa.int64()),
     }
     for name in spec.pool.payload:
         kind = like.field(PAYLOAD_PREFIX + name).type
         values = [row.get(name) for row in rows]
         columns[PAYLOAD_PREFIX + name] = _like(gold.path, name, values, kind)
     return pa.table(columns)
-
-
-def make_controls(batch: pa.Table, kind: str, like: pa.Table) -> pa.Table:
-    """Return control tasks as they are stored, in the order of a batch."""
-    known = like.take(pc.index_in(batch[TASK], value_set=like[TASK].combine_chunks()))
-    columns = {
-        TASK: batch[TASK],
-        ID: batch[ID],
-        KIND: pa.array([kind] * len(batch)),
-        LABEL: known[LABEL] if LABEL in known.column_names else pa.nulls(len(batch)),
-        QUESTION: known[QUESTION] if QUESTION in known.column_names else pa.nulls(len(batch)),
-    }
-    table = pa.table(columns).cast(_SCHEMA)
-    for name in payload_columns(batch):
-        table = table.append_column(name, batch[name])
-    return table
 
 
 def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
@@ -156,15 +133,13 @@ def _read(path: str) -> list[dict[str, Any]]:
     suffix = PurePath(path).suffix.lower()
     try:
         if suffix == ".csv":
-            allow_long_cells()
-            return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+            header, *rows = [cells for _, cells in csv_cells(path, content) if cells] or [[]]
+            return [dict(zip(header, row, strict=False)) for row in rows]
         if suffix == ".jsonl":
-            # Not `splitlines`, which also splits at characters that a text may contain.
-            lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig")
-            return [json.loads(line) for line in lines if line.strip()]
+            return [row for _, row in json_lines(path, content)]
         if suffix == ".parquet":
             return list(parse_parquet(content).to_pylist())
-    except (OSError, ValueError, RecursionError, csv.Error, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
 

@@ -32,6 +32,11 @@ class DeliveredIds:
             return list(header)
         return [ID if name == self.columns else name for name in header]
 
+    def rename(self, fields: dict[str, Any]) -> None:
+        """Call a single column of ids ``id`` among the fields of a row, where no other is."""
+        if isinstance(self.columns, str) and ID not in fields and self.columns in fields:
+            fields[ID] = fields.pop(self.columns)
+
     def are_in(self, columns: Collection[str]) -> bool:
         """Tell whether rows can be named by their ids in such columns."""
         return all(name in columns for name in self.names)

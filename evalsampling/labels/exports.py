@@ -12,17 +12,16 @@ from typing import Any
 from evalsampling.label_spaces.spellings import plain
 from evalsampling.labels.chosen import (
     ChosenAnswer,
+    Fields,
     Other,
-    Row,
     found,
-    is_number,
     is_text,
     listed,
     object_of,
     objects,
-    parsed,
     value_of,
 )
+from evalsampling.labels.vote import is_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +46,8 @@ class Export:
 
     tool: str
     marks: tuple[str, ...]
-    values: Callable[[Row], ChosenAnswer]
-    parts: Callable[[Row], Iterable[Any]] = lambda row: [row]
+    values: Callable[[Fields], ChosenAnswer]
+    parts: Callable[[Fields], Iterable[Any]] = lambda row: [row]
     annotator: str = ""
     time: str = ""
     status: str = ""
@@ -64,7 +63,7 @@ class Export:
         return all(any(_fits(name, one) for name in names for one in mark.split("|"))
                    for mark in self.marks)  # fmt: skip
 
-    def answers(self, row: Row) -> Iterator[ChosenAnswer]:
+    def answers(self, row: Fields) -> Iterator[ChosenAnswer]:
         """Yield the answers of a row; none of those that are not finished."""
         for part in self.parts(row):
             if not isinstance(part, Mapping):
@@ -102,14 +101,7 @@ def _fits(name: str, mark: str) -> bool:
 # --- what a part of each tool says
 
 
-def _after(mark: str) -> Callable[[Row], ChosenAnswer]:
-    """Return what reads the fields whose names begin with a mark, each a question."""
-    return lambda row: ChosenAnswer(
-        {name.removeprefix(mark): value_of(row[name]) for name in row if name.startswith(mark)}
-    )
-
-
-def _of_doccano(row: Row) -> ChosenAnswer:
+def _of_doccano(row: Fields) -> ChosenAnswer:
     value = value_of(next(row[name] for name in ("label", "labels", "cats") if name in row))
     return ChosenAnswer({"label": None if value == [] else value})
 
@@ -120,7 +112,7 @@ SAYS: Mapping[str, bool | None] = {
 }  # fmt: skip
 
 
-def binary(row: Row, field: str = "answer") -> ChosenAnswer:
+def binary(row: Fields, field: str = "answer") -> ChosenAnswer:
     """Return what was said by `SAYS` to a class, to a choice of options, or to neither."""
     word, asked, chosen = plain(str(row.get(field) or "")), row.get("label"), row.get("accept")
     if word not in SAYS:
@@ -143,7 +135,7 @@ def binary(row: Row, field: str = "answer") -> ChosenAnswer:
     return ChosenAnswer({"label": value_of(asked)}, says)
 
 
-def _controls(row: Row) -> ChosenAnswer:
+def _controls(row: Fields) -> ChosenAnswer:
     """Return what the controls of a page of Label Studio hold."""
     values: dict[str, Any] = {}
     comments: list[str] = []
@@ -175,7 +167,7 @@ _NO_CONTROLS = (
 )  # fmt: skip
 
 
-def _columns(row: Row) -> ChosenAnswer:
+def _columns(row: Fields) -> ChosenAnswer:
     """Return the columns of a table of Label Studio that may be controls.
 
     JSON_MIN has them between `id` and `annotator`; of a table nothing but their values tells.
@@ -188,13 +180,13 @@ def _columns(row: Row) -> ChosenAnswer:
     return ChosenAnswer(values, comment=row.get("comment"))
 
 
-def _of_projects(row: Row) -> list[Any]:
+def _of_projects(row: Fields) -> list[Any]:
     """Return the labels of a row of Labelbox, of all its projects."""
     projects = object_of(row["projects"]).values()
     return [label for one in projects for label in listed(object_of(one).get("labels"))]
 
 
-def _classifications(row: Row) -> ChosenAnswer:
+def _classifications(row: Fields) -> ChosenAnswer:
     """Return what Labelbox has, by name and by value: either may be the name of a class."""
     values: dict[str, Any] = {}
     annotations = object_of(row.get("annotations"))
@@ -209,14 +201,14 @@ def _classifications(row: Row) -> ChosenAnswer:
     return ChosenAnswer(values)
 
 
-def _responses(row: Row) -> list[Row]:
+def _responses(row: Fields) -> list[Fields]:
     """Return the responses of a record of Argilla, in whatever form it has them."""
     given = row.get("responses")
     if isinstance(given, Mapping):
         return [{**one, "values": {q: one}} for q, many in given.items() for one in objects(many)]
     if given is not None:
         return [{"values": {one.get("question_name", ""): one}, **one} for one in objects(given)]
-    flat: list[Row] = []
+    flat: list[Fields] = []
     for key in (name for name in row if name.endswith(".responses")):
         rest = [listed(row.get(key + part)) for part in (".users", ".status")]
         for value, *told in itertools.zip_longest(listed(row[key]), *rest):
@@ -225,7 +217,7 @@ def _responses(row: Row) -> list[Row]:
     return flat
 
 
-def _response(row: Row) -> ChosenAnswer:
+def _response(row: Fields) -> ChosenAnswer:
     values = {
         name: value_of(given["value"] if isinstance(given, Mapping) and "value" in given else given)
         for name, given in object_of(row["values"]).items()
@@ -233,25 +225,12 @@ def _response(row: Row) -> ChosenAnswer:
     return ChosenAnswer(values)
 
 
-def _of_toloka(row: Row) -> ChosenAnswer:
+def _of_toloka(row: Fields) -> ChosenAnswer:
     golden = [name for name, value in row.items() if name.startswith("golden:") and value]
     problem = f"{golden[0].upper()} is given: it is a control task" if golden else ""
-    return dataclasses.replace(_after("output:")(row), problem=problem)
-
-
-def _of_mturk(row: Row) -> ChosenAnswer:
-    """Return the answers of a form: of radio buttons each choice may have a column of its own."""
-    told = parsed(str(row.get("answer.taskanswers") or ""))
-    if isinstance(told, list):
-        return ChosenAnswer({q: value_of(one) for each in objects(told) for q, one in each.items()})
-    values: dict[str, Any] = {}
-    for name, given in _after("answer.")(row).values.items():
-        question, dot, choice = name.rpartition(".")
-        if not dot or plain(str(given)) not in ("true", "false"):
-            values[name] = given
-        elif plain(str(given)) == "true":
-            values[question] = [*listed(values.get(question)), choice]
-    return ChosenAnswer({question: value_of(given) for question, given in values.items()})
+    named = {name.removeprefix("output:"): name for name in row if name.startswith("output:")}
+    values = {question: value_of(row[name]) for question, name in named.items()}
+    return ChosenAnswer(values, problem=problem)
 
 
 # --- the table
@@ -280,8 +259,6 @@ TABLE: tuple[Export, ...] = (
            hint="ask by a radio classification"),
     Export("Toloka", ("output:*",), _of_toloka, annotator="assignment:worker_id",
            time="assignment:submitted", status="assignment:status"),
-    Export("MTurk", ("hitid", "answer.*"), _of_mturk, annotator="workerid", time="submittime",
-           status="assignmentstatus"),
     _ARGILLA,
     dataclasses.replace(_ARGILLA, marks=("*.responses",)),
     Export("Prodigy", ("answer", _PRODIGY), binary, annotator="_annotator_id|_session_id",

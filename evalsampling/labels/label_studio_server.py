@@ -13,6 +13,7 @@ import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
 import requests
 
 from evalsampling.errors import InputError
@@ -27,7 +28,27 @@ _PASSING = {408, 425, 429, 500, 502, 503, 504}
 _PAGE = 100
 
 Answer = TypeVar("Answer")
-_Tasks = dict[str, list[dict[str, Any]]]
+
+
+class _Project(msgspec.Struct):
+    id: int
+    title: str | None
+
+
+class _Page(msgspec.Struct):
+    """A page of the list of projects."""
+
+    results: list[_Project]
+    next: str | None = None
+
+
+class _Task(msgspec.Struct):
+    id: int
+    data: dict[str, Any]
+    annotations: list[Any] | None = None
+
+
+_Tasks = dict[str, list[_Task]]
 """Tasks of a project by name; a name may have several."""
 
 
@@ -84,7 +105,7 @@ class LabelStudio:
         project = self._project(title)
         if project is None:
             raise InputError(f"{self._url}: there is no project {title!r}: push the batch first")
-        content, _ = self._read(_export(project), _is_export)
+        content, _ = self._read(_export(project), list[_Task])
         return content
 
     # --- projects and tasks
@@ -94,9 +115,9 @@ class LabelStudio:
         matches: list[int] = []
         for page in itertools.count(1):
             path = f"/api/projects?page={page}&page_size={_PAGE}"
-            _, content = self._read(path, _is_page)
-            matches += [one["id"] for one in content["results"] if one["title"] == title]
-            if not content.get("next"):
+            _, found = self._read(path, _Page)
+            matches += [one.id for one in found.results if one.title == title]
+            if not found.next:
                 break
         # Two calls at once may have made two projects: all calls use the first.
         return min(matches, default=None)
@@ -136,9 +157,9 @@ class LabelStudio:
 
     def _tasks(self, project: int) -> _Tasks:
         by_name: _Tasks = {}
-        _, tasks = self._read(_export(project), _is_export)
+        _, tasks = self._read(_export(project), list[_Task])
         for task in tasks:
-            by_name.setdefault(str(task["data"].get("task")), []).append(task)
+            by_name.setdefault(str(task.data.get("task")), []).append(task)
         return by_name
 
     def _without_duplicates(self, project: int) -> _Tasks:
@@ -148,7 +169,7 @@ class LabelStudio:
         """
         by_name = self._tasks(project)
         for tasks in by_name.values():
-            unanswered = sorted(task["id"] for task in tasks if not task.get("annotations"))
+            unanswered = sorted(task.id for task in tasks if not task.annotations)
             spare = unanswered[1:] if len(unanswered) == len(tasks) else unanswered
             for number in spare:
                 _patiently(functools.partial(self._send, "DELETE", f"/api/tasks/{number}"))
@@ -156,23 +177,19 @@ class LabelStudio:
 
     # --- requests
 
-    def _read(self, path: str, is_whole: Callable[[Any], bool]) -> tuple[bytes, Any]:
-        """Return a response and the JSON in it; a bad response is asked for again.
+    def _read(self, path: str, kind: Any) -> tuple[bytes, Any]:
+        """Return a response and what its JSON holds; a bad response is asked for again.
 
-        The page of a proxy, or a response that broke off, is bad: ``is_whole`` tells.
+        The page of a proxy, or a response that broke off, is bad: it is not of the ``kind``.
         """
 
         def read() -> tuple[bytes, Any]:
             content = self._send("GET", path)
             try:
-                parsed = json.loads(content)
-                if is_whole(parsed):
-                    return content, parsed
-                reason = "it is something else"
-            except (ValueError, RecursionError) as error:
-                reason = f"not JSON: {error}"
-            problem = f"the answer is not whole, or not of Label Studio: {reason}"
-            raise _PassingError(f"{self._url}{path.partition('?')[0]}: {problem}")
+                return content, msgspec.json.decode(content, type=kind)
+            except msgspec.DecodeError as error:
+                problem = f"the answer is not whole, or not of Label Studio: {error}"
+                raise _PassingError(f"{self._url}{path.partition('?')[0]}: {problem}") from error
 
         return _patiently(read)
 
@@ -247,20 +264,3 @@ def _is_server(url: str) -> bool:
 
 def _export(project: int) -> str:
     return f"/api/projects/{project}/export?exportType=JSON&download_all_tasks=true"
-
-
-def _is_page(content: Any) -> bool:
-    """Tell whether JSON is a page of the list of projects."""
-    listed = content.get("results") if isinstance(content, dict) else None
-    return isinstance(listed, list) and all(
-        isinstance(project, dict) and isinstance(project.get("id"), int) and "title" in project
-        for project in listed
-    )
-
-
-def _is_export(content: Any) -> bool:
-    """Tell whether JSON is an export: a list of tasks."""
-    return isinstance(content, list) and all(
-        isinstance(task, dict) and "id" in task and isinstance(task.get("data"), dict)
-        for task in content
-    )

@@ -1,4 +1,4 @@
-"""Limits of deliveries of labels: size, rows, and numbers that a float no longer tells apart."""
+"""Limits of deliveries of labels: bytes and rows."""
 
 from evalsampling.errors import InputError
 
@@ -8,18 +8,10 @@ MOST_BYTES = 1 << 28
 MOST_ROWS = 1 << 21
 """Most rows of a delivery."""
 
-EXACT = ("task", "id", "label", "unique_id_l", "unique_id_r")
-"""Columns whose values identify a vote, so that they must not be rounded."""
+MOST_CHARACTERS = 1 << 24
+"""Most characters of a cell of CSV, and of a line of JSON Lines."""
 
 
 def too_large(path: str, excess: str, most: str) -> InputError:
     """Return the error of a delivery that is too large: what it has, and the most it may have."""
     return InputError(f"{path}: has {excess}; a delivery has at most {most}: divide it")
-
-
-def inexact(path: str, name: str, value: str, most: int) -> InputError:
-    """Return the error of a column with whole numbers that may have been rounded."""
-    return InputError(
-        f"{path}: column {name!r} has whole numbers as floats, and {value} is {most:,} or more, "
-        "where a float stands for several of them: write them as whole numbers or as text"
-    )

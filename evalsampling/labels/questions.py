@@ -1,6 +1,7 @@
 """Rows of an export as rows of ours: what names the row, and which of its questions is ours."""
 
 import collections
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -8,19 +9,49 @@ from typing import Any, NamedTuple
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.label_spaces.spellings import NO, YES, plain
-from evalsampling.labels.chosen import ChosenAnswer, Other, Row, found, objects, parsed
+from evalsampling.labels.chosen import ChosenAnswer, Fields, Other, found, objects, parsed
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.exports import BINARY, SAYS, TABLE, Export
-from evalsampling.labels.vote import field_text
+from evalsampling.labels.vote import COLUMNS, field_text
+from evalsampling.spec import EvaluationSpec
 
 
-class Answered(NamedTuple):
-    """An answer in fields of ours; `says` is False where the label is what the row is not."""
+class Row(NamedTuple):
+    """A row of a delivery: its fields by their names.
+
+    A `problem` says why the row holds no vote, a `doubt` why its answer does not count if it has
+    one. Where `says` is False the label is what the row is not.
+    """
 
     line: int
-    fields: Mapping[str, Any]
-    says: bool | None
-    problem: str
+    fields: dict[str, Any]
+    problem: str = ""
+    says: bool | None = None
+    doubt: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What is known of the tasks that a delivery answers; columns `shown` are no answers."""
+
+    own: DeliveredIds = DeliveredIds()
+    space: LabelSpace | None = None
+    shown: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, spec: EvaluationSpec) -> "Asked":
+        """Return what a spec says of its tasks."""
+        pool = spec.pool
+        own = DeliveredIds(ID if pool.id in COLUMNS else pool.id)
+        predicted = (name for one in pool.systems for name in (one.score, one.prediction))
+        shown = [name for name in (*pool.payload, *pool.slices, *predicted) if name is not None]
+        return cls(own, spec.labels.space, shown)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names that columns of ids may have."""
+        own = self.own.columns
+        return (ID, own) if isinstance(own, str) else own
 
 
 def export_of(row: Any) -> Export | None:
@@ -47,7 +78,7 @@ def has_answer_elsewhere(names: Iterable[Any], shown: Iterable[str]) -> bool:
     return "label" in folded and bool({*folded} & {*_ELSEWHERE} - {*map(str.casefold, shown)})
 
 
-def binary_of(path: str, rows: Sequence[Row], shown: Iterable[str]) -> Export | None:
+def binary_of(path: str, rows: Sequence[Fields], shown: Iterable[str]) -> Export | None:
     """Return `BINARY` if each row says whether it has the label, None if that is the answer."""
     folded = [*map(_folded, rows)]
     for name in _ELSEWHERE:
@@ -65,17 +96,15 @@ def binary_of(path: str, rows: Sequence[Row], shown: Iterable[str]) -> Export | 
     return None
 
 
-def answered_rows(
-    path: str,
-    export: Export,
-    rows: Iterable[tuple[int, Any]],
-    own: DeliveredIds,
-    space: LabelSpace | None,
-) -> Iterator[Answered]:
+def answered_rows(path: str, export: Export, rows: Iterable[Row], asked: Asked) -> Iterator[Row]:
     """Yield the answers of an export in fields of ours."""
     answers: list[tuple[int, dict[str, Any], ChosenAnswer]] = []
-    for line, given in rows:
-        row = _folded(given) if isinstance(given, Mapping) else {}
+    own = asked.own
+    for given in rows:
+        if given.problem:
+            yield given
+            continue
+        line, row = given.line, _folded(given.fields)
         if not export.has(row):
             problem = f"not a row of an export of {export.tool}"
             answers.append((line, _names(row, own, export), ChosenAnswer(problem=problem)))
@@ -88,7 +117,7 @@ def answered_rows(
             f"{path}: no row of this export of {export.tool} has 'task' (or {own.words}): "
             f"{numbers}give the tool the column `task` beside the text"
         )
-    question = _question(path, export, [answer for *_, answer in answers], space)
+    question = _question(path, export, [answer for *_, answer in answers], asked.space)
     for line, names, answer in answers:
         problem, value = answer.problem, answer.values.get(question, export.without)
         if not problem and not names:
@@ -103,7 +132,7 @@ def answered_rows(
             "skipped": "yes" if answer.skipped else None,
             "comment": answer.comment,
         }
-        yield Answered(line, fields, answer.says, problem)
+        yield Row(line, fields, problem, answer.says)
 
 
 def _folded(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -113,14 +142,14 @@ def _folded(row: Mapping[Any, Any]) -> dict[str, Any]:
     return folded
 
 
-_SENT = re.compile(r"(input[:.]|(meta|metadata|data|fields|vars)\.)")
+_SENT = re.compile(r"(input:|(meta|metadata|data|fields|vars)\.)")
 """Beginning of the fields of a table that are what was sent to the tool."""
 
 _WITHIN = ("meta", "metadata", "data", "fields", "vars")
 """Fields whose text in a table is an object with what was sent."""
 
 
-def _names(row: Row, own: DeliveredIds, export: Export) -> dict[str, Any]:
+def _names(row: Fields, own: DeliveredIds, export: Export) -> dict[str, Any]:
     """Return the task and the ids that a row has, at its top or in a field of it."""
     given = {name: value for name, value in row.items() if name not in export.own}
     top = {_SENT.sub("", name, 1): value for name, value in given.items()}

@@ -30,8 +30,6 @@ class Register:
     Attributes:
         question_of_task: the subject behind each task, in their order.
         ids: id of each subject's row as text.
-        space: what labels there are.
-        tally: votes so far.
         withdrawn: number of the round of each task that was withdrawn.
         pairs: the questions about each pair of records, see `labels.splink`.
         id: columns of the ids.

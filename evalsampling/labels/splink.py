@@ -4,9 +4,7 @@ See ``Linker.evaluation`` of Splink 4: columns ``source_dataset_l``, ``unique_id
 ``source_dataset_r``, ``unique_id_r``, ``clerical_match_score``.
 """
 
-import csv
 import dataclasses
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.vendor import write_csv
-from evalsampling.labels.vote import YES_OR_NO, Pair, Vote, field_text
+from evalsampling.labels.vendor import csv_text, write_csv
+from evalsampling.labels.vote import Pair, Vote, field_text, vote_of
 from evalsampling.pool.row_ids import as_columns
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
@@ -44,28 +42,21 @@ def check_columns(path: str, columns: Sequence[str]) -> None:
 
 def read_row(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a line; a line without a score is not answered yet."""
-    texts = {name: field_text(row.get(name)) for name in COLUMNS}
-    score, left, right = texts[SCORE], texts["unique_id_l"], texts["unique_id_r"]
+    score, left, right = (
+        field_text(row.get(name)) for name in (SCORE, "unique_id_l", "unique_id_r")
+    )
+    sources = [field_text(row.get(name)) for name in ("source_dataset_l", "source_dataset_r")]
     pair = None
     if left is not None and right is not None:
-        pair = make_pair(texts["source_dataset_l"], left, texts["source_dataset_r"], right)
-    vote = Vote(line, task=texts["task"], id=texts["id"], pair=pair)
-    skipped = YES_OR_NO.get((texts["skipped"] or "no").lower())
+        pair = make_pair(sources[0], left, sources[1], right)
+    vote = vote_of(line, {**row, "label": None})
     probability, problem = _probability(score)
-    if skipped is None:
-        problem = f"skipped is {texts['skipped']!r}, which is neither yes nor no"
-    elif not problem and vote.task is None and pair is None:
+    problem = vote.problem or problem
+    if not problem and vote.task is None and pair is None:
         problem = "neither a task nor two unique ids are given"
-    if skipped is None or problem:
-        return dataclasses.replace(vote, label=score, problem=problem)
-    return dataclasses.replace(
-        vote,
-        annotator=texts["annotator"],
-        time=texts["time"],
-        skipped=skipped,
-        comment=texts["comment"],
-        score=probability,
-    )
+    if problem:
+        return dataclasses.replace(vote, pair=pair, label=score, problem=problem)
+    return dataclasses.replace(vote, pair=pair, score=probability)
 
 
 def _probability(score: str | None) -> tuple[float | None, str]:
@@ -134,8 +125,5 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:
     """Return labels as CSV that Splink reads."""
-    text = io.StringIO(newline="")
-    rows = csv.writer(text)
-    rows.writerow([*_RECORDS, SCORE])
-    rows.writerows((*left, *right, score) for (left, right), score in labels)
-    return text.getvalue().encode()
+    rows = ((*left, *right, score) for (left, right), score in labels)
+    return csv_text([*_RECORDS, SCORE], rows).encode()

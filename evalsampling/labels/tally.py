@@ -10,16 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalsampling.label_spaces.numbers import MEDIAN
-from evalsampling.spec.labels import MAJORITY, LabelsSpec
+from evalsampling.label_spaces.base import MAJORITY, MEDIAN
+from evalsampling.spec.labels import LabelsSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 
 EACH = "each"
-"""Rule of a stochastic oracle, beside those of `spec.labels`: each answer is a draw of its own."""
-
-BY_ROW = (MAJORITY, MEDIAN, EACH)
-"""Rules that look at the votes on one row; all others look at the votes on all rows together."""
+"""Rule of a stochastic oracle, beside those of label spaces: each answer is a draw of its own."""
 
 SKIPPED, UNSURE, CONTRADICTED = -1, -2, -3
 """Answers that name no class: declined, undecided, and two classes by one annotator."""
@@ -44,13 +41,7 @@ class State(enum.Enum):
 
 
 class Answer(NamedTuple):
-    """The answer of one annotator on one subject.
-
-    Attributes:
-        subject: number of the question, or of another task; those come after all questions.
-        annotator: name of the annotator; None if the file has no name.
-        code: code of the class, or `SKIPPED` or `UNSURE`.
-    """
+    """The answer of one annotator, if named, on one subject: a class, `SKIPPED` or `UNSURE`."""
 
     subject: int
     annotator: str | None
@@ -89,14 +80,13 @@ class Tally:
         corrected: by question whose label has changed, the number of rounds at its last change.
         rule: how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a
             draw of a stochastic oracle and counts as it is, and a subject is decided once it has
-            all answers wanted; any other decides by all votes together, see `decide_together`.
+            all answers wanted.
     """
 
     subjects: Subjects
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
     rule: str = MAJORITY
-    _together: dict[int, int] = dataclasses.field(default_factory=dict)
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)
 
@@ -105,13 +95,8 @@ class Tally:
         cls, labels: LabelsSpec, questions: int, settles: Mapping[int, int] | None = None
     ) -> "Tally":
         """Return the tally without any vote, by the rule of a spec: see `Subjects`."""
-        rule = EACH if labels.oracle == "stochastic" else labels.rule
+        rule = EACH if labels.oracle == "stochastic" else labels.space.rule
         return cls(Subjects(questions, settles or {}, labels.votes), rule=rule)
-
-    @property
-    def looks_at_all(self) -> bool:
-        """Whether the rule looks at the votes on all rows together."""
-        return self.rule not in BY_ROW
 
     def copy(self) -> "Tally":
         """Return an independent copy, to which other votes can be added."""
@@ -120,7 +105,6 @@ class Tally:
             self,
             answers=answers,
             corrected={**self.corrected},
-            _together={**self._together},
             _settled={**self._settled},
             _last={**self._last},
         )
@@ -144,16 +128,9 @@ class Tally:
             touched.add(subject if question is None else question)
             if question is not None:
                 self._settle(question, subject)
-        for question in () if self.looks_at_all else touched:
+        for question in touched:
             self._note(question, rounds)
         return changed
-
-    def decide_together(self, codes: Mapping[int, int], rounds: int) -> None:
-        """Set the decisions of a rule on all votes so far, for rows that have all votes wanted."""
-        self._together = dict(codes)
-        for subject in self.answers:
-            if subject < self.subjects.questions:
-                self._note(subject, rounds)
 
     def _settle(self, question: int, subject: int) -> None:
         """Set the label of a question to that of its adjudication."""
@@ -187,8 +164,6 @@ class Tally:
         """
         if subject in self._settled:
             return self._settled[subject]
-        if self.looks_at_all and subject not in self.subjects.settles:
-            return self._together.get(subject, NO_LABEL) if self._is_full(subject) else NO_LABEL
         counts = self._counts(subject)
         wanted = self.subjects.wanted(subject)
         if self.rule == MEDIAN and wanted > 1:
@@ -222,11 +197,10 @@ class Tally:
         if self.rule != EACH:
             return None
         shares = np.zeros((self.subjects.questions, classes))
-        for question in self.answers:
-            counts = self.labels(question) if question < len(shares) else {}
+        for question in self._questions:
+            counts = self.labels(question)
             if len(counts) > 1:
-                shares[question, list(counts)] = np.array(list(counts.values()), dtype=np.float64)
-                shares[question] /= shares[question].sum()
+                shares[question, [*counts]] = np.array([*counts.values()]) / sum(counts.values())
         return shares
 
     @property
@@ -238,10 +212,14 @@ class Tally:
         if self.rule != EACH:
             return None
         numbers = np.zeros(self.subjects.questions, dtype=np.int64)
-        for question in {*self.answers, *self._settled}:
-            if question < len(numbers):
-                numbers[question] = sum(self.labels(question).values())
+        for question in self._questions:
+            numbers[question] = sum(self.labels(question).values())
         return numbers
+
+    @property
+    def _questions(self) -> set[int]:
+        """Questions with an answer or a correction."""
+        return {each for each in (*self.answers, *self._settled) if each < self.subjects.questions}
 
     def _counts(self, subject: int) -> collections.Counter[int]:
         """Return the number of answers on a subject for each class."""
@@ -268,9 +246,8 @@ class Tally:
     def codes(self) -> IntArray:
         """Class code of each question, shape (questions,), `NO_LABEL` where it is not decided."""
         codes = np.full(self.subjects.questions, NO_LABEL, dtype=np.int64)
-        for question in {*self.answers, *self._settled}:
-            if question < self.subjects.questions:
-                codes[question] = self.code(question)
+        for question in self._questions:
+            codes[question] = self.code(question)
         return codes
 
 

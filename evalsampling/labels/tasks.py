@@ -12,7 +12,7 @@ from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import Mask
 
-TASK, ID, KIND, LABEL = "task", "id", "kind", "label"
+TASK, ID, KIND, LABEL, QUESTION = "task", "id", "kind", "label", "question"
 LINKED = "tasks.parquet"
 """File of an adjudication batch with tasks and ids, which those who settle disputes do not get."""
 
@@ -37,21 +37,25 @@ def task_name(
     character, 19. Equal arguments give equal names.
     """
     again = (question,) if spec.labels.oracle == "stochastic" else ()
-    name = opaque_name(key, number, id, *again)
-    return with_check(name) if check else name
+    return opaque_name(key, number, id, *again, check=check)
 
 
 def make_batch(
-    names: Sequence[str], rows: pa.Table, spec: EvaluationSpec | None = None, key: bytes = b""
+    names: Sequence[str],
+    rows: pa.Table,
+    spec: EvaluationSpec | None = None,
+    key: bytes = b"",
+    kind: str = SAMPLE,
+    kept: Sequence[str] = (),
 ) -> pa.Table:
-    """Return the tasks of a round: columns task, id, kind and the payload.
+    """Return the tasks of a round: columns task, id, kind, those that are kept and the payload.
 
     Rows are ordered by task, which is a random order: it reveals neither the order of the draws nor
     that of the scores.
     """
-    table = pa.table(
-        {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: [SAMPLE] * len(names)}
-    )
+    kinds = pa.array([kind] * len(names), pa.string())
+    columns = {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: kinds}
+    table = pa.table({**columns, **{name: rows[name] for name in kept}})
     for name in payload_columns(rows):
         shown = rows[name].combine_chunks()
         mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None
@@ -106,12 +110,13 @@ def shown_columns(table: pa.Table) -> list[str]:
 # --- opaque names
 
 
-def opaque_name(key: bytes, *parts: Any) -> str:
-    """Return a keyed hash of some values: ``t_`` and 16 letters and digits.
+def opaque_name(key: bytes, *parts: Any, check: bool = False) -> str:
+    """Return a keyed hash of some values: ``t_``, 16 letters and digits, maybe a check character.
 
     No spreadsheet takes it for a number, and the values cannot be read from it.
     """
-    return _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+    name = _PREFIX + keyed_hash(":".join(map(str, parts)), key)
+    return with_check(name) if check else name
 
 
 def keyed_hash(text: str, key: bytes) -> str:

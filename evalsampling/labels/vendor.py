@@ -1,6 +1,8 @@
 """Batches for people with a spreadsheet: a CSV file, and a sheet of instructions."""
 
 import csv
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +40,16 @@ def write_csv(table: pa.Table, path: Path, escape: bool, encoding: str = "utf-8"
     columns: list[list[Any]] = [column.to_pylist() for column in table.columns]
     if escape:
         columns = [[escaped(value) for value in column] for column in columns]
-    with path.open("w", encoding=encoding, newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(table.column_names)
-        rows.writerows(zip(*columns, strict=True))
+    path.write_bytes(csv_text(table.column_names, zip(*columns, strict=True)).encode(encoding))
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a table as the text of a CSV file."""
+    text = io.StringIO(newline="")
+    lines = csv.writer(text)
+    lines.writerow(names)
+    lines.writerows(rows)
+    return text.getvalue()
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:

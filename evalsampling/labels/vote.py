@@ -1,9 +1,14 @@
-"""One answer of an annotator, as read from a file."""
+"""One answer of an annotator, as the fields of a row give it."""
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from evalsampling.label_spaces.base import FLAG
+
+COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
+"""Columns that are read. A comment decides nothing, so it comes last and may have any type."""
 
 Pair = tuple[tuple[str, str], tuple[str, str]]
 """Two records, each by its source and its id, the lesser first."""
@@ -40,8 +45,6 @@ class Vote:
         score: probability that they match, in place of a label, in [0, 1].
         problem: why the line is not a vote, None if it is one; task, id and label are then as
             given, for the list of rejects.
-        cut: name of the last column, if this is the last line of a file and lacks its line end, and
-            the column decides what the vote says: its text may be cut.
         says: if the annotator was asked about the label alone, whether the row has it.
     """
 
@@ -59,8 +62,13 @@ class Vote:
     pair: Pair | None = None
     score: float | None = None
     problem: str | None = None
-    cut: str | None = None
     says: bool | None = None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it says something, be it that the annotator declined or could not decide."""
+        given = (self.label, self.labels, self.score)
+        return self.skipped or self.unsure or any(value is not None for value in given)
 
 
 def with_values(vote: Vote, **values: Any) -> Vote:
@@ -109,3 +117,110 @@ def field_text(value: Any) -> str | None:
 
 def _is_unicode(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
+    """Return the vote of a row, with its problem if a field has a value that is not allowed."""
+    fields = {name: row.get(name) for name in COLUMNS[:-1]}
+    labels, problem = labels_of_row(row)
+    if problem:
+        return rejected(line, row, problem)
+    if isinstance(row.get("label"), list) and labels is not None and len(labels) == 1:
+        fields["label"], labels = labels[0], None
+    if labels is not None:
+        fields["label"] = None
+    for name, value in fields.items():
+        if isinstance(value, dict | list):
+            return rejected(line, row, f"{name} is no text and no number")
+    texts = {name: field_text(value) for name, value in fields.items()}
+    skipped = texts.pop("skipped") or "no"
+    if skipped.lower() not in YES_OR_NO:
+        allowed = ", ".join(YES_OR_NO)
+        return rejected(line, row, f"skipped is {skipped!r}, which is none of: {allowed}")
+    comment = row.get("comment")
+    return Vote(
+        line,
+        task=texts["task"],
+        id=texts["id"],
+        label=texts["label"],
+        labels=labels,
+        flags=() if labels is None else flags_of_row(row),
+        annotator=texts["annotator"],
+        time=texts["time"],
+        skipped=YES_OR_NO[skipped.lower()],
+        comment=comment if isinstance(comment, str) and comment else None,
+    )
+
+
+def rejected(line: int, row: Mapping[str, Any], problem: str) -> Vote:
+    """Return the vote of a row that is rejected, with the task, id and label that the row has."""
+    task, id = field_text(row.get("task")), field_text(row.get("id"))
+    return Vote(line, task=task, id=id, label=given_label(row), problem=problem)
+
+
+# --- sets of labels: a list, the text of one, or a column of 0 and 1 for each label
+
+_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+def is_flag(name: str) -> bool:
+    """Tell whether a column is that of one label."""
+    return name.startswith(FLAG) and len(name) > len(FLAG)
+
+
+def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
+    """Return the labels that a row gives, None if it gives no set; and what is wrong with them.
+
+    Of a row with columns of labels all are empty, or none.
+    """
+    flags = {name: row[name] for name in row if is_flag(name)}
+    listed = row.get("label")
+    if flags:
+        if listed not in (None, ""):
+            return None, "label is given, and columns of labels too"
+        return _of_flags(flags)
+    if not isinstance(listed, list):
+        return None, ""
+    if not all(isinstance(label, str) and label for label in listed):
+        return None, "label is no text and no number"
+    return tuple(listed), ""
+
+
+def flags_of_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the labels that have a column of their own in a row."""
+    return tuple(name.removeprefix(FLAG) for name in row if is_flag(name))
+
+
+def given_label(row: Mapping[str, Any]) -> str | None:
+    """Return the label or labels of a row as text for the list of rejects, valid or not."""
+    flags = {name: row[name] for name in row if is_flag(name) and row[name] not in (None, "")}
+    if not flags:
+        return field_text(row.get("label"))
+    fields = {"label": row["label"], **flags} if row.get("label") not in (None, "") else flags
+    return ", ".join(f"{name}={field_text(value)}" for name, value in fields.items())
+
+
+def missing_flag(flags: Sequence[str], labels: Sequence[str]) -> str:
+    """Return what is wrong with a set given by columns, of which each label must have one."""
+    missing = [label for label in labels if flags and label not in flags]
+    if not missing:
+        return ""
+    return (
+        f"column {FLAG}{missing[0]} is missing: "
+        "a set of labels takes a column of 0 and 1 for each label"
+    )
+
+
+def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
+    holds: dict[str, bool] = {}
+    empty = [name for name, value in flags.items() if value is None or value in ("", "nan")]
+    if len(empty) == len(flags):
+        return None, ""
+    if empty:
+        return None, f"{empty[0]} is empty, and others are not"
+    for name, value in flags.items():
+        text = str(value).lower().removesuffix(".0")  # tables with empty fields hold floats
+        if text not in _FLAGS:
+            return None, f"{name} is {value!r}, which is none of: {', '.join(_FLAGS)}"
+        holds[name.removeprefix(FLAG)] = _FLAGS[text]
+    return tuple(label for label, is_set in holds.items() if is_set), ""

@@ -10,14 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
-from evalsampling.labels.label_flags import missing_flag
+from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.register import Register, answer_of
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.tasks import check_problem
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import BY_TASK, Pair, Vote, with_values
+from evalsampling.labels.vote import BY_TASK, Pair, Vote, missing_flag, with_values
 from evalsampling.pool.row_ids import in_other_order
 
 Name = str | Pair
@@ -26,16 +25,7 @@ Name = str | Pair
 
 @dataclasses.dataclass(frozen=True)
 class Reject:
-    """A vote that does not count.
-
-    Attributes:
-        line: line of the file.
-        reason: why it does not count, in words.
-        task: name of the task that the vote names, or is about.
-        id: id of the row that the vote names.
-        label: label that the vote gives.
-        subject: number of the subject it is about, None if unknown.
-    """
+    """A vote that does not count, with why; task, id and label are as it names them."""
 
     line: int
     reason: str
@@ -56,11 +46,7 @@ class Reject:
 def check_votes(
     votes: Sequence[Vote], register: Register, replace: bool = False
 ) -> tuple[list[tuple[int, Vote]], list[Reject]]:
-    """Return the votes of a delivery that count, and the rejected ones.
-
-    Returns:
-        The votes that count, each with the number of its subject, and the rejects by line.
-    """
+    """Return the votes that count, each with the number of its subject; and rejects by line."""
     # Spellings of an annotator's name that look alike are one person.
     people = {_seen(name).casefold(): name for name in register.annotators}
     names = {vote.annotator: _seen(vote.annotator or "") for vote in votes}
@@ -81,15 +67,13 @@ def check_votes(
             continue
         label = label_meant.get(given_vote.label or "", given_vote.label)
         vote, reason = _with_label(with_values(given_vote, label=label), register)
-        if given_vote.cut and not reason and _is_answer(vote):
-            reason = _cut_problem(given_vote, register.space)
-        if not reason and not replace and vote.annotator is None and _is_answer(vote):
+        if not reason and not replace and vote.annotator is None and vote.is_answer:
             wanted = register.tally.subjects.wanted(subject)
             if wanted > 1:
                 reason = f"no annotator is named, and a row is to have {wanted} votes"
         if reason:
             rejects.append(Reject.of(given_vote, reason, subject, register))
-        elif _is_answer(vote):
+        elif vote.is_answer:
             answered.append((subject, vote))
 
     first_lines = _first_lines(answered)
@@ -101,24 +85,6 @@ def check_votes(
         else:
             taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
-
-
-def _is_answer(vote: Vote) -> bool:
-    return vote.label is not None or vote.skipped or vote.unsure
-
-
-def _cut_problem(vote: Vote, space: LabelSpace) -> str:
-    """Return why the last line of a file is not taken where it has no end; empty if it is.
-
-    A label that is the beginning of no other is whole.
-    """
-    texts = () if vote.label is None or vote.cut != "label" else (vote.label, unescaped(vote.label))
-    if texts and not any(map(space.goes_on, texts)):
-        return ""
-    return (
-        f"the file ends here without the end of a line, so {vote.cut!r} may be cut: deliver the "
-        "whole file, or end the line"
-    )
 
 
 def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:

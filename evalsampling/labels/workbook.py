@@ -31,6 +31,9 @@ TASKS, SHEET = "tasks", "instructions"
 MOST_CHARACTERS = 32_767
 """Most UTF-16 units of a cell's text."""
 
+WHOLE_BELOW = 10**15
+"""Least number of a spreadsheet that may stand for several whole numbers."""
+
 CUT = "…"
 """End of a text that was truncated."""
 
@@ -97,7 +100,7 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
 def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
     """Yield the rows of the sheet of tasks, or of the first sheet if none has that name.
 
-    Cells are text, numbers, truth values, dates or None; that of a formula is its stored result.
+    Cells are text, floats, truth values, dates or None; that of a formula is its stored result.
     """
     openpyxl = _openpyxl(path)
     width = 0
@@ -122,7 +125,7 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
                 )
             if number > MOST_ROWS:
                 raise too_large(path, "more rows", f"{MOST_ROWS:,}")
-            yield list(row)
+            yield [float(cell) if type(cell) is int else cell for cell in row]
     except zipfile.BadZipFile as error:
         raise InputError(
             f"{path}: cannot be read: {error}; a workbook with a password is none that can be read"

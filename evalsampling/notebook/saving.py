@@ -80,7 +80,7 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
         raise InputError("an evaluation of queries cannot be saved: a workspace has no rankings")
     mapping = spec.to_mapping()
     listed = [entry.get("name", entry) for entry in mapping["measure"]]
-    others = spec.strata.method, spec.sink.format, spec.labels.rule
+    others = spec.strata.method, spec.sink.format
     named = [*mapping["sampler"].values(), *listed, *others]
     own = [name for name in named if "__main__:" in str(name)]
     if own:

@@ -28,12 +28,10 @@ KINDS = (
     "formats",
     "sinks",
     "cut_methods",
-    "vote_rules",
     "stores",
     "interval_methods",
     "label_spaces",
     "tables",
-    "receivers",
 )
 """Kinds of parts that other packages may add."""
 

@@ -62,13 +62,8 @@ def check_name(gate: GateResult) -> str:
 
 
 def _of_gate(gate: GateResult) -> dict[str, Any]:
-    numbers = {
-        "target": gate.target,
-        "value": gate.value,
-        "low": gate.low,
-        "high": gate.high,
-        "labels_to_decide": gate.labels,
-    }
+    numbers = {name: getattr(gate, name) for name in ("target", "value", "low", "high")}
+    numbers["labels_to_decide"] = gate.labels
     return _metadata(numbers) | {"statement": _text(gate.statement)}
 
 

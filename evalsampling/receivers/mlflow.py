@@ -24,9 +24,13 @@ ID = "evalsampling.run_id"
 
 _LONGEST_TAG, _LONGEST_NAME = 5000, 200
 
-_LIMITS = {"MLFLOW_HTTP_REQUEST_TIMEOUT": "25", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
-"""Seconds of a request and repeats of it, where the environment says nothing else: a server that
-is silent is given up within a minute, not after the client's own twenty."""
+_LIMITS = {
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "25",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_ALLOW_HTTP_REDIRECTS": "false",
+}
+"""Seconds of a request, repeats and redirects, where the environment says nothing else: a server
+that is silent is given up within a minute, not after the client's own twenty."""
 
 
 class MLflow:

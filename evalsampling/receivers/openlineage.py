@@ -3,14 +3,17 @@
 The events are JSON of our own, as https://openlineage.io/spec/2-0-2/OpenLineage.json has them.
 """
 
+import concurrent.futures
 import dataclasses
 import datetime
+import functools
 import itertools
 import json
 import os
 import re
+import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +38,15 @@ _WEB = ("http://", "https://")
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5, 30
 
 
+@dataclasses.dataclass(frozen=True)
 class OpenLineage:
-    """Writes the events of a run to a file, a line each, or posts them to a server."""
+    """Writes the events of a run to a file, a line each, or posts them to a server.
+
+    Attributes:
+        seconds: that a server has for all events of a run.
+    """
+
+    seconds: float = 60
 
     def output(self, where: str | None) -> Output | None:
         """Return the file of the events; None if a server gets them."""
@@ -60,8 +70,7 @@ class OpenLineage:
                 Path(place).parent.mkdir(parents=True, exist_ok=True)
             replace_file(place, "".join(f"{line}\n" for line in lines).encode())
             return place
-        for line in lines:
-            _post(place, line)
+        _within(self.seconds, functools.partial(_post, place, lines))
         return without_passwords(place)
 
 
@@ -72,23 +81,41 @@ def _is_server(place: str) -> bool:
     return place.lower().startswith(_WEB)
 
 
-def _post(server: str, event: str) -> None:
-    """Post an event; a key in OPENLINEAGE_API_KEY goes along, and to no other server."""
+def _within(seconds: float, send: Callable[[], None]) -> None:
+    """Send in a thread that is given up after some seconds: `requests` only limits each wait."""
+    sent: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            send()
+            sent.set_result(None)
+        except Exception as error:
+            sent.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    if not concurrent.futures.wait([sent], seconds).done:
+        raise InputError(f"the server has not answered all events within {seconds:g} seconds")
+    sent.result()
+
+
+def _post(server: str, events: Sequence[str]) -> None:
+    """Post events; a key in OPENLINEAGE_API_KEY goes along, and to no other server."""
     import requests  # Few runs have a server.
 
     path = os.environ.get("OPENLINEAGE_ENDPOINT", "api/v1/lineage")
     key = os.environ.get("OPENLINEAGE_API_KEY")
     headers = {"Content-Type": "application/json"}
-    answer = requests.post(
-        f"{server.rstrip('/')}/{path.lstrip('/')}",
-        data=event.encode(),
-        headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
-        timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
-        allow_redirects=False,
-    )
-    answer.raise_for_status()
-    if answer.is_redirect:
-        raise InputError(f"{server}: sends events elsewhere; name the server that takes them")
+    for event in events:
+        answer = requests.post(
+            f"{server.rstrip('/')}/{path.lstrip('/')}",
+            data=event.encode(),
+            headers=headers | ({"Authorization": f"Bearer {key}"} if key else {}),
+            timeout=(_CONNECT_SECONDS, _ANSWER_SECONDS),
+            allow_redirects=False,
+        )
+        answer.raise_for_status()
+        if answer.is_redirect:
+            raise InputError(f"{server}: sends events elsewhere; name the server that takes them")
 
 
 def events(run: Run) -> list[dict[str, Any]]:

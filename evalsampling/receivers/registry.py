@@ -2,12 +2,12 @@
 
 import contextlib
 import dataclasses
+import importlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from evalsampling.errors import InputError, UsageError
-from evalsampling.parts.registry import Registry
 from evalsampling.storage.outputs import Output
 from evalsampling.telemetry import logs
 from evalsampling.telemetry.redaction import without_passwords
@@ -20,42 +20,22 @@ class Receiver(Protocol):
     """A place that results are sent to."""
 
     def output(self, where: str | None) -> Output | None:
-        """Return the file or folder that is written to, None if there is none.
-
-        Args:
-            where: as `check` has it.
-        """
+        """Return the file or folder that is written to, None if there is none."""
 
     def check(self, where: str | None) -> None:
-        """Check, before any work is done, that results can be sent there.
-
-        Args:
-            where: what stands behind the receiver's name and a colon, None if nothing does.
-
-        Raises:
-            InputError: if a package is missing, or ``where`` is no such place.
-        """
+        """Check, before any work is done, that results can be sent there."""
 
     def send(self, run: "Run", where: str | None) -> str:
-        """Send a run, and return where it is now, in words; the same run again adds nothing.
-
-        Args:
-            run: estimates with what identifies them.
-            where: as `check` has it.
-        """
+        """Send a run, and return where it is now, in words; the same run again adds nothing."""
 
 
-RECEIVERS: Registry[Receiver] = Registry(
-    "receivers",
-    {
-        "table": "evalsampling.receivers.table:TABLE",
-        "openlineage": "evalsampling.receivers.openlineage:OPEN_LINEAGE",
-        "dagster": "evalsampling.receivers.dagster:DAGSTER",
-        "mlflow": "evalsampling.receivers.mlflow:MLFLOW",
-    },
-    "evalsampling.receivers.registry:Receiver",
-)
-"""Receivers, by name."""
+RECEIVERS = {
+    "table": "TABLE",
+    "openlineage": "OPEN_LINEAGE",
+    "dagster": "DAGSTER",
+    "mlflow": "MLFLOW",
+}
+"""Receivers by name, which is that of their module: imported when they are asked for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +69,7 @@ class Receipt:
 
 @dataclasses.dataclass(frozen=True)
 class Address:
-    """A receiver with its place: ``table:estimates/``.
-
-    Attributes:
-        text: as it was named.
-        receiver: the receiver.
-        where: what stands behind the name, None if nothing does.
-    """
+    """A receiver with its place, which stands behind its name and a colon: ``table:estimates/``."""
 
     text: str
     receiver: Receiver
@@ -103,16 +77,12 @@ class Address:
 
     @classmethod
     def read(cls, text: str) -> "Address":
-        """Return the address of a text, checked.
-
-        Raises:
-            UsageError: if there is no receiver of that name.
-            InputError: as the receiver says.
-        """
+        """Return the address of a text, checked."""
         name, mark, where = text.partition(":")
         if name not in RECEIVERS:
             raise UsageError(f"--report-to: no receiver {name!r}; there are {', '.join(RECEIVERS)}")
-        receiver = RECEIVERS[name]
+        module = importlib.import_module(f"evalsampling.receivers.{name}")
+        receiver: Receiver = getattr(module, RECEIVERS[name])
         receiver.check(where if mark else None)
         return cls(text, receiver, where if mark else None)
 

@@ -28,19 +28,12 @@ class Run:
     """One run of `estimate`.
 
     Attributes:
-        name: of the evaluation: that of its workspace.
         workspace: path or URL, None of an evaluation in memory.
-        spec: what was asked for.
         pool: fingerprint of the pool's files or table, as `prepare` stored it; empty in memory.
         rows: of the pool.
-        started: when the run began, in UTC.
-        time: when the estimates were made, in UTC.
-        round: number of rounds.
+        started: when the run began, in UTC; ``time`` is when the estimates were made.
         labels: questions with a label.
         open: unanswered questions of open rounds.
-        warnings: what a reader must know before trusting the intervals.
-        numbers: the estimates.
-        gates: what they say of targets, None if there are none.
         page: returns the report as HTML; None in memory, which has none.
     """
 

@@ -5,12 +5,11 @@ import posixpath
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.receivers.run import SCHEMA, Run
 from evalsampling.storage import is_url, replace_file
-from evalsampling.storage.outputs import Output, marked
+from evalsampling.storage.outputs import Output, as_parquet
 
 _ENDS = (".parquet", ".csv")
 
@@ -45,9 +44,7 @@ class TableReceiver:
 def content(table: pa.Table, path: str) -> bytes:
     """Return a table as the bytes of a file, by the end of its name."""
     if not path.endswith(".csv"):
-        file = io.BytesIO()
-        pq.write_table(marked(table), file)
-        return file.getvalue()
+        return as_parquet(table)
     import pyarrow.csv  # Most tables are Parquet.
 
     file = io.BytesIO()

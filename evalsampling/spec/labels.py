@@ -14,12 +14,6 @@ from evalsampling.spec.parameters import construct, name_and_parameters
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
 from evalsampling.spec.values import Count, Text
 
-MAJORITY = "majority"
-"""The rule by which several votes decide a row, unless the spec names another."""
-
-VOTE_RULES: Registry[Any] = Registry("vote_rules", {}, "evalsampling.labels.vote_rules:VoteRule")
-"""Rules of other packages that look at all votes together, by name."""
-
 LABEL_SPACES: Registry[Any] = Registry(
     "label_spaces",
     {
@@ -35,7 +29,7 @@ LABEL_SPACES: Registry[Any] = Registry(
 """What labels may be: our own by what the section ``labels`` has, others by ``space``."""
 
 KEYS = (
-    "classes", "positive", "oracle", "votes", "gold", "repeats", "rule", "multilabel", "range",
+    "classes", "positive", "oracle", "votes", "gold", "repeats", "multilabel", "range",
     "meanings", "space",
 )  # fmt: skip
 """Keys of the section ``labels``."""
@@ -63,8 +57,6 @@ class LabelsSpec:
         votes: answers wanted for each task, of as many annotators.
         gold: rows whose class is known, None for none.
         repeats: rows of earlier rounds that are asked about again, in every batch.
-        rule: how votes decide: ``majority``, a name of `VOTE_RULES` or ``module:object``, unless
-            the space has one.
         meanings: explanations for annotators, by the texts that they choose from.
         made_by: name and parameters of a space that is not our own, as the spec has them.
     """
@@ -74,7 +66,6 @@ class LabelsSpec:
     votes: int = 1
     gold: GoldSpec | None = None
     repeats: int = 0
-    rule: str = MAJORITY
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     made_by: Mapping[str, Any] | None = None
 
@@ -108,7 +99,6 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
         votes=votes,
         gold=_gold(section.section("gold"), directory) if section.get("gold") else None,
         repeats=repeats,
-        rule=space.rule or _rule(section, oracle, votes),
         meanings=_meanings(section.section("meanings"), space.offered),
         made_by=made_by,
     )
@@ -154,16 +144,6 @@ def of_systems(space: LabelSpace, systems: int) -> LabelSpace:
     return LABEL_SPACES[space.compared].of(space, systems)
 
 
-def _rule(section: Section, oracle: str, votes: int) -> str:
-    """Return the rule by which votes decide, of a space that has none of its own."""
-    rule = section.part("rule", VOTE_RULES, MAJORITY, [MAJORITY])
-    if rule != MAJORITY and oracle == "stochastic":
-        raise InputError(f"labels.rule: {rule}: votes of a stochastic oracle count as they are")
-    if rule != MAJORITY and votes == 1:
-        raise InputError(f"labels.rule: {rule} needs labels.votes of at least 2")
-    return rule
-
-
 def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:
     """Return the meanings of classes, in the order of the classes."""
     meanings = {str(key): value for key, value in section.content.items()}
@@ -188,7 +168,6 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
         "votes": labels.votes if labels.votes > 1 else None,
         "gold": None if labels.gold is None else msgspec.to_builtins(labels.gold),
         "repeats": labels.repeats or None,
-        "rule": None if labels.rule in (MAJORITY, labels.space.rule) else labels.rule,
         "meanings": dict(labels.meanings) or None,
     }
     return {"oracle": labels.oracle, **own, **given(used)}

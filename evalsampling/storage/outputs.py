@@ -1,6 +1,7 @@
 """Files that are written for users: a file of others is never replaced unasked."""
 
 import dataclasses
+import io
 import os
 from collections.abc import Collection
 
@@ -28,15 +29,7 @@ class Output:
     begins: bytes = b""
 
     def check(self, overwrite: bool, inputs: Collection[str] = ()) -> None:
-        """Check that the file may be written.
-
-        Args:
-            overwrite: whether a file that others wrote may be replaced.
-            inputs: files that are read, and are never replaced.
-
-        Raises:
-            InputError: if it is one of the inputs, or is there and was written by others.
-        """
+        """Check that the file may be written: no input, none of others unless ``overwrite``."""
         if _real(self.path) in map(_real, inputs):
             raise InputError(f"{self.path}: is read by this evaluation; write to another file")
         if not overwrite and not self.is_free():
@@ -69,6 +62,8 @@ def _real(path: str) -> str:
     return path if is_url(path) else os.path.realpath(path)
 
 
-def marked(table: pa.Table) -> pa.Table:
-    """Return a table that has our mark when it is written as Parquet."""
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), **WRITTEN_BY})
+def as_parquet(table: pa.Table) -> bytes:
+    """Return a table as a Parquet file with our mark."""
+    marked, file = {**(table.schema.metadata or {}), **WRITTEN_BY}, io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(marked), file)
+    return file.getvalue()

@@ -15,7 +15,6 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, next_chances
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
 from evalsampling.labels.sinks import sink_of
-from evalsampling.labels.tally import BY_ROW
 from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -169,8 +168,6 @@ def _check_counted(snapshot: Snapshot) -> None:
         problem = "its rows have any number of many labels"
     elif labels.oracle == "stochastic":
         problem = "its oracle is stochastic"
-    elif labels.rule not in BY_ROW:
-        problem = f"its rule {labels.rule} looks at the votes on all rows together"
     if problem is not None:
         path = snapshot.pool.workspace.path
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")

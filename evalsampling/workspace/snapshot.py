@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import functools
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ from evalsampling.labels.register import Register
 from evalsampling.labels.tally import State, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
-from evalsampling.labels.vote_rules import decided_by
 from evalsampling.labels.votes import answers_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
@@ -163,13 +161,9 @@ class Snapshot:
         settles = {first + place: q for place, (_, _, q) in enumerate(self._adjudication_tasks)}
         labels = self.pool.spec.labels
         tally = Tally.of(labels, first, settles)
-        # A rule that looks at all votes is applied once to all deliveries between two rounds.
-        for rounds, deliveries in itertools.groupby(self.deliveries, self._rounds_before):
-            for delivery in deliveries:
-                answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
-                tally.add(answers, delivery.replace, rounds)
-            if tally.looks_at_all:
-                tally.decide_together(decided_by(self.pool.spec, tally), rounds)
+        for delivery in self.deliveries:
+            answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
+            tally.add(answers, delivery.replace, self._rounds_before(delivery))
         return tally
 
     def _rounds_before(self, delivery: Delivery) -> int:

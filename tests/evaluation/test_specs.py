@@ -106,8 +106,6 @@ COMPARED = spec_of(2, pool={"path": "x"})
         ({"labels": {"range": ["a", 2]}}, "labels.range: must be a number"),
         ({"labels": {**NUMBERS, "classes": [0, 1]}}, "labels.classes: with labels.range"),
         ({"labels": {**NUMBERS, "votes": 0}}, "votes: must be a whole number of at least 1"),
-        ({"labels": {**NUMBERS, "rule": "majority"}},
-         "labels.rule: with labels.range it is median"),
         ({"labels": {**NUMBERS, "repeats": 2}}, "labels.repeats: answers are compared with others"),
         ({"labels": {**NUMBERS, "oracle": "stochastic"}}, "labels.oracle: numbers come from a"),
         ({"labels": NUMBERS, "pool": {"path": "x", "score": "s"}}, "pool.score: with labels.range"),
@@ -130,8 +128,6 @@ COMPARED = spec_of(2, pool={"path": "x"})
         # A stochastic oracle.
         ({"labels": {"oracle": "stochastic", "repeats": 2}},
          "labels.repeats: a stochastic oracle is asked again by the draws"),
-        ({"labels": {"oracle": "stochastic", "votes": 3, "rule": "mine:RULE"}},
-         "labels.rule: mine:RULE: votes of a stochastic"),
         ({"sampler": "calibrated", "labels": {"oracle": "stochastic"}},
          "calibrated draws each row once, so it takes a deterministic oracle"),
         # Hidden positives.

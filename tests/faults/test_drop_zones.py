@@ -170,10 +170,10 @@ def test_a_file_is_taken_away_after_it_was_listed(
     fill(zone, zones(one.workspace)[1])
     before, read = files_below(one.workspace), LabelFile.read
 
-    def late(path: str, *given: Any, **named: Any) -> LabelFile:
+    def late(*given: Any) -> LabelFile:
         (zone / "c.csv").rename(zone / "c.csv.moving")
         monkeypatch.undo()
-        return read(path, *given, **named)
+        return read(*given)
 
     monkeypatch.setattr(LabelFile, "read", late)
     told = one.estimate("--labels", zone)

@@ -89,7 +89,6 @@ def test_nine_labels_are_known_one_by_one() -> None:
         ({"oracle": "stochastic"}, "labels.oracle: with more than 8 labels it is deterministic"),
         ({"gold": {"path": "gold.csv"}}, "labels.gold: answers are compared with others"),
         ({"repeats": 3}, "labels.repeats: answers are compared with others"),
-        ({"votes": 3, "rule": "mine:RULE"}, "labels.rule: with more than 8 labels it is majo"),
         ({"multilabel": [*"abcdefghh"]}, "labels.multilabel: 'h' is there twice"),
         ({"multilabel": [*"abcdefgh", "i+j"]}, "no label is 'none', has a '\\+' in it"),
     ],

@@ -28,11 +28,9 @@ def written(name: str, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> b
         return "".join(f"{one}\n" for one in objects).encode()
     if suffix == ".json":
         return json.dumps([_annotated(*row) for row in rows]).encode()
-    file = io.BytesIO()
     if suffix == ".parquet":
-        columns = dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True))
-        pq.write_table(pa.table(columns), file)
-        return file.getvalue()
+        return parquet(**dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True)))
+    file = io.BytesIO()
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("tasks")
     for row in (names, *rows):
@@ -42,6 +40,12 @@ def written(name: str, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> b
                 cell.data_type = "s"
         sheet.append(cells)
     book.save(file)
+    return file.getvalue()
+
+
+def parquet(**columns: Any) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
     return file.getvalue()
 
 

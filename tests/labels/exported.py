@@ -193,22 +193,6 @@ def toloka() -> str:
     return table([*given, golden, refused], "\t").replace("\r\n", "\r\n\r\n", 2)
 
 
-def mturk(button: bool = False) -> str:
-    rows = []
-    for task, who, label in ANSWERS:
-        row = {"HITId": "3X", "HITTypeId": "3Y", "AssignmentId": "3Z", "WorkerId": who,
-               "AssignmentStatus": "Approved", "SubmitTime": "Fri Jan 02", "Input.task": task,
-               "Input.text": TEXTS[task]}  # fmt: skip
-        if button:
-            row |= {
-                f"Answer.topic.{name}": str(name == label).lower() for name in ("other", "sports")
-            }
-        else:
-            row["Answer.topic"] = "" if label == SKIPPED else label
-        rows.append(row)
-    return table(rows)
-
-
 def doccano(name: str = "label") -> list[dict[str, Any]]:
     """Rows of doccano, whose ``id`` is its own and whose metadata stand beside it."""
     return [
@@ -221,7 +205,6 @@ def doccano(name: str = "label") -> list[dict[str, Any]]:
 PEOPLE = {"ann": "1", "bob": "2"}
 NUMBERED = [(task, PEOPLE[who], label) for task, who, label in ANSWERS]
 UNNAMED = [("t_0", None, "sports"), ("t_1", None, "other"), ("t_3", None, "sports")]
-ANSWERED = [one for one in ANSWERS if one[2] != SKIPPED]
 FILES: Mapping[str, tuple[str, Any, list[tuple[str, Any, str]]]] = {
     "Prodigy, binary": ("x.jsonl", prodigy_binary(), ANSWERS),
     "Prodigy, lines in .json": ("x.json", prodigy_binary(), ANSWERS),
@@ -243,8 +226,6 @@ FILES: Mapping[str, tuple[str, Any, list[tuple[str, Any, str]]]] = {
     "Argilla, flat table": ("x.csv", table(argilla_flat()), ANSWERS),
     "Labelbox": ("x.ndjson", labelbox(), ANSWERS),
     "Toloka": ("x.tsv", toloka(), ANSWERS),
-    "MTurk": ("x.csv", mturk(), ANSWERED),
-    "MTurk, buttons": ("x.csv", mturk(button=True), ANSWERED),
     "doccano": ("x.jsonl", lines(doccano()), UNNAMED),
     "doccano, labels": (
         "x.json", json.dumps(doccano("labels")), UNNAMED,

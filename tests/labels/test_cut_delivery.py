@@ -1,5 +1,6 @@
 """Deliveries that were cut short bring no label that the whole file does not."""
 
+import dataclasses
 import random
 
 import pytest
@@ -13,6 +14,7 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
+from evalsampling.spec import EvaluationSpec, LabelsSpec
 from tests.jobs import Job
 from tests.labels.deliveries import FORMATS, written
 
@@ -26,6 +28,11 @@ def register(space: LabelSpace) -> Register:
         tally=Tally(Subjects(len(IDS))),
         space=space,
     )
+
+
+def spec_of(space: LabelSpace) -> EvaluationSpec:
+    spec = EvaluationSpec.from_mapping({"pool": {"path": "x", "score": "s"}}, "/")
+    return dataclasses.replace(spec, labels=LabelsSpec(space, "deterministic"))
 
 
 CLASSES = Classes(("no", "no idea", "yes", "un"), 2)
@@ -63,11 +70,16 @@ SETS = Sets(("a", "b"))
 def test_what_may_go_on_is_held_back(
     labels: LabelSpace, text: str, is_cut: bool, replace: bool
 ) -> None:
-    votes = read_votes("votes.csv", text.encode())
+    votes = read_votes("votes.csv", text.encode(), spec_of(labels))
     taken, rejects = check_votes(votes, register(labels), replace)
     assert (len(taken), len(rejects)) == (len(votes) - is_cut, is_cut)
     for reject in rejects:
         assert "the file ends here without the end of a line, so '" in reject.reason
+
+
+def test_a_row_without_an_answer_is_not_held_back() -> None:
+    votes = read_votes("votes.csv", b"label,id\n,12", spec_of(CLASSES))
+    assert check_votes(votes, register(CLASSES)) == ([], [])
 
 
 @pytest.mark.parametrize("name", [*FORMATS, "votes.json"])
@@ -83,12 +95,12 @@ def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(
         names = ("task", "label") if name == "votes.json" else order
         rows = [[fields[column][row] for column in names] for row in places]
         content = written(name, rows, names)
-        whole, rejects = check_votes(read_votes(name, content), register(CLASSES))
+        whole, rejects = check_votes(read_votes(name, content, spec_of(CLASSES)), register(CLASSES))
         assert not rejects
         said = {(row, vote.label) for row, vote in whole}
         cut = content[: draw.randrange(len(content))]
         try:
-            votes = read_votes(name, cut)
+            votes = read_votes(name, cut, spec_of(CLASSES))
         except InputError:
             continue
         taken, _ = check_votes(votes, register(CLASSES))

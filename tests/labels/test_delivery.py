@@ -1,290 +1,168 @@
-"""Deliveries of labels: what is read, what is refused, and how much memory that takes."""
+"""Deliveries: files of limited size, and folders of which every new file is taken once."""
 
-import decimal
-import io
-import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from google.cloud import storage
 
 from evalsampling import InputError
-from evalsampling.labels import delivery, formats, parquet_rows
-from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.formats import read_votes
+from evalsampling.commands import estimate
+from evalsampling.labels import delivery
+from evalsampling.labels.delivery import LabelFile, LabelPath, look_in
 from evalsampling.labels.vote import Vote
-
-TWO_53 = 2**53
-
-
-def read(name: str, content: bytes | str) -> list[Vote]:
-    return read_votes(name, content.encode() if isinstance(content, str) else content)
+from tests.jobs import Job, files_below
 
 
-def parquet(**columns: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink)
-    return sink.getvalue().to_pybytes()
+@pytest.mark.slow
+def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
+    one = job(measure=["f1", "accuracy"])
+    one.prepare()
+    one.sample()
+    zone = one.directory / "zone"
+    zone.mkdir()
+    answers = one.answers(1)
+    for place in range(3):
+        one.deliver(answers[place::3], f"zone/{place}.csv")
+        assert one.estimate("--labels", zone).json["labels"] == sum(
+            len(answers[part::3]) for part in range(place + 1)
+        )
+    before = files_below(one.workspace)
+    (zone / "notes.txt").write_text("not for us")
+    (zone / ".4.csv").write_text("half a fi")
+    (zone / "~$4.xlsx").write_text("of a workbook that is open")
+    (zone / "old").mkdir()
+    again = one.estimate("--labels", zone)
+    assert (again.json["labels"], again.json["rejects"]) == (20, 0)
+    assert files_below(one.workspace) == before
 
 
-# --- whole numbers as floats
+def test_links_are_followed_where_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("task,label\n")
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "labels.csv")
+    found = look_in([str(link)], [str(link)]).files
+    assert [(file.path, file.replace, file.follow) for file in found] == [
+        (str(link), False, True), (str(link), True, True),
+    ]  # fmt: skip
+    within = look_in([str(tmp_path)])
+    assert [(Path(file.path).name, file.follow) for file in within.files] == [("labels.csv", False)]
+    assert len(within.links) == 1
 
 
-@pytest.mark.parametrize("column", ["id", "label"])
-@pytest.mark.parametrize("value", [TWO_53, -TWO_53, TWO_53 + 2, 10**300])
-def test_floats_that_stand_for_several_numbers_are_refused(column: str, value: int) -> None:
-    other = "label" if column == "id" else "id"
-    values = pa.array([float(value), None, 5.0])
-    contents = {
-        "a.parquet": parquet(**{column: values, other: ["1", "1", "1"]}),
-        "a.jsonl": "".join(f'{{"{column}": {v}, "{other}": 1}}\n' for v in (5.0, float(value))),
-    }
-    for name, content in contents.items():
-        with pytest.raises(InputError, match=f"{name}: column '{column}' has whole numbers as fl"):
-            read(name, content)
+def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
+    empty = drawn.directory / "empty"
+    empty.mkdir()
+    told = drawn.estimate("--labels", empty)
+    assert told.json["labels"] == 0
+    assert f"{empty}: no deliveries (.csv, .csv.gz, .json" in told.err
+    assert ", 0 other files passed over" in told.err
+    (empty / "answers.txt").write_text("task,label\n")
+    told = drawn.estimate("--replace", empty, "--close")
+    assert told.status == 1
+    assert ", 1 other file passed over: nothing is closed" in told.err
+    assert drawn.estimate().json["open"] == 20
+    drawn.deliver(drawn.answers(1), "empty/a.csv")
+    told = drawn.estimate("--labels", empty, "--close")
+    assert "no deliveries" not in told.err
+    assert told.json["labels"] == 20
 
 
-@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()], ids=str)
-def test_floats_that_stand_for_one_number_are_that_number(kind: pa.DataType) -> None:
-    most = {pa.float64(): TWO_53, pa.float32(): 2**24, pa.float16(): 2**11}[kind]
-    ids = np.array([0, 7, most - 1], dtype=kind.to_pandas_dtype())
-    votes = read("a.parquet", parquet(id=pa.array(ids, kind), label=pa.array([1.0, 0.0, 1.0])))
-    assert [vote.id for vote in votes] == ["0", "7", str(most - 1)]
-    assert [vote.label for vote in votes] == ["1", "0", "1"]
-    with pytest.raises(InputError, match="'id' has whole numbers as floats"):
-        read("a.parquet", parquet(id=pa.array([float(most)]).cast(kind), label=["1"]))
+def test_every_new_object_of_a_bucket_is_taken_once(
+    job: Callable[..., Job], bucket: storage.Bucket
+) -> None:
+    one = job(measure=["f1", "accuracy"])
+    one.prepare()
+    one.sample()
+    answers = one.answers(1)
+    for folder, zone in (("labels/", f"gs://{bucket.name}/labels/"), ("", f"gs://{bucket.name}/")):
+        for place in range(2):
+            path = one.deliver(answers[place::2], f"{place}.csv")
+            bucket.blob(f"{folder}{place}.csv").upload_from_filename(str(path))
+            bucket.blob(f"{folder}.half-{place}.csv").upload_from_string("half a fi")
+            told = one.estimate("--labels", zone).json
+            assert (told["labels"], told["rejects"]) == (20 if folder == "" or place else 10, 0)
+    before = files_below(one.workspace)
+    assert one.estimate("--labels", f"gs://{bucket.name}/labels/").json["labels"] == 20
+    assert files_below(one.workspace) == before
+    missing = one.estimate("--labels", f"gs://{bucket.name}-not-there/")
+    assert (missing.status, missing.err.count("\n")) == (1, 1)
 
 
-def test_whole_numbers_of_any_size_are_exact() -> None:
-    ids = [TWO_53 + 1, -(TWO_53 + 1), 2**63 - 1]
-    lines = "".join(json.dumps({"id": id, "label": 1}) + "\n" for id in ids)
-    for votes in (read("a.jsonl", lines), read("a.parquet", parquet(id=ids, label=[1, 1, 1]))):
-        assert [vote.id for vote in votes] == [str(id) for id in ids]
+def test_files_and_folders_side_by_side(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.JSON", "d.xls", ".e.csv", "~$f.xlsx"):
+        (tmp_path / name).write_text("")
+    found = look_in([str(tmp_path), "x.csv", "gs://bucket/y.csv"]).files
+    names = [Path(each.path).name for each in found]
+    assert names == ["a.JSON", "b.csv", "x.csv", "y.csv"]
 
 
-@pytest.mark.parametrize("text", ["4503599627370497.4", "0.99999999999999999999", "1e-400"])
-def test_fractions_do_not_become_whole_by_rounding(text: str) -> None:
-    (vote,) = read("a.jsonl", f'{{"id": {text}, "label": 1}}')
-    assert vote.id is not None
-    assert not vote.id.isdecimal()
+def test_links_in_a_folder_are_not_followed(drawn: Job) -> None:
+    """Whoever may write into it could make the job read any file that it may read."""
+    answers = drawn.answers(1)
+    secret = drawn.deliver(answers, "secret.csv")
+    zone = drawn.directory / "zone"
+    zone.mkdir()
+    (zone / "a.csv").symlink_to(secret)
+    (zone / "b.csv").symlink_to(drawn.directory / "nowhere.csv")
+    drawn.deliver(answers[:3], "zone/c.csv")
+    told = drawn.estimate("--labels", zone)
+    assert told.json["labels"] == 3
+    for name in "ab":
+        assert f"{zone}/{name}.csv: a symbolic link, passed over" in told.err
+    (zone / "c.csv").unlink()
+    told = drawn.estimate("--labels", zone, "--close")
+    assert (told.status, "nothing is closed" in told.err) == (1, True)
 
 
-def test_times_as_floats_are_text() -> None:
-    (vote,) = read("a.jsonl", '{"id": 1, "label": 1, "time": 1.7e18}')
-    assert vote.time is not None
-    (vote,) = read("a.parquet", parquet(id=[1], label=[1], time=[1.7e18]))
-    assert vote.time is not None
+def test_a_hard_link_is_a_file_like_any_other(drawn: Job) -> None:
+    zone = drawn.directory / "zone"
+    zone.mkdir()
+    (zone / "a.csv").hardlink_to(drawn.deliver(drawn.answers(1)[:3], "other.csv"))
+    assert drawn.estimate("--labels", zone).json["labels"] == 3
 
 
-# --- lines that are rejected
+def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
+    drawn: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = drawn.deliver(drawn.answers(1), "secret.csv")
+    zone = drawn.directory / "zone"
+    zone.mkdir()
+    mine = drawn.deliver([("t_x", "1")], "zone/a.csv")
+
+    def late(*asked: Any) -> Any:
+        found = look_in(*asked)
+        mine.unlink()
+        mine.symlink_to(secret)
+        return found
+
+    monkeypatch.setattr(estimate, "look_in", late)
+    told = drawn.estimate("--labels", zone)
+    assert (told.status, told.err.count("\n")) == (1, 1)
+    assert f"{mine}: cannot be read: " in told.err
+    assert not (drawn.workspace / "labels").exists()
 
 
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ('{"task": "t", "label": 1, "label": 0}', "'label' is there twice"),
-        ('{"task": "t", "id": 1, "task": "u", "label": 0}', "'task' is there twice"),
-        ('{"task": "t", "label": 1, "skipped": "maybe"}', "skipped is 'maybe', which is none of"),
-        ('{"task": "t", "label": 1, "skipped": 2}', "skipped is '2'"),
-        ('{"task": "t", "label": [1]}', "label is no text and no number"),
-        ('{"task": {"t": 1}, "label": 1}', "task is no text and no number"),
-        ('{"task": "t", "label": 1, "annotator": "\\ud800"}', "annotator is no Unicode text"),
-        ('{"task": "\\udfff", "label": 1}', "task is no Unicode text"),
-        ('{"label": 1}', "neither task nor id is given"),
-    ],
-)
-def test_lines_of_json_that_are_no_votes(line: str, problem: str) -> None:
-    before, vote, after = read(
-        "a.jsonl", f'{{"id": 1, "label": 1}}\n{line}\n{{"id": 2, "label": 0}}'
-    )
-    assert vote.line == 2
-    assert problem in str(vote.problem)
-    assert (before.label, after.label) == ("1", "0")
-
-
-def test_the_own_id_twice_in_a_line_is_no_vote() -> None:
-    """Nobody knows which of the two is meant; beside an ``id`` nobody asks."""
-    line = b'{"uid": 3, "uid": 4, "label": 1}'
-    (vote,) = read_votes("a.jsonl", line, "uid")
-    assert (vote.id, vote.label, vote.problem) == (None, "1", "'uid' is there twice")
-    (vote,) = read_votes("a.jsonl", line.replace(b"{", b'{"id": 7, '), "uid")
-    assert (vote.id, vote.problem) == ("7", None)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "given"),
-    [
-        ("a.csv", "task,label,skipped\nt,1,maybe\n", ("t", None, "1")),
-        ("a.csv", "id,label,skipped\n7,,maybe\n", (None, "7", None)),
-        ("a.jsonl", '{"task": "t", "label": ["é", 1]}', ("t", None, '["é", 1]')),
-        ("a.jsonl", '{"task": "t", "id": 3.0, "label": {"é": 1}}', ("t", "3", '{"é": 1}')),
-        ("a.jsonl", '{"task": "t", "label": 1, "label": 0}', ("t", None, None)),
-        ("a.jsonl", '{"label": 1}', (None, None, "1")),
-        ("a.jsonl", '{"task": "t", "label": 1, "annotator": "\\ud800"}', ("t", None, "1")),
-        ("a.jsonl", '{"task": "\\ud800", "id": 7, "label": 1}', (None, "7", "1")),
-        ("a.csv", "task,label.a,label.b\nt,1,2\n", ("t", None, "label.a=1, label.b=2")),
-        ("a.csv", "task,label,label.a\nt,b,1\n", ("t", None, "label=b, label.a=1")),
-        ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5")),
-        ("a.csv", "task,clerical_match_score,skipped\nt,0.9,maybe\n", ("t", None, "0.9")),
-    ],
-)  # fmt: skip
-def test_what_is_no_vote_keeps_what_was_given(name: str, content: str, given: Any) -> None:
-    (vote,) = read(name, content)
-    assert vote.problem is not None
-    assert (vote.task, vote.id, vote.label) == given
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"id": 1, "label": 1, "note": 1, "note": 2}',
-        '{"id": 1, "label": 1, "note": "\\ud800"}',
-        '{"id": 1, "label": 1, "note": {"label": 0, "label": 2}}',
-        '{"id": 1, "label": 1, "note": 1e999999999}',
-    ],
-)
-def test_what_is_wrong_with_other_names_is_nobodys_concern(line: str) -> None:
-    assert read("a.jsonl", line) == [Vote(1, id="1", label="1")]
-
-
-@pytest.mark.parametrize(
-    ("text", "skipped"),
-    [("Yes", True), ("1", True), ("no", False), ("", False), ("FALSE", False), ("0", False)],
-)
-def test_values_of_skipped(text: str, skipped: bool) -> None:
-    (vote,) = read("a.csv", f"task,label,skipped\nt,1,{text}\n")
-    assert (vote.skipped, vote.problem) == (skipped, None)
-
-
-def test_json_without_any_label_is_refused() -> None:
-    with pytest.raises(InputError, match="no line has a 'label'; there are: 'task', 'answer'"):
-        read("a.jsonl", '{"task": "t", "answer": 1}\n{"task": "u", "answer": 0}\n')
-    assert len(read("a.jsonl", '{"task": "t"}\n{"task": "u", "label": 0}\n')) == 2
-    assert read("a.jsonl", '{"task": "t", "skipped": true}\n')[0].skipped
-    assert read("a.jsonl", "") == []
-
-
-# --- columns of Parquet
-
-
-def test_columns_that_nobody_uses_are_not_read() -> None:
-    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
-    odd = pa.array([1], pa.int64()).cast(pa.timestamp("ns", "Mars/Base"))
-    content = parquet(id=[1], label=[1], broken=broken, odd=odd, nested=[[1]])
-    assert read("a.parquet", content) == [Vote(1, id="1", label="1")]
-
-
-def test_odd_columns_of_ours_are_text_or_one_error() -> None:
-    at = pa.array([1, None], pa.int64()).cast(pa.timestamp("ns", "Mars/Base"))
-    votes = read("a.parquet", parquet(id=[1, 2], label=[1, 0], time=at))
-    assert [vote.time for vote in votes] == ["1970-01-01 00:00:00.000000001+00:00", None]
-    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
-    for annotator in (broken, broken.dictionary_encode(), pa.array([b"\xff"])):
-        with pytest.raises(InputError, match="column 'annotator': text that is not UTF-8"):
-            read("a.parquet", parquet(id=[1], label=[1], annotator=annotator))
-    with pytest.raises(InputError, match="column 'annotator': type list"):
-        read("a.parquet", parquet(id=[1], label=[1], annotator=[[1]]))
-
-
-def test_types_that_hold_the_same(tmp_path: Path) -> None:
-    tasks = ["t_a", "t_b", None, "t_a"]
-    kinds = [pa.string(), pa.large_string(), pa.binary(), pa.string_view()]
-    columns = [pa.array(tasks).cast(kind) for kind in kinds]
-    columns.append(pa.array(tasks).dictionary_encode())
-    for column in columns:
-        votes = read("a.parquet", parquet(task=column, label=[1, 0, 1, 0]))
-        assert [vote.task for vote in votes] == tasks
-    decimals = [decimal.Decimal(1), decimal.Decimal(0), None]
-    for values in ([1, 0, None], ["1", "0", ""], [1.0, 0.0, float("nan")], decimals):
-        votes = read("a.parquet", parquet(id=[1, 2, 3], label=values))
-        assert [vote.label for vote in votes] == ["1", "0", None]
-
-
-# --- bounds
-
-
-def test_uncompressed_bytes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_rows, "MOST_BYTES", 10_000)
-    labels = {"id": range(1000), "label": [1] * 1000}
-    assert len(read("a.parquet", parquet(**labels))) == 1000
-    long = [f"{row:050}" for row in range(1000)]
-    with pytest.raises(InputError, match="bytes uncompressed; a delivery has at most 10,000"):
-        read("a.parquet", parquet(**labels, annotator=long))
-
-
-def test_damaged_pages_are_one_error() -> None:
-    """Each page has a checksum."""
-    rows, sink = {"task": [f"t_{row}" for row in range(200)], "label": [1] * 200}, io.BytesIO()
-    pq.write_table(
-        pa.table(rows), sink, row_group_size=90, write_page_checksum=True, compression="none"
-    )
-    content = bytearray(sink.getvalue())
-    content[content.index(b"t_117")] ^= 1
-    with pytest.raises(InputError, match=r"a\.parquet: cannot be read: ") as error:
-        read("a.parquet", bytes(content))
-    assert "\n" not in str(error.value)
-    with pytest.raises(InputError, match=r"a\.parquet: cannot be read: "):
-        read("a.parquet", bytes(content[:-9]))
-
-
-def test_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("formats", "parquet_rows"):
-        monkeypatch.setattr(f"evalsampling.labels.{module}.MOST_ROWS", 3)
-    rows = parquet(id=[1, 2, 3, 4], label=[1, 1, 1, 1])
-    lines = {"a.csv": "id,label\n" + "1,1\n" * 4, "a.jsonl": '{"id":1,"label":1}\n' * 4}
-    for name, content in {**lines, "a.parquet": rows}.items():
-        with pytest.raises(InputError, match=r"has (more|4) rows; a delivery has at most 3"):
-            read(name, content)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ('task,label\na,1\nb,"1\nc,1\nd,1\n', "line 3 does not end; is a quote left open?"),
-        ('task,"label\na,1\n', "line 1 does not end; is a quote left open?"),
-        ('task,label\n"a\nb",1\n"c"d,1\n', "line 4: cannot be read: "),
-    ],
-)
-def test_the_line_where_a_record_begins_is_told(content: str, words: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read("a.csv", content)
-    assert str(caught.value).startswith(f"a.csv: {words}")
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
-def test_endless_lines_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "RECORD_CHARACTERS", 1000)
-    endless = {"a.csv": "id,label\n1," + '"\n",' * 1000, "a.jsonl": "[" * 2000}[name]
-    line = {"a.csv": 2, "a.jsonl": 1}[name]
-    with pytest.raises(InputError, match=f"line {line}: a line of more than 1,000 characters"):
-        read(name, endless)
-    many = {"a.csv": "id,label\n" + "1,1\n" * 1000, "a.jsonl": '{"id":1,"label":1}\n' * 1000}
-    assert len(read(name, many[name])) == 1000
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
-def test_a_batch_comes_back_with_texts_as_long_as_a_line_may_be(name: str) -> None:
-    """Python's own limit of a cell of CSV is 131,072 characters."""
-    text = "x" * (formats.RECORD_CHARACTERS - 100)
-    lines = {
-        "a.csv": f'task,text,label\nt_a,"{text}",1\n',
-        "a.jsonl": f'{{"task":"t_a","text":"{text}","label":"1"}}\n',
-    }
-    assert [(vote.task, vote.label) for vote in read(name, lines[name])] == [("t_a", "1")]
+def test_a_path_that_is_given_may_be_a_link(drawn: Job) -> None:
+    answers = drawn.answers(1)
+    file, zone = drawn.directory / "link.csv", drawn.directory / "zone"
+    file.symlink_to(drawn.deliver(answers[:3], "a.csv"))
+    (drawn.directory / "folder").mkdir()
+    drawn.deliver(answers[3:7], "folder/b.csv")
+    zone.symlink_to(drawn.directory / "folder")
+    assert drawn.estimate("--labels", file, zone).json["labels"] == 7
 
 
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,label\n1,1\n")
-    assert LabelFile.read(str(path)).votes == [Vote(2, id="1", label="1")]
+    assert LabelFile.read(LabelPath(str(path))).votes == [Vote(2, id="1", label="1")]
     monkeypatch.setattr(delivery, "MOST_BYTES", 5)
     with pytest.raises(InputError, match=r"a\.csv: has 13 bytes, at most 5 are read"):
-        LabelFile.read(str(path))
+        LabelFile.read(LabelPath(str(path)))
 
 
 def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
@@ -294,6 +172,6 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path: Path) -> None:
     started = time.monotonic()
     for name in ("pipe.csv", "folder.csv", "zero.csv", "none.csv", "nul\0.csv"):
         with pytest.raises(InputError, match="cannot be read") as caught:
-            LabelFile.read(str(tmp_path / name))
+            LabelFile.read(LabelPath(str(tmp_path / name)))
         assert "\n" not in str(caught.value)
     assert time.monotonic() - started < 5

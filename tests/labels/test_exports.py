@@ -56,7 +56,7 @@ def taken_of(
 ) -> tuple[list[tuple[str, str | None, str | None]], list[str]]:
     """Task, annotator and answer of what counts, in order, and reasons of what does not."""
     content = content.encode() if isinstance(content, str) else content
-    votes = read_votes(name, content, spec.pool.id, spec=spec)
+    votes = read_votes(name, content, spec)
     register = Register(
         question_of_task={task: row for row, task in enumerate(TASKS)},
         ids=ids or [f"d{row}" for row in range(len(TASKS))],
@@ -439,7 +439,8 @@ def test_a_bomb_is_no_delivery(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_row_whose_answer_stands_twice_counts_for_nothing() -> None:
     answers = '"answer": "reject", "answer": "accept"'
     line = f'{{"_task_hash": 1, "task": "t_0", "label": "sports", {answers}}}'
-    assert taken_of("x.jsonl", line) == ([], ["'answer' is there twice"])
+    for name, content in (("x.jsonl", line), ("x.json", f"[{line}]")):
+        assert taken_of(name, content) == ([], ["'answer' is there twice"])
 
 
 def test_a_question_of_ours_may_be_called_answer() -> None:

@@ -302,47 +302,6 @@ def test_a_class_that_no_choice_can_be(wrong: str) -> None:
         label_config(["text"], labels(wrong, "b"), SinkSpec())
 
 
-# --- what is no vote
-
-
-def answer(kind: str, value: Any) -> dict[str, Any]:
-    result = {"from_name": "label", "type": kind, "value": value}
-    return {"completed_by": 1, "was_cancelled": False, "result": [result]}
-
-
-@pytest.mark.parametrize(
-    ("annotation", "words"),
-    [
-        ({"completed_by": None, "was_cancelled": False, "result": []}, "completed_by names nobody"),
-        ({"completed_by": 1, "was_cancelled": False, "result": None}, "damaged"),
-        ({"completed_by": 1, "result": []}, "damaged"),
-        ({"completed_by": 1, "was_cancelled": "no", "result": []}, "damaged"),
-        (7, "no list of objects"),
-        (answer("rating", {"rating": "1"}), "damaged"),
-    ],
-)  # fmt: skip
-def test_annotations_that_are_none(annotation: Any, words: str) -> None:
-    content = json.dumps([{"data": {"task": "t_a"}, "annotations": [annotation]}]).encode()
-    (vote,) = read_votes("x.json", content)
-    assert words in str(vote.problem)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"{}", "not a list of rows"),
-        (b'[{"task": "t_a", "text": "1"}]', "no line has a 'label'"),
-        (b'[{"data": {"task": "a", "task": "b"}, "annotations": []}]', "'task' is there twice"),
-        (b"[", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b"\xff", "not UTF-8"),
-    ],
-)
-def test_what_is_no_export(content: bytes, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        read_votes("x.json", content)
-
-
 @settings(max_examples=60, deadline=None)
 @given(ids=st.lists(TEXT.filter(bool), min_size=1, max_size=6, unique=True), format=st.sampled_from(
     ["csv", "jsonl", "parquet"]))  # fmt: skip
@@ -408,10 +367,3 @@ def test_tables_of_splink(score: str, expected: float | None) -> None:
     (vote,) = read_votes("x.csv", f"{head}\nb,2,a,001,{score}\n".encode())
     assert vote.problem is None
     assert (vote.pair, vote.score) == ((("a", "001"), ("b", "2")), expected)
-
-
-@pytest.mark.parametrize("score", ["1.5", "-0.1", "yes", "nan", "inf"])
-def test_scores_that_are_none(score: str) -> None:
-    content = f"unique_id_l,unique_id_r,clerical_match_score\n1,2,{score}\n".encode()
-    (vote,) = read_votes("x.csv", content)
-    assert "clerical_match_score is" in str(vote.problem)

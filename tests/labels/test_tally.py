@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from evalsampling.label_spaces.numbers import MEDIAN
+from evalsampling.label_spaces.base import MEDIAN
 from evalsampling.labels.tally import (
     CONTRADICTED,
     EACH,

@@ -105,10 +105,10 @@ def test_the_sheet_of_tasks_is_read_whatever_comes_first() -> None:
         (saved([]), "x.xlsx: column 'task' (or 'id') is missing"),
         (saved(["task", "label", "label"]), "x.xlsx: column 'label' is there twice"),
         (saved(["id", "label"], [10**15, "1"]),
-         "x.xlsx: line 2: column 'id' has 1000000000000000 as a number: answer by the "
-         "column `task`, or write it as text"),
+         "x.xlsx: line 2: column 'id' has 1000000000000000 as a float, which from "
+         "1,000,000,000,000,000 on stands for several whole numbers: answer by the column `task`"),
         (saved(["unique_id_l", "unique_id_r", "clerical_match_score"], ["a", -(10**15), 1]),
-         "x.xlsx: line 2: column 'unique_id_r' has -1000000000000000 as a number"),
+         "x.xlsx: line 2: column 'unique_id_r' has -1000000000000000 as a float"),
         (rewritten(saved(["task", "label"]), lambda text: text[:200]), "damaged, or no workbook"),
         (rewritten(saved(["task", "label"]), lambda text: text.replace("A1", "ZZZZ1")),
          "damaged, or no workbook"),

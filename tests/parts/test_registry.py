@@ -10,9 +10,8 @@ from evalsampling import Evaluation, InputError
 from evalsampling.inference import interval_methods
 from evalsampling.parts.registry import KINDS, Registry
 from evalsampling.pool.formats import registry as formats
-from evalsampling.receivers.registry import RECEIVERS
 from evalsampling.samplers import BY_NAME, Passive
-from evalsampling.spec.labels import LABEL_SPACES, VOTE_RULES
+from evalsampling.spec.labels import LABEL_SPACES
 from evalsampling.spec.sink import SINKS
 from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.spec.tables import TABLES
@@ -80,21 +79,17 @@ def test_every_kind_has_one_registry() -> None:
     parts = (
         BY_NAME,
         CUT_METHODS,
-        VOTE_RULES,
         SINKS,
         STORES,
         formats.OTHERS,
         interval_methods.BY_NAME,
         LABEL_SPACES,
         TABLES,
-        RECEIVERS,
     )
     assert {one.kind for one in parts} == {*KINDS} - {"measures"}
 
 
-@pytest.mark.parametrize(
-    "registry", [CUT_METHODS, VOTE_RULES, SINKS, STORES, TABLES, BY_NAME, RECEIVERS]
-)
+@pytest.mark.parametrize("registry", [CUT_METHODS, SINKS, STORES, TABLES, BY_NAME])
 def test_our_own_parts_are_what_others_must_be(registry: Registry[Any]) -> None:
     for name in registry.own:
         assert registry.find(registry.kind, registry.own[name]) is registry[name]
@@ -150,7 +145,6 @@ def test_a_name_of_two_packages_is_refused(install: Install) -> None:
             "is no Sink: it has no batch, checks_tasks, endings",
         ),
         (CUT_METHODS, "their_module:NOTHING", "is no CutMethod: it has no bins, cut"),
-        (VOTE_RULES, "their_module:NOTHING", "is no VoteRule: it has no decide"),
         (formats.OTHERS, "their_module:NOTHING", "is no Format: it has no untyped, inferred"),
     ],
 )

@@ -1,8 +1,10 @@
 """MLflow, with its runs in a folder of this machine."""
 
 import dataclasses
+import http.server
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +98,30 @@ def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPat
         problem = Address("mlflow", MLFLOW, None).send(run()).problem
     assert problem is not None
     assert "timed out" in problem.lower()
+
+
+def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Elsewhere(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(307)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+        do_POST = do_GET  # noqa: N815
+
+    for name in _LIMITS:
+        monkeypatch.delenv(name, raising=False)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        mlflow.set_tracking_uri(f"http://127.0.0.1:{served.server_port}")
+        problem = Address("mlflow", MLFLOW, None).send(run()).problem
+        served.shutdown()
+    assert "307" in str(problem)
+    assert asked
+    assert "/elsewhere" not in asked
 
 
 def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

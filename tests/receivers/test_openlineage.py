@@ -8,6 +8,7 @@ import dataclasses
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,13 @@ import referencing
 import evalsampling.receivers.openlineage as module
 from evalsampling import InputError
 from evalsampling.receivers import openlineage
-from evalsampling.receivers.openlineage import FACET, OPEN_LINEAGE, dataset_name, events
+from evalsampling.receivers.openlineage import (
+    FACET,
+    OPEN_LINEAGE,
+    OpenLineage,
+    dataset_name,
+    events,
+)
 from evalsampling.receivers.registry import Address
 from evalsampling.spec.tables import TableSpec
 from tests.receivers.runs import lines_of, run
@@ -181,6 +188,9 @@ def server() -> Iterator[tuple[str, list[Any]]]:
                 return
             if "hung" in self.path:
                 stop.wait(10)
+            if "trickles" in self.path:
+                while not stop.wait(0.1):  # A byte now and then: no single wait is long.
+                    self.wfile.write(b"H")
             codes = [code for word, code in CODES.items() if word in self.path]
             self.send_response(*codes or [201])
             self.send_header("Location", "/elsewhere")
@@ -226,6 +236,15 @@ def test_a_server_that_fails_gets_one_event_and_no_other_gets_any(
     assert problem in str(receipt.problem)
     assert "secret" not in receipt.words
     assert [path for path, _, _ in taken] == [f"/{path}/api/v1/lineage"]
+
+
+def test_a_server_that_trickles_is_given_up(server: tuple[str, list[Any]]) -> None:
+    url, taken = server
+    begin = time.monotonic()
+    with pytest.raises(InputError, match="not answered all events within"):
+        OpenLineage(seconds=0.5).send(run(), f"{url}/trickles")
+    assert time.monotonic() - begin < 5
+    assert len(taken) == 1
 
 
 def test_a_server_by_capital_letters_is_one(server: tuple[str, list[Any]]) -> None:

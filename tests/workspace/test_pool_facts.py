@@ -69,10 +69,6 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
         {"labels": {"oracle": "stochastic"}, "sampler": "poisson"},
         "its oracle is stochastic",
     ),
-    "all votes": (
-        {"labels": {"votes": 3, "rule": "tests.labels.own_rule:LEAST"}},
-        "its rule tests.labels.own_rule:LEAST looks at the votes on all rows together",
-    ),
 }
 
 

@@ -1,13 +1,10 @@
-"""Sets of labels in deliveries, through every format."""
+"""Votes as fields of a row give them: sets of labels, through every format."""
 
 import json
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.sets import Sets
@@ -15,6 +12,7 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
+from tests.labels.deliveries import parquet
 
 KNOWN = ("toxic", "insult", "threat")
 SPACE = Sets(KNOWN)
@@ -31,12 +29,6 @@ def register(space: LabelSpace = SPACE) -> Register:
         tally=Tally(Subjects(3)),
         space=space,
     )
-
-
-def parquet(**columns: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink)
-    return sink.getvalue().to_pybytes()
 
 
 def export(choices: list[list[str]]) -> bytes:
@@ -154,14 +146,6 @@ def test_lines_may_differ_in_how_they_give_their_sets() -> None:
     assert [(vote.label, vote.skipped) for _, vote in taken] == [
         ("toxic", False), ("insult", False), (None, True),
     ]  # fmt: skip
-
-
-def test_a_column_of_a_label_that_is_there_twice() -> None:
-    head = b"task,label.toxic,label.insult,label.threat,label.toxic\n"
-    with pytest.raises(InputError, match=r"x.csv: column 'label.toxic' is there twice"):
-        read_votes("x.csv", head + b"t_a,1,0,0,0\n")
-    (vote,) = read_votes("x.jsonl", b'{"task": "t_a", "label.toxic": 1, "label.toxic": 0}')
-    assert vote.problem == "'label.toxic' is there twice"
 
 
 def test_rows_without_an_answer_are_passed_over() -> None:
