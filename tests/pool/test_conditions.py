@@ -5,6 +5,7 @@ import decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +22,7 @@ from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import WorkItem
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import read_where
-from tests.sql_conditions import VALUES, outcome, some_condition
+from tests.sql_conditions import BESIDE_DUCKDB, VALUES, in_sql, outcome, some_condition
 
 TYPES = {
     "whole": pa.int16(), "small": pa.uint8(), "huge": pa.uint64(), "number": pa.float64(),
@@ -55,6 +56,59 @@ def test_rows_are_kept_as_in_sql() -> None:
         numbers = chosen.row_numbers(np.arange(len(chosen))).tolist()
         assert numbers == [7 + place for place in expected], condition
         assert chosen.rows["text"].to_pylist() == [plain[place]["text"] for place in expected]
+
+
+def test_exact_types_are_compared_as_by_duckdb(tmp_path: Path) -> None:
+    """Of decimals of two scales, the ends of 64 bits, nanoseconds, and dates beyond 9999."""
+    rng, path = np.random.default_rng(3), tmp_path / "pool.parquet"
+    columns = {}
+    for name, (kind, values, _) in BESIDE_DUCKDB.items():
+        drawn = [[*values, None][i] for i in rng.integers(0, len(values) + 1, 60)]
+        whole = pa.int32() if pa.types.is_date(kind) else pa.int64()
+        is_time = pa.types.is_temporal(kind)
+        columns[name] = pa.array(drawn, whole).cast(kind) if is_time else pa.array(drawn, kind)
+    pool = pa.table({"row": range(60), **columns})
+    pq.write_table(pool, path, row_group_size=3)
+    for _ in range(300):
+        where = in_sql(rng)
+        expected = duckdb.sql(f"SELECT row FROM pool WHERE {where}").fetchall()
+        chosen = kept(where, PoolBatch(pool.combine_chunks().to_batches()[0]))
+        assert chosen.rows["row"].to_pylist() == [row for (row,) in expected], where
+        wanted = outline(
+            Filter.of(read_where(where), pool.schema).condition,
+            {name: (pc.field(name), kind) for name, (kind, _, _) in BESIDE_DUCKDB.items()},
+        )
+        file = StoredFile(str(path), path.stat().st_size)
+        splits = Parquet().inspect(file, lambda *_, wanted=wanted: wanted).splits
+        read = {n for s in splits if s.wanted for n in range(3 * s.begin, 3 * s.end)}
+        assert read.issuperset(row for (row,) in expected), where
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("n < 9007199254740993", [1, 2]),
+        ("n = 9007199254740993.0", [0]),
+        ("n > 9007199254740992", [0]),
+        ("n <> 9007199254740992.0", [0, 2]),
+    ],
+)
+def test_whole_numbers_as_text_are_exact_beside_fractions(where: str, expected: list[int]) -> None:
+    batch = text_batch(n=["9007199254740993", "9007199254740992", "0.5", None])
+    chosen = kept(where, batch, untyped=True)
+    assert (chosen.row_numbers(np.arange(len(chosen))) - 5).tolist() == expected
+
+
+def test_what_cannot_be_compared_exactly_is_refused() -> None:
+    columns: dict[str, Any] = {"whole": [1, 2**53 + 1], "number": [0.5, 0.5]}
+    for name, kind in (("money", (9, 2)), ("wide", (76, 70)), ("wider", (76, 0))):
+        columns[name] = pa.array([1, 2], pa.decimal256(*kind))
+    batch = PoolBatch(pa.record_batch(columns))
+    with pytest.raises(InputError, match=r"column 'whole', row 1: a whole number beyond 9,007,"):
+        kept("number < whole", batch)
+    for where in ("money = number", "wide < wider", "whole > wide"):
+        with pytest.raises(InputError, match=r"^pool\.where: column .* cannot be compared$"):
+            kept(where, batch)
 
 
 def test_errors_name_rows_of_the_file() -> None:

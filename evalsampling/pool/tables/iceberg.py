@@ -74,7 +74,7 @@ class Iceberg:
         if schema is None:
             raise InputError(f"{what}: schema {table.pinned['schema']} is gone")
         columns = _columns(schema)
-        wanted = row_filter(where, columns, loaded.schema())
+        wanted = row_filter(where, columns, loaded)
         tasks = _tasks(loaded, number, wanted, what)
         specs = loaded.specs()
         files = stored_files([location(task.file.file_path, what) for task in tasks], what)

@@ -189,8 +189,24 @@ def test_partitions_and_statistics_leave_files_out(catalog: IcebergCatalog, tmp_
         assert len(ids(chosen)) == count, where
 
 
+def test_a_null_in_a_partition_under_or(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    """It ends pyiceberg's evaluation of what is left of the condition with a `TypeError`."""
+    table = rows(0, 4, place=pa.array([1, None, 7, None]))
+    made = catalog.create_table("db.t", schema=table.schema)
+    with made.update_spec() as spec:
+        spec.add_identity("place")
+    made.append(table)
+    for where, files in (
+        ("place < 5 OR id = 3", [0, 3]), ("NOT (place >= 5 AND id < 3)", [0, 3]), ("place > 5", [2])
+    ):  # fmt: skip
+        assert [row["id"] for row in read(spec_of(tmp_path, where), ["id"])] == files
+
+
 @pytest.mark.slow
-def test_no_row_is_lost(catalog: IcebergCatalog, tmp_path: Path) -> None:
+@pytest.mark.parametrize("partitions", [(), ("whole", "day"), ("text", "flag")])
+def test_no_row_is_lost(
+    catalog: IcebergCatalog, tmp_path: Path, partitions: tuple[str, ...]
+) -> None:
     """Files of one row each, and conditions of all kinds: planned are all with a wanted row."""
     rng = np.random.default_rng(2)
     values = {
@@ -204,6 +220,9 @@ def test_no_row_is_lost(catalog: IcebergCatalog, tmp_path: Path) -> None:
     }
     table = rows(0, 4, **values)
     made = catalog.create_table("db.t", schema=table.schema)
+    with made.update_spec() as parted:
+        for name in partitions:
+            parted.add_identity(name)
     for place in range(4):
         made.append(table.slice(place, 1))
     plain = table.to_pylist()
