@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.layout import PlannedFile, TableColumn, may_hold, row_of
+from evalsampling.pool.layout import PlannedFile, may_hold, row_of
 from evalsampling.pool.nested import with_fields
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
@@ -48,9 +48,6 @@ class Delta:
         _check_readable(log, what)
         schema = pa.schema(log.schema().to_arrow())
         partitions = log.metadata().partition_columns
-        columns = tuple(
-            TableColumn(field.name, field.type) for field in schema if field.name not in partitions
-        )
         if where is not None:
             Filter.of(where, with_fields(schema))
         actions = pa.table(log.get_add_actions(flatten=True))
@@ -69,7 +66,7 @@ class Delta:
             wanted.append(location(path, table.name) if is_absolute else f"{table.name}/{path}")
             constants.append(values)
         return [
-            PlannedFile(stored, values, columns, where)
+            PlannedFile(stored, values, schema, where)
             for stored, values in zip(stored_files(wanted, what), constants, strict=True)
         ]
 

@@ -1,24 +1,26 @@
 """The part of a condition that pyiceberg may leave files out by, without losing a row."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.pool.conditions import CONTRARY, Filter, held
-from evalsampling.pool.layout import TableColumn
 from evalsampling.pool.nested import with_fields
 from evalsampling.spec.where import ColumnName, Condition, IsNull, OneOf, Relation
 
 
-def row_filter(where: Condition | None, columns: Sequence[TableColumn], table: Any) -> Any:
-    """Return what a table of pyiceberg is scanned by; it holds wherever a condition does."""
+def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
+    """Return what a table of pyiceberg is scanned by; it holds wherever a condition does.
+
+    The columns are those of the snapshot's schema, as pyiceberg has it.
+    """
     from pyiceberg.expressions import AlwaysTrue, And
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     if where is None:
         return AlwaysTrue()
-    types = pa.schema([(column.name, column.type) for column in columns])
-    translation = _Translation(columns, table)
+    types = schema_to_pyarrow(columns, include_field_ids=False)
+    translation = _Translation(types, columns, table)
     condition = Filter.of(where, with_fields(types)).condition
     return held(condition, translation.leaf, And, translation.either)
 
@@ -26,19 +28,16 @@ def row_filter(where: Condition | None, columns: Sequence[TableColumn], table: A
 class _Translation:
     """What becomes of conditions; what pyiceberg understands otherwise is always true."""
 
-    def __init__(self, columns: Sequence[TableColumn], table: Any) -> None:
+    def __init__(self, types: pa.Schema, columns: Any, table: Any) -> None:
         from pyiceberg import expressions
 
         self._sql = expressions
         self._always = expressions.AlwaysTrue()
-        self._types = {column.name: column.type for column in columns}
-        schema = table.schema()
-        names = {field.field_id: field.name for field in schema.fields}
-        self._names = {column.name: names.get(column.field_id) for column in columns}
+        self._types = types
+        now = {field.field_id: field.name for field in table.schema().fields}
+        self._names = {field.name: now.get(field.field_id) for field in columns.fields}
         parted = {field.source_id for spec in table.specs().values() for field in spec.fields}
-        self._maybe_null = {
-            field.name for field in schema.fields if field.field_id in parted and not field.required
-        }
+        self._maybe_null = {now.get(number) for number in parted}
 
     def either(self, left: Any, right: Any) -> Any:
         """Return an expression that holds wherever one of two does."""
@@ -70,7 +69,7 @@ class _Translation:
 
     def _compared(self, column: str, operator: str, value: Any, negated: bool) -> Any:
         name = self._names.get(column)  # None of a field of a struct column.
-        value = None if name is None else _literal(self._types[column], value, negated)
+        value = None if name is None else _literal(self._types.field(column).type, value, negated)
         if name is None or value is None:
             return self._always
         made = {
