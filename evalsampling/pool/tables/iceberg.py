@@ -1,5 +1,6 @@
 """Tables of Apache Iceberg, planned and read by pyiceberg; their rows are imported once."""
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -19,7 +20,7 @@ from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition
-from evalsampling.storage.filesystems import one_line, readable
+from evalsampling.storage.filesystems import one_line, unreadable
 
 _CATALOG = "default"
 """Name of a catalog whose properties stand in the spec without one; it is pyiceberg's own."""
@@ -132,10 +133,21 @@ class DataFile:
         ]  # fmt: skip
         scan = ArrowScan(table.metadata, table.io, columns.select(*heads), AlwaysTrue())
         task = _tasks_by_path(self.metadata, self.snapshot)[self.path]
-        with readable(file.path):
+        with _readable(file.path):
             for batch in scan.to_record_batches([task]):
                 made = [plain(column_of(batch, field.name)).cast(field.type) for field in schema]
                 yield pa.record_batch(made, schema.names)
+
+
+@contextlib.contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Turn whatever pyiceberg raises into an `InputError` that names a file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # It has many of its own.
+        raise unreadable(path, error) from error
 
 
 @functools.lru_cache(maxsize=4)
@@ -143,7 +155,7 @@ def _table_at(metadata: str) -> Any:
     """Return a table as it is described somewhere, which no catalog has to be asked for."""
     from pyiceberg.table import StaticTable
 
-    with readable(metadata):
+    with _readable(metadata):
         return StaticTable.from_metadata(metadata)
 
 
@@ -203,7 +215,7 @@ def _tasks(scan: Any, what: str) -> list[Any]:
     """Return what there is to read of a snapshot."""
     try:
         return list(scan.plan_files())
-    except (ValueError, NotImplementedError, OSError) as error:
+    except Exception as error:  # As in `_readable`.
         raise InputError(
             f"{what}: cannot be planned by pyiceberg: {one_line(error)}; where rows are deleted by "
             "their values, run CALL system.rewrite_data_files(table => ..., options => "

@@ -310,6 +310,16 @@ def test_a_file_that_is_gone(catalog: IcebergCatalog, tmp_path: Path) -> None:
         planned_files(spec.pool)
 
 
+def test_a_file_that_does_not_number_its_columns(catalog: IcebergCatalog, tmp_path: Path) -> None:
+    """As files that were added to a table and not written by it."""
+    made = catalog.create_table("db.t", schema=rows(0, 1).schema)
+    made.append(rows(0, 5))
+    pq.write_table(rows(0, 5), next((tmp_path / "lake").rglob("*.parquet")))
+    with pytest.raises(InputError, match=r"\.parquet: cannot be read: .*field-ids") as error:
+        Catalog.read(spec_of(tmp_path))
+    assert "\n" not in str(error.value)
+
+
 def test_what_a_catalog_does_not_have(catalog: IcebergCatalog, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^db\.t: the catalog default has no such table$"):
         spec_of(tmp_path)
