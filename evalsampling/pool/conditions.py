@@ -31,7 +31,6 @@ from evalsampling.spec.where import (
     Relation,
     Value,
     columns_of,
-    day,
     moment,
 )
 
@@ -386,7 +385,7 @@ def _literal(
     if wanted == "anything" or (wanted == "text" and (untyped or as_number)):
         return value
     if wanted in ("date", "time") and isinstance(value, str):
-        value = day(value) if wanted == "date" else moment(value)
+        value = moment(value, datetime.date if wanted == "date" else datetime.datetime)
     given = _KINDS_OF_VALUES.get(type(value), "time")
     if wanted == "time" and given == "date":
         value, given = datetime.datetime(value.year, value.month, value.day), "time"

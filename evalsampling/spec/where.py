@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 import decimal
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalsampling.errors import InputError
 
@@ -23,8 +23,6 @@ Value = bool | int | decimal.Decimal | str | datetime.date | datetime.datetime
 
 SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """Comparisons, each with the one that holds if its sides are swapped."""
-
-_NUMBER = re.compile(r"(?=.?[0-9])[0-9]*(\.[0-9]*)?([eE][+-]?[0-9]{1,9})?", re.ASCII)
 
 _MOST_DIGITS = 308
 """Of a number, before and after its point: as many as float64 has."""
@@ -203,7 +201,7 @@ def _literal(tree: "Expression") -> Value:
         raise InputError(f"{KEY}: nothing is compared with NULL; write IS NULL or IS NOT NULL")
     if isinstance(tree, sql.Cast) and isinstance(tree.this, sql.Literal) and tree.this.is_string:
         if tree.is_type("date"):
-            return day(tree.this.name)
+            return moment(tree.this.name, datetime.date)
         if tree.is_type("timestamp", "timestamptz", "datetime", "timestampntz"):
             return moment(tree.this.name)
     raise _unknown(tree)
@@ -211,37 +209,24 @@ def _literal(tree: "Expression") -> Value:
 
 def _number(text: str) -> int | decimal.Decimal:
     """Return the number that a text stands for, as it is written."""
-    if not _NUMBER.fullmatch(text.removeprefix("-")):
-        raise InputError(f"{KEY}: no number: {_short(text)}")
-    number = decimal.Decimal(text)
-    if len(text) > 2 * _MOST_DIGITS or abs(number.adjusted()) >= _MOST_DIGITS:
-        raise InputError(
-            f"{KEY}: a number has at most {_MOST_DIGITS} digits on each side of its point, got "
-            f"{_short(text)}"
-        )
+    try:
+        number = decimal.Decimal(text)
+    except decimal.InvalidOperation:  # Of its exponent, say.
+        number = decimal.Decimal("1e999")
+    if not (len(text) <= 2 * _MOST_DIGITS and -_MOST_DIGITS < number.adjusted() < _MOST_DIGITS):
+        digits = f"at most {_MOST_DIGITS} digits on each side of its point"
+        raise InputError(f"{KEY}: a number has {digits}, got {_short(text)}")
     return number if set(text) & set(".eE") else int(number)
 
 
-def moment(text: str) -> datetime.datetime:
-    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight."""
+def moment(text: str, kind: type[datetime.date] = datetime.datetime) -> Any:
+    """Return the point of time, or the date, that a text in ISO 8601 stands for."""
     if _FINER.search(text):
         raise InputError(f"{KEY}: a literal has at most microseconds, got {text!r}")
     try:
-        return datetime.datetime.fromisoformat(text)
+        return kind.fromisoformat(text)
     except ValueError as error:
-        raise _no_time(text) from error
-
-
-def day(text: str) -> datetime.date:
-    """Return the date that a text in ISO 8601 stands for."""
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError as error:
-        raise _no_time(text) from error
-
-
-def _no_time(text: str) -> InputError:
-    return InputError(f"{KEY}: no date or time in ISO 8601: {_short(repr(text))}")
+        raise InputError(f"{KEY}: no date or time in ISO 8601: {_short(repr(text))}") from error
 
 
 def _unknown(tree: "Expression") -> InputError:

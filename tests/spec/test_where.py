@@ -88,7 +88,7 @@ def test_a_long_condition() -> None:
         ),
         (f"a < {'9' * 5000}", "a number has at most 308 digits on each side of its point, got 9"),
         ("a < 1e999999999", "a number has at most 308 digits"),
-        ("a IN (1, 1e-99999999999)", "no number: 1e-99999999999"),
+        ("a IN (1, 1e-99999999999999999999)", "a number has at most 308 digits"),
         ("SELECT 1", "SELECT 1 is not among"),
         ("-- nothing", "must be one condition in SQL"),
     ],
