@@ -90,8 +90,8 @@ def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
     for field in written["fields"]:
         if _is_recursive(field["type"], frozenset([written["name"]])):
             raise InputError(
-                f"{path}: column {field['name']!r} has records within records of their own type, "
-                "as deep as may be, which are not read; write it as JSON text"
+                f"{path}: column {field['name']!r} has a recursive type, which is not read; write "
+                "it as JSON text"
             )
     return blocks, written["fields"]
 

@@ -83,11 +83,11 @@ def test_a_record_within_itself_is_refused(tmp_path: Path) -> None:
     node = {"type": "record", "name": "node", "fields": fields}
     kind = ["null", {"type": "array", "items": node}]
     path = write(tmp_path / "pool.avro", {"id": "long", "tree": kind, "other": "node"}, [])
-    with pytest.raises(InputError, match=r"^.*: column 'tree' has records within records") as error:
+    with pytest.raises(InputError, match=r"^.*: column 'tree' has a recursive type") as error:
         inspect(path)
     assert "\n" not in str(error.value)
     path = write(tmp_path / "self.avro", {"id": "long", "more": ["null", "row"]}, [])
-    with pytest.raises(InputError, match=r"^.*: column 'more' has records within records"):
+    with pytest.raises(InputError, match=r"^.*: column 'more' has a recursive type"):
         inspect(path)
 
 
