@@ -172,19 +172,19 @@ class PoolBatch:
         if is_text(column.type):
             column = self.parsed(name, column, pa.float64(), "a number")
         if pa.types.is_integer(column.type):
-            column = self._floats(name, column)
+            column = self.as_floats(name, column)
         if not (pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)):
             way_out = "; truth values are predictions" * pa.types.is_boolean(column.type)
             raise self.error(name, 0, f"must be a number, got type {column.type}{way_out}")
         return placed(column, thresholds)
 
-    def _floats(self, name: str, whole: pa.Array) -> pa.Array:
-        """Return whole numbers as floats."""
+    def as_floats(self, name: str, whole: pa.Array) -> pa.Array:
+        """Return whole numbers, or floats, as float64, each exactly."""
         try:
             return whole.cast(pa.float64())
         except pa.ArrowInvalid as error:
             exact = 1 << np.finfo(np.float64).nmant + 1
-            large = [not -exact <= value <= exact for value in whole.to_pylist()]
+            large = [not -exact <= (value or 0) <= exact for value in whole.to_pylist()]
             row = large.index(True)
             problem = f"has no float64 of its own, got {whole[row].as_py()}"
             raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error

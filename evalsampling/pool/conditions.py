@@ -3,7 +3,10 @@
 import dataclasses
 import datetime
 import decimal
+import fractions
 import functools
+import math
+import operator as operators
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +17,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.numbers import float64_of, in_type
+from evalsampling.pool.numbers import in_type
 from evalsampling.spec.sections import nearest
 from evalsampling.spec.where import (
     KEY,
@@ -36,6 +39,11 @@ _COMPARE: Mapping[str, Callable[..., pa.Array]] = {
     ">=": pc.greater_equal,
 }  # fmt: skip
 
+_EXACTLY: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operators.eq, "!=": operators.ne, "<": operators.lt, "<=": operators.le,
+    ">": operators.gt, ">=": operators.ge,
+}  # fmt: skip
+
 CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """Comparisons, each with the one that holds where it does not, unless something is null or NaN."""
 
@@ -46,14 +54,20 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
 )  # fmt: skip
 
 _KINDS_OF_VALUES: Mapping[type, str] = {
-    bool: "truth", int: "number", float: "number", str: "text", datetime.date: "date"
+    bool: "truth", int: "number", decimal.Decimal: "number", str: "text", datetime.date: "date"
 }  # fmt: skip
 
 _MOST_DIGITS = 76
 """Of a decimal."""
 
-_WHOLE = pa.decimal128(20, 0)
-"""A type that holds all whole numbers, with and without sign."""
+_WHOLE, _NANOSECONDS = pa.decimal128(20, 0), pa.decimal128(30, 0)
+"""Types that hold all whole numbers, with and without sign, and all points of time."""
+
+_STEPWISE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_timestamp)
+"""Types whose values are whole numbers, of units."""
+
+_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""Units of time, in a second."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,9 +131,12 @@ def _mask(batch: PoolBatch, part: Relation | OneOf | IsNull, negated: bool) -> p
         mask = _of_columns(batch, part.column, part.operator, part.value.name)
     else:
         column = batch.any_column(part.column)
-        if is_text(column.type) and not isinstance(part.value, str):
-            column = _parsed(batch, part.column, column, part.value)
-        mask = _compared(column, column.type, part.operator, part.value)
+        if is_text(column.type) and type(part.value) in (int, decimal.Decimal):
+            mask = _texts_compared(batch, part.column, column, part.operator, part.value)
+        else:
+            if is_text(column.type) and not isinstance(part.value, str):
+                column = _parsed(batch, part.column, column, part.value)
+            mask = _compared(column, column.type, part.operator, part.value)
     return pc.invert(mask) if negated else mask
 
 
@@ -189,51 +206,48 @@ def _compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
     """Return how a column of a type, an array or an expression, compares with a literal."""
     if pa.types.is_null(kind):
         return pa.nulls(len(column), pa.bool_())
-    if pa.types.is_integer(kind):
-        return _whole_compared(column, kind, operator, value)
-    if pa.types.is_decimal(kind):
-        return _decimals_compared(column, operator, value)
-    if pa.types.is_timestamp(kind):
-        return _times_compared(column, kind, operator, value)
+    if any(belongs(kind) for belongs in _STEPWISE):
+        return _steps_compared(column, kind, operator, value)
     if pa.types.is_floating(kind):
-        value = in_type(kind, float(value))
-        if pa.types.is_float16(kind):  # Which Arrow does not compare.
-            column, kind = column.cast(pa.float64()), pa.float64()
-    elif pa.types.is_date64(kind):
+        return _floats_compared(column, kind, operator, float(value))
+    if pa.types.is_date64(kind):
         column, kind = column.cast(pa.date32()), pa.date32()
     return _COMPARE[operator](column, pa.scalar(value, kind))
 
 
-def _whole_compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
-    """Return how whole numbers compare with a number, which may be beyond their type."""
-    if isinstance(value, float) and not value.is_integer():
-        # Exact: so small a number with a fraction is between two floats that are whole.
-        floats = column.cast(pa.float64(), safe=False)
-        return _COMPARE[operator](floats, pa.scalar(value, pa.float64()))
+def _steps_compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
+    """Return how whole numbers, decimals or points of time compare with any of them, exactly."""
+    steps = _steps(kind, value)
+    below = math.floor(steps)
+    if below != steps:  # Between two values of the type.
+        if operator in ("=", "!="):
+            return _beyond(column, operator, above=True)
+        operator = "<=" if operator in ("<", "<=") else ">"
     try:
-        return _COMPARE[operator](column, pa.scalar(int(value), kind))
+        is_decimal = pa.types.is_decimal(kind)
+        own = decimal.Decimal(f"{below}E-{kind.scale}") if is_decimal else below
+        return _COMPARE[operator](column, pa.scalar(own, kind))
     except (pa.ArrowInvalid, OverflowError):
-        return _beyond(column, operator, value > 0)
+        return _beyond(column, operator, below > 0)
 
 
-def _decimals_compared(column: pa.Array, operator: str, value: Any) -> pa.Array:
-    """Return how decimals compare with a number as it is written, exactly."""
-    try:
-        exact = pa.scalar(decimal.Decimal(repr(value)))
-        wide = pa.decimal256(_MOST_DIGITS, max(column.type.scale, exact.type.scale))
-        return _COMPARE[operator](column.cast(wide), exact.cast(wide))
-    except pa.ArrowInvalid:  # No type has the digits of both.
-        return _COMPARE[operator](float64_of(column), pa.scalar(float(value), pa.float64()))
+def _steps(kind: pa.DataType, value: Any) -> fractions.Fraction:
+    """Return a literal in units of the least difference between two values of a type."""
+    if pa.types.is_timestamp(kind):
+        epoch = datetime.datetime(1970, 1, 1, tzinfo=value.tzinfo and datetime.UTC)
+        microseconds = (value - epoch) // datetime.timedelta(microseconds=1)
+        return fractions.Fraction(microseconds * _UNITS[kind.unit], _UNITS["us"])
+    exact = fractions.Fraction(value)
+    return exact * 10**kind.scale if pa.types.is_decimal(kind) else exact
 
 
-def _times_compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
-    """Return how points of time compare with one, which nanoseconds may not reach."""
-    try:
-        return _COMPARE[operator](column, pa.scalar(value, pa.timestamp("us", kind.tz)))
-    except pa.ArrowInvalid:
-        if kind.unit != "ns":
-            raise
-        return _beyond(column, operator, value.year > 1970)
+def _floats_compared(column: Any, kind: pa.DataType, operator: str, value: float) -> Any:
+    """Return how floats compare with a literal, rounded to their type if it reaches so far."""
+    rounded = in_type(kind, value)
+    if pa.types.is_float16(kind) or math.isinf(rounded):  # Arrow does not compare halves.
+        column, kind = column.cast(pa.float64()), pa.float64()
+        rounded = value if math.isinf(rounded) else rounded
+    return _COMPARE[operator](column, pa.scalar(rounded, kind))
 
 
 def _beyond(column: Any, operator: str, above: bool) -> Any:
@@ -243,36 +257,80 @@ def _beyond(column: Any, operator: str, above: bool) -> Any:
 
 
 def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Array:
-    """Return how a column compares with another."""
-    first, second = batch.any_column(left), batch.any_column(right)
-    if first.type != second.type:
-        kinds = first.type, second.type
-        if all(map(pa.types.is_integer, kinds)):
-            both = _WHOLE
-        elif all(map(is_text, kinds)):
-            both = pa.large_string()
-        elif all(map(pa.types.is_timestamp, kinds)):
-            both = pa.timestamp("us", first.type.tz)
-        else:
-            return _COMPARE[operator](float64_of(first), float64_of(second))
-        first, second = first.cast(both, safe=False), second.cast(both, safe=False)
-    return _COMPARE[operator](first, second)
+    """Return how a column compares with another, exactly."""
+    sides = {name: batch.any_column(name) for name in (left, right)}
+    kinds = [side.type for side in sides.values()]
+    if any(map(pa.types.is_null, kinds)):
+        return pa.nulls(len(batch), pa.bool_())
+    if any(map(pa.types.is_floating, kinds)):
+        sides = {name: batch.as_floats(name, side) for name, side in sides.items()}
+    elif all(map(is_text, kinds)):
+        sides = {name: side.cast(pa.large_string()) for name, side in sides.items()}
+    elif all(map(pa.types.is_date, kinds)):
+        sides = {name: side.cast(pa.date32()) for name, side in sides.items()}
+    elif any(kind != kinds[0] for kind in kinds):
+        common = _common_decimal(*kinds)
+        sides = {name: _decimals(side).cast(common) for name, side in sides.items()}
+    return _COMPARE[operator](sides[left], sides[right])
+
+
+def _decimals(column: pa.Array) -> pa.Array:
+    """Return whole numbers or decimals as decimals, points of time as their nanoseconds."""
+    if not pa.types.is_timestamp(column.type):
+        return column.cast(_as_decimal(column.type))
+    ticks = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
+    return pc.multiply(ticks, pa.scalar(decimal.Decimal(_UNITS["ns"] // _UNITS[column.type.unit])))
+
+
+def _as_decimal(kind: pa.DataType) -> pa.DataType:
+    """Return the type that `_decimals` makes of another, or a wider one."""
+    if pa.types.is_decimal(kind):
+        return kind
+    return _NANOSECONDS if pa.types.is_timestamp(kind) else _WHOLE
+
+
+def _common_decimal(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
+    """Return the type of decimals that holds the values of two types; None if there is none."""
+    kinds = _as_decimal(first), _as_decimal(second)
+    scale = max(kind.scale for kind in kinds)
+    digits = scale + max(kind.precision - kind.scale for kind in kinds)
+    return pa.decimal256(digits, scale) if digits <= _MOST_DIGITS else None
+
+
+def _are_exact(first: pa.DataType, second: pa.DataType) -> bool:
+    """Tell whether values of two types that mean the same can be compared without rounding."""
+    kinds = first, second
+    if any(map(pa.types.is_decimal, kinds)) and any(map(pa.types.is_floating, kinds)):
+        return False
+    is_stepwise = all(any(belongs(kind) for belongs in _STEPWISE) for kind in kinds)
+    return first == second or not is_stepwise or _common_decimal(first, second) is not None
+
+
+def _texts_compared(
+    batch: PoolBatch, name: str, column: pa.Array, operator: str, value: Any
+) -> pa.Array:
+    """Return how numbers written as text compare with one: whole ones exactly, others as floats."""
+    try:
+        return _compared(column.cast(pa.int64()), pa.int64(), operator, value)
+    except pa.ArrowInvalid:
+        floats = batch.parsed(name, column, pa.float64(), "a number")
+    mask = _compared(floats, pa.float64(), operator, value)
+    is_whole = pc.match_substring_regex(column, "^[+-]?[0-9]+$")
+    close = pc.fill_null(pc.and_(is_whole, pc.equal(floats, float(value))), False)
+    texts = column.filter(close).to_pylist()
+    exact = [_EXACTLY[operator](decimal.Decimal(text), value) for text in texts]
+    return pc.replace_with_mask(mask, close, pa.array(exact, pa.bool_()))
 
 
 def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.Array:
-    """Return what texts stand for, where they are compared with something else than text."""
+    """Return what texts stand for, where they are compared with a truth value, date or time."""
     if isinstance(value, bool):
         return batch.parsed(name, column, pa.bool_(), "true or false")
     if isinstance(value, datetime.datetime):
         if value.tzinfo is not None:
             return batch.parsed(name, column, pa.timestamp("us", "UTC"), "a time with its zone")
         return batch.parsed(name, column, pa.timestamp("us"), "a time without a zone")
-    if isinstance(value, datetime.date):
-        return batch.parsed(name, column, pa.date32(), "a date")
-    try:
-        return column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return batch.parsed(name, column, pa.float64(), "a number")
+    return batch.parsed(name, column, pa.date32(), "a date")
 
 
 def _settled(condition: Condition, types: Mapping[str, pa.DataType], untyped: bool) -> Condition:
@@ -303,7 +361,7 @@ def _check_alike(
     first, second = types[name], types[other]
     kinds = {_kind(first), _kind(second)} - {"anything"}
     zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
-    if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1:
+    if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1 or not _are_exact(first, second):
         raise InputError(
             f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
             "compared"
@@ -321,20 +379,19 @@ def _literal(
     """Return a literal as values of the type of its column are."""
     wanted = _kind(kind)
     # Numbers may be written as text, as by BigQuery in JSON. Text may be a code: 007 is not 7.
-    as_number = type(value) is float or (type(value) is int and operator not in ("=", "!="))
+    as_number = type(value) is decimal.Decimal or (
+        type(value) is int and operator not in ("=", "!=")
+    )
     if wanted == "anything" or (wanted == "text" and (untyped or as_number)):
         return value
     if wanted in ("date", "time") and isinstance(value, str):
-        value = moment(value)
-        value = value.date() if wanted == "date" else value
+        value = moment(value, datetime.date if wanted == "date" else datetime.datetime)
     given = _KINDS_OF_VALUES.get(type(value), "time")
     if wanted == "time" and given == "date":
         value, given = datetime.datetime(value.year, value.month, value.day), "time"
     if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
         raise InputError(f"{KEY}: {name} {operator} {_shown(value)}: the column has type {kind}")
-    if wanted == "time":
-        return _in_zone(name, kind, value)
-    return float(value) if pa.types.is_floating(kind) else value
+    return _in_zone(name, kind, value) if wanted == "time" else value
 
 
 def _in_zone(name: str, kind: pa.DataType, value: datetime.datetime) -> datetime.datetime:
@@ -357,4 +414,4 @@ def _shown(value: Value) -> str:
         return str(value).upper()
     if isinstance(value, datetime.date):
         return f"{'TIMESTAMP' if isinstance(value, datetime.datetime) else 'DATE'} '{value}'"
-    return repr(value)
+    return str(value) if isinstance(value, decimal.Decimal) else repr(value)

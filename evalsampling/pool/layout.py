@@ -2,39 +2,20 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import are_alike, is_text, plain, plain_type
 from evalsampling.pool.conditions import outline
-from evalsampling.pool.evolution import (
-    FIELD_ID,
-    SHORTER,
-    Change,
-    FileField,
-    change_of,
-    fields_of,
-    may_be_widened,
-    plain,
-)
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.nested import beginnings
 from evalsampling.spec.where import Condition
 
-
-@dataclasses.dataclass(frozen=True)
-class TableColumn:
-    """A column of a table, as it is sought in a file.
-
-    Attributes:
-        name: in the table.
-        type: in the table.
-        field_id: number that the file has beside the column; None to seek it by its name.
-    """
-
-    name: str
-    type: pa.DataType
-    field_id: int | None = None
+if TYPE_CHECKING:
+    from evalsampling.pool.formats.registry import Format
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,18 +41,20 @@ class PlannedFile:
         stored: path, size and version.
         constants: one row: columns that have one value in the whole file, and need not be read from
             it; None if there are none.
-        columns: of the table, which the file may lack, call otherwise or have with a narrower type;
-            None if the file has the columns as they are.
+        columns: of the table, which the file may lack or have with a narrower type; None if the
+            file has the columns as they are.
         where: the rows that are wanted; None for all.
         called: what messages call it; None for its path.
+        kind: what reads it; None if the end of its name says so.
         to_import: what is imported of it; None if it is Parquet.
     """
 
     stored: StoredFile
     constants: pa.RecordBatch | None = None
-    columns: tuple[TableColumn, ...] | None = None
+    columns: pa.Schema | None = None
     where: Condition | None = None
     called: str | None = None
+    kind: "Format | None" = None
     to_import: Import | None = None
 
 
@@ -83,70 +66,29 @@ class Layout:
         constants: one row: columns that are not read, as they have one value; nulls where a file
             lacks a column of its table.
         expected: one row: columns that are read, and must have this value in every row.
-        names: what the file calls the columns that are read, by the table's names; None if they are
-            the file's own, all of them.
-        changes: what becomes of columns that the table has with another type than the file.
-        fields: of struct columns of the table, by their names with dots.
-        unread: why columns of the file cannot be read, by the table's names.
+        columns: of the table that are read, with its types; None if all are, as the file has them.
     """
 
     constants: pa.RecordBatch | None = None
     expected: pa.RecordBatch | None = None
-    names: Mapping[str, str] | None = None
-    changes: Mapping[str, Change] = dataclasses.field(default_factory=dict)
-    fields: Mapping[str, FileField] = dataclasses.field(default_factory=dict)
-    unread: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    columns: pa.Schema | None = None
 
     @classmethod
     def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
         """Return the layout of a file with a schema; None if its columns are those of the pool."""
+        constants = {} if file.constants is None else _columns(file.constants)
         if file.columns is not None:
-            return cls._of_table(file, file.columns, schema)
+            columns = [field.with_type(plain_type(field.type)) for field in file.columns]
+            columns = [field for field in columns if field.name not in constants]
+            read = pa.schema([field for field in columns if _has(schema, field.name)])
+            lacked = {f.name: pa.nulls(1, f.type) for f in columns if f.name not in read.names}
+            for field in read:
+                _check_made(file.stored.path, schema.field(field.name).type, field)
+            return cls(row_of(constants | lacked), None, read)
         if file.constants is None:
             return None
-        constants = _columns(file.constants)
-        read = {name: constants.pop(name) for name in [*constants] if name in schema.names}
-        return cls(row_of(constants), row_of(read))
-
-    @classmethod
-    def _of_table(
-        cls, file: PlannedFile, columns: Sequence[TableColumn], schema: pa.Schema
-    ) -> "Layout":
-        ids = {(field.metadata or {}).get(FIELD_ID): field.name for field in schema}
-        if len(schema) and columns[0].field_id is not None and ids.keys() <= {None}:
-            raise InputError(
-                f"{file.stored.path}: has no numbers of columns ({FIELD_ID.decode()}), by which a "
-                "table finds them; let the table rewrite the file"
-            )
-        constants = {} if file.constants is None else _columns(file.constants)
-        names, changes, unread = {}, {}, {}
-        fields: dict[str, FileField] = {}
-        for column in columns:
-            if column.name in constants:
-                continue
-            own, wanted, change = column.name, plain(column.type), None
-            if column.field_id is not None:
-                own = ids.get(str(column.field_id).encode(), "")
-            if own not in schema.names or pa.types.is_null(schema.field(own).type):
-                constants[column.name] = pa.nulls(1, wanted)
-                fields |= fields_of(None, wanted, column.name, "")
-                continue
-            stored, is_nested = schema.field(own).type, pa.types.is_nested(wanted)
-            try:
-                # Others, as text, stay as the file has them.
-                if is_nested or may_be_widened(wanted):
-                    what = f"{file.stored.path}: column {column.name!r}"
-                    change = change_of(stored, wanted, what)
-            except InputError as error:
-                if not is_nested:
-                    raise
-                unread[column.name] = str(error)
-                continue
-            names[column.name] = own
-            fields |= fields_of(stored, wanted, column.name, own)
-            if change is not None:
-                changes[column.name] = change
-        return cls(row_of(constants), None, names, changes, fields, unread)
+        both = {name: constants.pop(name) for name in [*constants] if name in schema.names}
+        return cls(row_of(constants), row_of(both))
 
     @property
     def fixed(self) -> Mapping[str, pa.Array]:
@@ -155,40 +97,37 @@ class Layout:
 
     def schema(self, stored: pa.Schema) -> pa.Schema:
         """Return the columns of the pool that a file with a schema has."""
-        fields = [(name, column.type) for name, column in self.fixed.items()]
-        if self.names is None:
-            return pa.schema([*((field.name, field.type) for field in stored), *fields])
-        read = [(name, stored.field(own).type) for name, own in self.names.items()]
-        typed = [
-            (name, self.changes[name].wanted if name in self.changes else SHORTER.get(kind, kind))
-            for name, kind in read
-        ]
-        return pa.schema([*typed, *fields])
+        fixed = [(name, column.type) for name, column in self.fixed.items()]
+        return pa.schema([*(stored if self.columns is None else self.columns), *fixed])
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
-        """Return what is read of a file for some columns of the pool, or for all: None for all."""
+        """Return what is read of a file for some columns of the pool, or for all: None for all.
+
+        Of a field of a table's column all of the column: fields may have come later.
+        """
         if columns is None:
-            return None if self.names is None else list(self.names.values())
-        names = {name: field.own for name, field in self.fields.items()} | dict(self.names or {})
-        sought = [names.get(name, name) for name in columns if name not in self.fixed]
-        return [own for own in sought if own is not None]
+            return None if self.columns is None else list(self.columns.names)
+        named = [self._column_with(name) for name in columns]
+        return list(dict.fromkeys(name for name in named if name not in self.fixed))
+
+    def _column_with(self, name: str) -> str:
+        """Return the column of a table that a name is of, or of a field of which it is."""
+        known = [*self.fixed, *(() if self.columns is None else self.columns.names)]
+        heads = [name, *beginnings(name)]
+        return next((head for head in heads if head in known), name)
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
         """Return rows of the pool, of some columns or all, from what was read of a file."""
-        own = {field.own: name for name, field in self.fields.items()}
-        own |= {stored: name for name, stored in (self.names or {}).items()}
         made = {}
         for field, column in zip(rows.schema, rows.columns, strict=True):
-            name = own.get(field.name, field.name)
-            change = self.changes.get(name)
-            if name in self.fields and name not in (self.names or {}):
-                change = self.fields[name].change
-            made[name] = column if change is None else change.of(column)
-        for name in columns or ():
-            if name not in made and name in self.fields:  # The file lacks it.
-                made[name] = pa.nulls(len(rows), self.fields[name].type)
+            if self.columns is not None and field.name in self.columns.names:
+                wanted = self.columns.field(field.name).type
+                is_kept = _is_kept(field.type, wanted)
+                column = column if is_kept else plain(column).cast(wanted)
+            made[field.name] = column
+        named = None if columns is None else {self._column_with(name) for name in columns}
         for name, value in self.fixed.items():
-            if columns is None or name in columns:
+            if named is None or name in named:
                 made[name] = pa.repeat(value[0], len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows
 
@@ -197,13 +136,38 @@ class Layout:
 
         Those whose type changes are left out.
         """
-        names = {name: name for name in stored.names} if self.names is None else self.names
+        wanted = stored if self.columns is None else self.columns
         read = {
-            name: (pc.field(own), stored.field(own).type)
-            for name, own in names.items()
-            if own in stored.names and name not in self.changes
+            field.name: (pc.field(field.name), field.type)
+            for field in stored
+            if field.name in wanted.names and _is_kept(field.type, wanted.field(field.name).type)
         }
         return read | constant_expressions(self.constants)
+
+
+def _has(schema: pa.Schema, name: str) -> bool:
+    """Tell whether a file has a column, and values in it."""
+    return name in schema.names and not pa.types.is_null(schema.field(name).type)
+
+
+def _is_kept(stored: pa.DataType, wanted: pa.DataType) -> bool:
+    """Tell whether values of a file are those of its table as they are; text has two types."""
+    own = plain_type(stored)
+    return bool(own == wanted) or (not pa.types.is_nested(own) and is_text(own) and is_text(wanted))
+
+
+def _check_made(path: str, stored: pa.DataType, wanted: pa.Field) -> None:
+    """Check that values of a file mean the same with the type of the table, as Arrow makes it."""
+    own, both = plain_type(stored), (plain_type(stored), wanted.type)
+    alike = are_alike(*both) or all(map(pa.types.is_temporal, both))
+    try:
+        pa.array([], own).cast(wanted.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        alike = False
+    if not (alike or all(map(pa.types.is_nested, both))):
+        raise InputError(
+            f"{path}: column {wanted.name!r} has type {stored}, but {wanted.type} in the table"
+        )
 
 
 def constant_expressions(

@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from evalsampling.pool.columns import missing_column, number_columns, required_c
 from evalsampling.pool.files import StoredFile, at_once, error_of_reading
 from evalsampling.pool.fingerprint import hash_of_blocks
 from evalsampling.pool.formats.parquet import Parquet
-from evalsampling.pool.formats.registry import PARQUET, format_of, inspect
+from evalsampling.pool.formats.registry import PARQUET, format_of, inspect, kind_of
 from evalsampling.pool.layout import Import, Layout, PlannedFile
 from evalsampling.pool.nested import there_are
 from evalsampling.pool.source import planned_files
@@ -59,7 +59,9 @@ class PoolFile:
         if file.to_import is None:
             return dataclasses.replace(cls.head(file), blocks=blocks)
         path = _imported(file, blocks)
-        copy = dataclasses.replace(file, stored=dataclasses.replace(file.stored, path=path))
+        copy = dataclasses.replace(
+            file, stored=dataclasses.replace(file.stored, path=path), kind=None
+        )
         contents, layout = inspect(copy)
         contents = dataclasses.replace(contents, warning=file.to_import.warning)
         return cls(file.stored, contents, blocks, path, layout, file.called)
@@ -69,17 +71,6 @@ class PoolFile:
         in_path = () if self.layout is None else self.layout.fixed
         return pa.schema([field for field in schema if field.name not in in_path])
 
-    @property
-    def unread(self) -> Mapping[str, str]:
-        """Why columns of the file cannot be read, by their names."""
-        return {} if self.layout is None else self.layout.unread
-
-    def check_read(self, name: str) -> None:
-        """Check that it is not for its type that a column, or a field of one, is not read."""
-        for column, why in self.unread.items():
-            if name == column or name.startswith(f"{column}."):
-                raise InputError(why)
-
 
 def _imported(file: PlannedFile, blocks: str) -> str:
     """Return the Parquet file with the rows of another file; it is written unless it is there.
@@ -87,11 +78,11 @@ def _imported(file: PlannedFile, blocks: str) -> str:
     Its name is a hash of all that is known of the file and of its columns. It comes in as a whole,
     so whoever finds it reads what he would have written.
     """
-    kind = format_of(file.stored.path)
+    kind = kind_of(file)
     assert file.to_import is not None
     assert not isinstance(kind, Parquet)
     directory, schema = file.to_import.directory, file.to_import.schema
-    facts = json.dumps([dataclasses.asdict(file.stored), blocks, str(schema)])
+    facts = json.dumps([dataclasses.asdict(file.stored), blocks, str(schema), str(file.kind)])
     name = f"{hashlib.sha256(facts.encode()).hexdigest()}.parquet"
     store = open_store(directory)
     if not store.exists(name):
@@ -108,6 +99,8 @@ def _imported(file: PlannedFile, blocks: str) -> str:
 
 def check_one_format(files: Sequence[PlannedFile]) -> bool:
     """Check that files have one format; return whether it is Parquet."""
+    if files[0].kind is not None:
+        return False
     first = files[0].stored.path
     for file in files:
         if format_of(file.stored.path) is not format_of(first):
@@ -127,7 +120,7 @@ def common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:
     names = [*required_columns(spec), *columns_of(spec.pool.condition)]
     if spec.pool.scorer:
         wide = files if inferred else files[:1]
-        names = [name for file in wide for name in (*file.contents.schema.names, *file.unread)]
+        names = [name for file in wide for name in file.contents.schema.names]
     fields = []
     for name in dict.fromkeys(names):
         nested = (file.contents.with_field(name) for file in files if "." in name)
@@ -149,7 +142,6 @@ def _common_type(
         if name not in schema.names:
             if inferred and anywhere:
                 continue
-            file.check_read(name)
             names = there_are(name, schema.names, file.contents.fields.names)
             hint = missing_column(name, spec)
             raise InputError(f"{path}: column {name!r} is missing; {names}{hint}")

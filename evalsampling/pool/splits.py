@@ -112,12 +112,6 @@ class WorkItem:
     where: RowSelection | None = None
     has_places: bool = False
 
-    def schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
-        """Return some columns of the pool, or all, with their types."""
-        if columns is None:
-            return self.schema
-        return pa.schema([self.schema.field(name) for name in columns])
-
     def stored_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:
         """Return what is read of the file for some columns of the pool, or for all."""
         return columns if self.layout is None else self.layout.stored(columns)

@@ -31,5 +31,4 @@ def _columns(spec: EvaluationSpec) -> Iterator[list[str]]:
     files = planned_files(spec.pool)
     every = format_of(files[0].stored.path).inferred
     for file in itertools.islice(files, None if every else 1):
-        found = PoolFile.head(file)
-        yield [*found.contents.schema.names, *found.unread]
+        yield PoolFile.head(file).contents.schema.names

@@ -6,7 +6,9 @@ It is made of `Relation`, `OneOf`, `IsNull`, `Not`, `AllOf` and `AnyOf`. Which r
 
 import dataclasses
 import datetime
-from typing import TYPE_CHECKING
+import decimal
+import re
+from typing import TYPE_CHECKING, Any
 
 from evalsampling.errors import InputError
 
@@ -16,11 +18,17 @@ if TYPE_CHECKING:
 KEY = "pool.where"
 """What messages call a condition."""
 
-Value = bool | int | float | str | datetime.date | datetime.datetime
-"""What a literal stands for."""
+Value = bool | int | decimal.Decimal | str | datetime.date | datetime.datetime
+"""What a literal stands for, exactly."""
 
 SWAPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """Comparisons, each with the one that holds if its sides are swapped."""
+
+_MOST_DIGITS = 308
+"""Of a number, before and after its point: as many as float64 has."""
+
+_FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
+"""A time that has more digits than microseconds."""
 
 _MOST_TEXT = 60
 """Characters of a condition that a message repeats."""
@@ -182,8 +190,7 @@ def _literal(tree: "Expression") -> Value:
     negative = isinstance(tree, sql.Neg)
     inner = tree.this if negative else tree
     if isinstance(inner, sql.Literal) and not inner.is_string:
-        number = int(inner.name) if inner.name.isdigit() else float(inner.name)
-        return -number if negative else number
+        return _number("-" * negative + inner.name)
     if negative:
         raise _unknown(tree)
     if isinstance(tree, sql.Literal):
@@ -194,18 +201,32 @@ def _literal(tree: "Expression") -> Value:
         raise InputError(f"{KEY}: nothing is compared with NULL; write IS NULL or IS NOT NULL")
     if isinstance(tree, sql.Cast) and isinstance(tree.this, sql.Literal) and tree.this.is_string:
         if tree.is_type("date"):
-            return moment(tree.this.name).date()
+            return moment(tree.this.name, datetime.date)
         if tree.is_type("timestamp", "timestamptz", "datetime", "timestampntz"):
             return moment(tree.this.name)
     raise _unknown(tree)
 
 
-def moment(text: str) -> datetime.datetime:
-    """Return the point of time that a text in ISO 8601 stands for; a date is its midnight."""
+def _number(text: str) -> int | decimal.Decimal:
+    """Return the number that a text stands for, as it is written."""
     try:
-        return datetime.datetime.fromisoformat(text)
+        number = decimal.Decimal(text)
+    except decimal.InvalidOperation:  # Of its exponent, say.
+        number = decimal.Decimal("1e999")
+    if not (len(text) <= 2 * _MOST_DIGITS and -_MOST_DIGITS < number.adjusted() < _MOST_DIGITS):
+        digits = f"at most {_MOST_DIGITS} digits on each side of its point"
+        raise InputError(f"{KEY}: a number has {digits}, got {_short(text)}")
+    return number if set(text) & set(".eE") else int(number)
+
+
+def moment(text: str, kind: type[datetime.date] = datetime.datetime) -> Any:
+    """Return the point of time, or the date, that a text in ISO 8601 stands for."""
+    if _FINER.search(text):
+        raise InputError(f"{KEY}: a literal has at most microseconds, got {text!r}")
+    try:
+        return kind.fromisoformat(text)
     except ValueError as error:
-        raise InputError(f"{KEY}: no date or time in ISO 8601: {text!r}") from error
+        raise InputError(f"{KEY}: no date or time in ISO 8601: {_short(repr(text))}") from error
 
 
 def _unknown(tree: "Expression") -> InputError:

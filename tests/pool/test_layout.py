@@ -1,18 +1,20 @@
 """What becomes of the columns of a file."""
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.layout import Layout, PlannedFile, TableColumn
+from evalsampling.pool.layout import Layout, PlannedFile
 
 FILE = StoredFile("f.parquet", 1)
 
 
-def layout(columns: list[TableColumn], schema: pa.Schema, **constants: pa.Array) -> Layout:
+def layout(columns: dict[str, pa.DataType], schema: pa.Schema, **constants: pa.Array) -> Layout:
     row = pa.RecordBatch.from_pydict(constants) if constants else None
-    made = Layout.of(PlannedFile(FILE, row, tuple(columns)), schema)
+    made = Layout.of(PlannedFile(FILE, row, pa.schema(columns)), schema)
     assert made is not None
     return made
 
@@ -25,13 +27,10 @@ def test_a_plain_file_has_none() -> None:
 
 
 def test_columns_of_a_table() -> None:
-    columns = [
-        TableColumn("a", pa.int64()), TableColumn("b", pa.large_string()),
-        TableColumn("new", pa.large_string()), TableColumn("p", pa.date32()),
-    ]  # fmt: skip
+    columns = {"a": pa.int64(), "b": pa.large_string(), "new": pa.large_string(), "p": pa.date32()}
     made = layout(columns, STORED.schema, p=pa.array([1], pa.date32()))
     assert made.schema(STORED.schema) == pa.schema(
-        [("a", pa.int64()), ("b", pa.string()), ("p", pa.date32()), ("new", pa.string())]
+        {"a": pa.int64(), "b": pa.large_string(), "p": pa.date32(), "new": pa.large_string()}
     )
     assert made.stored(["p", "b", "new"]) == ["b"]
     assert made.stored(None) == ["a", "b"]
@@ -42,32 +41,61 @@ def test_columns_of_a_table() -> None:
     assert made.applied(STORED.select(["b"]), ["p", "b"]).schema.names == ["b", "p"]
 
 
-def test_expressions_have_the_names_of_the_table() -> None:
-    fields = [
-        pa.field("x", pa.date32(), metadata={"PARQUET:field_id": "1"}),
-        pa.field("y", pa.int32(), metadata={"PARQUET:field_id": "2"}),
-    ]
-    columns = [TableColumn("day", pa.timestamp("us"), 1), TableColumn("n", pa.int32(), 2)]
-    made = layout([*columns, TableColumn("z", pa.int64(), 3)], pa.schema(fields))
-    assert made.names == {"day": "x", "n": "y"}
+def changed(values: pa.Array, wanted: pa.DataType) -> Any:
+    rows = pa.record_batch({"o": values})
+    return layout({"o": wanted}, rows.schema).applied(rows, ["o"])["o"]
+
+
+STRUCT = pa.struct([pa.field("a", pa.int32(), nullable=False), ("b", pa.string())])
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted", "expected"),
+    [
+        (
+            pa.array([{"a": 1, "b": "x"}, None], STRUCT),
+            pa.struct({"b": pa.string(), "new": pa.float64(), "a": pa.int64()}),
+            [{"b": "x", "new": None, "a": 1}, None],
+        ),
+        (pa.array([[{"a": 1}]]), pa.list_(pa.struct({"c": pa.int8()})), [[{"c": None}]]),
+        (pa.array([1], pa.int32()), pa.float64(), [1.0]),
+        (
+            pa.StructArray.from_arrays([pa.array(["x"]).dictionary_encode()], ["b"]),
+            pa.struct({"b": pa.string()}),
+            [{"b": "x"}],
+        ),
+    ],
+)
+def test_types_of_files_become_those_of_the_table(
+    values: pa.Array, wanted: pa.DataType, expected: Any
+) -> None:
+    made = changed(values, wanted)
+    assert made.type == wanted
+    assert made.to_pylist() == expected
+
+
+def test_fields_are_read_with_their_column() -> None:
+    schema = pa.schema({"o": pa.struct({"a": pa.int32()})})
+    made = layout({"o": pa.struct({"a": pa.int32(), "b": pa.string()})}, schema)
+    assert made.stored(["o.b", "o.a", "o"]) == ["o"]
+
+
+def test_expressions_are_of_columns_whose_type_stays() -> None:
+    schema = pa.schema({"day": pa.date32(), "n": pa.int32()})
+    made = layout({"day": pa.timestamp("us"), "n": pa.int32(), "z": pa.int64()}, schema)
     # Dates are no points of time.
-    expressions = made.expressions(pa.schema(fields))
+    expressions = made.expressions(schema)
     assert {name: str(expression) for name, (expression, _) in expressions.items()} == {
-        "n": "y", "z": "null[int64]",
+        "n": "n", "z": "null[int64]",
     }  # fmt: skip
 
 
-def test_another_type_is_refused() -> None:
-    with pytest.raises(InputError, match="column 'b' has type string, but int64 in the table"):
-        layout([TableColumn("b", pa.int64())], STORED.schema)
+@pytest.mark.parametrize("wanted", [pa.int64(), pa.date32(), pa.list_(pa.string())])
+def test_another_type_is_refused(wanted: pa.DataType) -> None:
+    with pytest.raises(InputError, match=r"column 'b' has type string, but .* in the table"):
+        layout({"b": wanted}, STORED.schema)
 
 
 def test_a_column_without_any_value() -> None:
-    made = layout([TableColumn("a", pa.int64())], pa.schema([("a", pa.null())]))
+    made = layout({"a": pa.int64()}, pa.schema([("a", pa.null())]))
     assert made.schema(pa.schema([("a", pa.null())])) == pa.schema([("a", pa.int64())])
-
-
-def test_a_file_that_does_not_number_its_columns() -> None:
-    """As files that were added to an Iceberg table and not written by it."""
-    with pytest.raises(InputError, match=r"f\.parquet: has no numbers of columns"):
-        layout([TableColumn("a", pa.int64(), 1)], STORED.schema)

@@ -1,6 +1,7 @@
 """Conditions in SQL: what they may have, and what is said of all else."""
 
 import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ READ: list[tuple[str, Condition]] = [
     ("0.5 <= score", Relation("score", ">=", 0.5)),
     ("a <> -1", Relation("a", "!=", -1)),
     ("a == 1e3", Relation("a", "=", 1000.0)),
+    (f"a = -0.{'12' * 20}", Relation("a", "=", Decimal(f"-0.{'12' * 20}"))),
     ("flag", Relation("flag", "=", True)),
     ("\"a b\" != 'it''s'", Relation("a b", "!=", "it's")),
     ("a < b", Relation("a", "<", ColumnName("b"))),
@@ -78,6 +80,15 @@ def test_a_long_condition() -> None:
         ("a = 1; DROP TABLE a", "must be one condition in SQL, got a = 1; DROP TABLE a"),
         ("a >=", "no condition in SQL"),
         ("a = DATE '2024-13-01'", "no date or time in ISO 8601: '2024-13-01'"),
+        ("a = DATE '10000-01-01'", "no date or time in ISO 8601: '10000-01-01'"),
+        ("a = DATE '2024-05-01 12:00'", "no date or time in ISO 8601: '2024-05-01 12:00'"),
+        (
+            "a = TIMESTAMP '2024-05-01 12:00:00.1234567'",
+            "a literal has at most microseconds, got '2024-05-01 12:00:00.1234567'",
+        ),
+        (f"a < {'9' * 5000}", "a number has at most 308 digits on each side of its point, got 9"),
+        ("a < 1e999999999", "a number has at most 308 digits"),
+        ("a IN (1, 1e-99999999999999999999)", "a number has at most 308 digits"),
         ("SELECT 1", "SELECT 1 is not among"),
         ("-- nothing", "must be one condition in SQL"),
     ],

@@ -87,7 +87,26 @@ def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
     written = blocks.writer_schema
     if not isinstance(written, dict) or written["type"] != "record":
         raise InputError(f"{path}: its values are no records")
+    for field in written["fields"]:
+        if _is_recursive(field["type"], frozenset([written["name"]])):
+            raise InputError(
+                f"{path}: column {field['name']!r} has a recursive type, which is not read; write "
+                "it as JSON text"
+            )
     return blocks, written["fields"]
+
+
+def _is_recursive(written: Any, within: frozenset[str]) -> bool:
+    """Tell whether a type, or part of it, has a part of a type that it is within."""
+    if isinstance(written, str):
+        return written in within
+    if isinstance(written, list):
+        return any(_is_recursive(kind, within) for kind in written)
+    if written["type"] == "record":
+        inner = within | {written["name"]}
+        return any(_is_recursive(field["type"], inner) for field in written["fields"])
+    parts = (written["type"], written.get("items", "null"), written.get("values", "null"))
+    return any(_is_recursive(part, within) for part in parts)
 
 
 def _check_end(path: str, stream: io.BufferedReader) -> None:

@@ -89,9 +89,14 @@ def format_of(path: str) -> Format | Parquet:
     return OTHERS.get(ending, PARQUET)
 
 
+def kind_of(file: PlannedFile) -> Format | Parquet:
+    """Return the format of a file of a pool."""
+    return file.kind or format_of(file.stored.path)
+
+
 def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     """Return the columns of the pool that a file has, of Parquet with splits, and its layout."""
-    kind = format_of(file.stored.path)
+    kind = kind_of(file)
     if isinstance(kind, Parquet):
         look = None if file.where is None else functools.partial(_outline, file, file.where)
         contents = kind.inspect(file.stored, look)

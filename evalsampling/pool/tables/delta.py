@@ -1,7 +1,7 @@
 """Tables of Delta Lake, read by their log and our own reader of Parquet."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.layout import PlannedFile, TableColumn, may_hold, row_of
+from evalsampling.pool.layout import PlannedFile, may_hold, row_of
 from evalsampling.pool.nested import with_fields
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
@@ -48,27 +48,25 @@ class Delta:
         _check_readable(log, what)
         schema = pa.schema(log.schema().to_arrow())
         partitions = log.metadata().partition_columns
-        columns = tuple(
-            TableColumn(field.name, field.type) for field in schema if field.name not in partitions
-        )
         if where is not None:
             Filter.of(where, with_fields(schema))
-        actions = pa.table(log.get_add_actions(flatten=True)).to_pylist()
-        deleted = _with_deleted_rows(log, [action["path"] for action in actions], table, what)
+        actions = pa.table(log.get_add_actions(flatten=True))
+        paths = actions["path"].to_pylist()
+        deleted = _with_deleted_rows(log, paths, table, what)
         wanted, constants = [], []
-        for action in actions:
-            values = _partition(action, partitions, schema)
+        for row, named in enumerate(paths):
+            values = _partition(actions.slice(row, 1), partitions, schema)
             if where is not None and not may_hold(where, values):
                 continue
-            if action["path"] in deleted:
-                raise _deleted(f"rows of {action['path']}", table, what)
+            if named in deleted:
+                raise _deleted(f"rows of {named}", table, what)
             # The log names a file below the table, or by its URL.
-            path = unquote(action["path"])
-            is_absolute = _ABSOLUTE.match(action["path"])
+            path = unquote(named)
+            is_absolute = _ABSOLUTE.match(named)
             wanted.append(location(path, table.name) if is_absolute else f"{table.name}/{path}")
             constants.append(values)
         return [
-            PlannedFile(stored, values, columns, where)
+            PlannedFile(stored, values, schema, where)
             for stored, values in zip(stored_files(wanted, what), constants, strict=True)
         ]
 
@@ -136,12 +134,8 @@ def _deleted(rows: str, table: TableSpec, what: str) -> InputError:
 
 
 def _partition(
-    action: Mapping[str, Any], partitions: Sequence[str], schema: pa.Schema
+    action: pa.Table, partitions: Sequence[str], schema: pa.Schema
 ) -> pa.RecordBatch | None:
     """Return the values of the partition columns of a file, with the types of the table."""
-    return row_of(
-        {
-            name: pa.array([action.get(f"partition.{name}")], schema.field(name).type)
-            for name in partitions
-        }
-    )
+    columns = {name: action[f"partition.{name}"].combine_chunks() for name in partitions}
+    return row_of({name: c.cast(schema.field(name).type) for name, c in columns.items()})

@@ -1,19 +1,26 @@
-"""Tables of Apache Iceberg, planned by pyiceberg and read by our own reader of Parquet."""
+"""Tables of Apache Iceberg, planned and read by pyiceberg; their rows are imported once."""
 
+import contextlib
+import dataclasses
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.pool.layout import PlannedFile, TableColumn, row_of
+from evalsampling.pool.arrow import plain, plain_type
+from evalsampling.pool.files import StoredFile
+from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.nested import column_of, nested_fields
+from evalsampling.pool.splits import Contents
 from evalsampling.pool.tables.iceberg_filter import row_filter
 from evalsampling.pool.tables.locations import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition
-from evalsampling.storage.filesystems import one_line
+from evalsampling.storage.filesystems import one_line, unreadable
 
 _CATALOG = "default"
 """Name of a catalog whose properties stand in the spec without one; it is pyiceberg's own."""
@@ -24,12 +31,8 @@ _SECRETS = ("password", "secret", "token", "credential", "access-key", "session"
 _PASSWORD = re.compile(r"://[^/@]*:[^/@]+@")
 """In a URL."""
 
-
-_REWRITE = (
-    "run CALL system.rewrite_data_files(table => ..., options => map('delete-file-threshold', '1', "
-    "'remove-dangling-deletes', 'true', 'use-starting-sequence-number', 'false')) first"
-)
-"""What leaves a table without delete files, also without those that have nothing to delete."""
+_LARGE_BYTES = 1 << 32
+"""Of a data file, which pyiceberg holds as a whole."""
 
 
 class Iceberg:
@@ -73,16 +76,94 @@ class Iceberg:
         schema = loaded.schemas().get(table.pinned["schema"])
         if schema is None:
             raise InputError(f"{what}: schema {table.pinned['schema']} is gone")
-        columns = _columns(schema)
-        wanted = row_filter(where, columns, loaded.schema())
-        tasks = _tasks(loaded, number, wanted, what)
-        specs = loaded.specs()
-        files = stored_files([location(task.file.file_path, what) for task in tasks], what)
-        constants = [_identities(task.file, specs[task.file.spec_id], columns) for task in tasks]
+        scan = loaded.scan(row_filter=row_filter(where, schema, loaded), snapshot_id=number)
+        paths = [task.file.file_path for task in _tasks(scan, what)]
+        files = stored_files([location(path, what) for path in paths], what)
+        at = loaded.metadata_location, number, schema.schema_id
         return [
-            PlannedFile(stored, values, columns, where)
-            for stored, values in zip(files, constants, strict=True)
+            PlannedFile(stored, where=where, kind=DataFile(*at, path))
+            for stored, path in zip(files, paths, strict=True)
         ]
+
+
+@dataclasses.dataclass(frozen=True)
+class DataFile:
+    """A file of a table at a snapshot: a format of its own, which pyiceberg reads.
+
+    Attributes:
+        metadata: where those of the table are; they change with every commit, so the name of the
+            copy of its rows does not go by it.
+        snapshot: its number.
+        schema: number of the columns.
+        path: of the file, as the table has it.
+    """
+
+    metadata: str = dataclasses.field(repr=False)
+    snapshot: int
+    schema: int
+    path: str
+
+    untyped = False
+    inferred = False
+
+    def inspect(self, file: StoredFile) -> Contents:
+        """Return the columns of the table."""
+        from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+        columns = schema_to_pyarrow(_table_at(self.metadata).schemas()[self.schema])
+        types = pa.schema([(field.name, plain_type(field.type)) for field in columns])
+        warning = None
+        if file.size > _LARGE_BYTES:
+            warning = (
+                f"{file.path}: {file.size / 1e6:,.0f} MB are read by one worker at once; let the "
+                "table rewrite it into smaller files"
+            )
+        return Contents(types, warning=warning, fields=nested_fields(types))
+
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows that the snapshot has of the file."""
+        from pyiceberg.expressions import AlwaysTrue
+        from pyiceberg.io.pyarrow import ArrowScan
+
+        table = _table_at(self.metadata)
+        columns, named = table.schemas()[self.schema], dict.fromkeys(schema.names)
+        heads = [
+            field.name for field in columns.fields
+            if any(name == field.name or name.startswith(f"{field.name}.") for name in named)
+        ]  # fmt: skip
+        scan = ArrowScan(table.metadata, table.io, columns.select(*heads), AlwaysTrue())
+        task = _tasks_by_path(self.metadata, self.snapshot)[self.path]
+        with _readable(file.path):
+            for batch in scan.to_record_batches([task]):
+                made = [plain(column_of(batch, field.name)).cast(field.type) for field in schema]
+                yield pa.record_batch(made, schema.names)
+
+
+@contextlib.contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Turn whatever pyiceberg raises into an `InputError` that names a file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:  # It has many of its own.
+        raise unreadable(path, error) from error
+
+
+@functools.lru_cache(maxsize=4)
+def _table_at(metadata: str) -> Any:
+    """Return a table as it is described somewhere, which no catalog has to be asked for."""
+    from pyiceberg.table import StaticTable
+
+    with _readable(metadata):
+        return StaticTable.from_metadata(metadata)
+
+
+@functools.lru_cache(maxsize=4)
+def _tasks_by_path(metadata: str, snapshot: int) -> Mapping[str, Any]:
+    """Return what there is to read of each file of a snapshot."""
+    tasks = _tasks(_table_at(metadata).scan(snapshot_id=snapshot), metadata)
+    return {task.file.file_path: task for task in tasks}
 
 
 ICEBERG = Iceberg()
@@ -130,66 +211,14 @@ def _snapshot(loaded: Any, name: str, number: int) -> Any:
     return snapshot
 
 
-def _columns(schema: Any) -> tuple[TableColumn, ...]:
-    """Return the columns of a schema."""
-    from pyiceberg.io.pyarrow import schema_to_pyarrow
-
-    for field in schema.fields:
-        if field.initial_default is not None:
-            raise InputError(f"column {field.name!r} has an initial default, which is not read")
-    return tuple(
-        TableColumn(field.name, arrow.type, field.field_id)
-        for field, arrow in zip(schema.fields, schema_to_pyarrow(schema), strict=True)
-    )
-
-
-def _tasks(loaded: Any, snapshot: int, wanted: Any, what: str) -> list[Any]:
+def _tasks(scan: Any, what: str) -> list[Any]:
     """Return what there is to read of a snapshot."""
     try:
-        tasks = list(loaded.scan(row_filter=wanted, snapshot_id=snapshot).plan_files())
-    except (ValueError, NotImplementedError, OSError) as error:
-        if _has_deletes_by_value(loaded, snapshot):
-            raise InputError(
-                f"{what}: rows are deleted by their values, in other files, which are not read; "
-                f"{_REWRITE}"
-            ) from error
-        raise InputError(f"{what}: cannot be planned: {one_line(error)}") from error
-    for task in tasks:
-        if task.delete_files:
-            raise InputError(
-                f"{what}: rows of {task.file.file_path} are deleted by other files, which are not "
-                f"read; {_REWRITE}"
-            )
-        if task.file.file_format.name != "PARQUET":
-            raise InputError(
-                f"{what}: {task.file.file_path} is {task.file.file_format.name}; only Parquet is "
-                "read"
-            )
-    return tasks
-
-
-def _has_deletes_by_value(loaded: Any, snapshot: int) -> bool:
-    """Tell whether a snapshot has files that delete by values; pyiceberg does not plan these."""
-    summary = loaded.snapshot_by_id(snapshot).summary
-    count = None if summary is None else summary.get("total-equality-deletes")
-    return count not in (None, "0")
-
-
-def _identities(file: Any, spec: Any, columns: Sequence[TableColumn]) -> pa.RecordBatch | None:
-    """Return the columns that a file is partitioned by as they are; it may lack them."""
-    by_id = {column.field_id: column for column in columns}
-    constants = {}
-    for place, field in enumerate(spec.fields):
-        column = by_id.get(field.source_id)
-        if column is not None and str(field.transform) == "identity":
-            constants[column.name] = _value(file.partition[place], column)
-    return row_of(constants)
-
-
-def _value(value: Any, column: TableColumn) -> pa.Array:
-    """Return a value of a partition; pyiceberg has dates and times as numbers."""
-    kind = pa.string() if pa.types.is_large_string(column.type) else column.type
-    if not pa.types.is_temporal(kind):
-        return pa.array([value], kind)
-    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
-    return pa.array([value], width).cast(kind)
+        return list(scan.plan_files())
+    except Exception as error:  # As in `_readable`.
+        raise InputError(
+            f"{what}: cannot be planned by pyiceberg: {one_line(error)}; where rows are deleted by "
+            "their values, run CALL system.rewrite_data_files(table => ..., options => "
+            "map('delete-file-threshold', '1', 'remove-dangling-deletes', 'true', "
+            "'use-starting-sequence-number', 'false')) first"
+        ) from error

@@ -77,6 +77,20 @@ def test_batches_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert max(len(batch) for batch in Avro().read(file, schema)) == 2
 
 
+def test_a_record_within_itself_is_refused(tmp_path: Path) -> None:
+    """The decoder of a deep one ends the process by a signal."""
+    fields = [{"name": "next", "type": ["null", "node"]}]
+    node = {"type": "record", "name": "node", "fields": fields}
+    kind = ["null", {"type": "array", "items": node}]
+    path = write(tmp_path / "pool.avro", {"id": "long", "tree": kind, "other": "node"}, [])
+    with pytest.raises(InputError, match=r"^.*: column 'tree' has a recursive type") as error:
+        inspect(path)
+    assert "\n" not in str(error.value)
+    path = write(tmp_path / "self.avro", {"id": "long", "more": ["null", "row"]}, [])
+    with pytest.raises(InputError, match=r"^.*: column 'more' has a recursive type"):
+        inspect(path)
+
+
 def test_types(tmp_path: Path) -> None:
     day = datetime.datetime(2020, 1, 2, 3, 4, 5, 6000, datetime.UTC)
     kind = {"type": "enum", "name": "kind", "symbols": ["A", "B"]}

@@ -186,6 +186,16 @@ def _with_feature(folder: Path, feature: str, vector: bool = False) -> None:
     _rewrite(folder, 0, actions)
 
 
+@pytest.mark.parametrize("partitions", [None, ["day"], ["id"]])
+def test_dates_beyond_those_of_python(tmp_path: Path, partitions: list[str] | None) -> None:
+    days = pa.array([4_000_000, None, 3], pa.int32()).cast(pa.date32())
+    table = pa.table({"id": [1, 2, 3], "score": [0.5] * 3, "prediction": [1] * 3, "day": days})
+    write_deltalake(tmp_path, table, partition_by=partitions)
+    spec = spec_of(tmp_path, "day > DATE '9999-12-31' OR id = 3")
+    batches = [b for item in Catalog.read(spec).items for b in read_batches(item, ["id"])]
+    assert {id for batch in batches for id in batch.rows["id"].to_pylist()} == {1, 3}
+
+
 def test_deletion_vectors_are_refused(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path / "t"), rows(0, 5))
     _with_feature(tmp_path / "t", "deletionVectors")

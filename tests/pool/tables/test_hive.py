@@ -49,10 +49,8 @@ FOLDERS = {
     "plus": ["y=-5", "y=+1"],
     "fractions": ["y=1.5", "y=1"],
     "encoded": ["y=a%20b%2Fc", "y=é"],
-    "encoded name": ["a%20b=1", "a%20b=3"],
     "nothing": ["y=", "y=1"],
     "truth values": ["y=true", "y=false"],
-    "two signs": ["y=1=2", "y=3"],
     "folders between": ["y=1/plain/z=3", "y=4/plain/z=5"],
     "one name twice": ["y=1/y=2", "y=3/y=4"],
 }
@@ -156,7 +154,7 @@ def test_a_type_that_changes_between_partitions(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_no_text(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="'%E4' in the path is not UTF-8"):
+    with pytest.raises(InputError, match=r"0\.parquet: .* not valid UTF-8 .*: %E4"):
         catalog(written(tmp_path, ["y=%E4"]))
 
 
