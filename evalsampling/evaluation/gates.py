@@ -79,15 +79,7 @@ class Gates:
 
 
 def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
-    """Check that the numbers of gates are estimated, and that their targets are possible values.
-
-    Args:
-        gates: to check.
-        targets: the numbers that may be estimated.
-
-    Raises:
-        InputError: naming the gate.
-    """
+    """Check that the numbers of gates are among some, and that their targets are possible."""
     for gate in gates:
         low, high = targets[_place_of(gate, targets)].bounds
         if not low <= gate.target <= high:
@@ -98,16 +90,9 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
 
 
 def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int | None) -> Gates:
-    """Return what estimates say of gates.
+    """Return what estimates say of at least one gate, after some labels.
 
-    Args:
-        gates: at least one.
-        estimates: with those of all gates among them.
-        labels: labels so far.
-        rows: rows of the pool; None if labels of all of them leave its numbers open.
-
-    Raises:
-        InputError: if a gate is about a number that is not estimated.
+    ``rows`` is None where labels of all rows leave the numbers of the pool open.
     """
     targets = [estimate.target for estimate in estimates]
     judged = tuple(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.convergence import convergence
-from evalsampling.evaluation.widening import why_wider
+from evalsampling.evaluation.convergence import convergence, why_wider
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.predictive import LabelModel
