@@ -516,16 +516,6 @@ class Evaluation:
         return self.analysis.measures
 
     @property
-    def seed(self) -> int:
-        """Seed of the draws."""
-        return self.analysis.seed
-
-    @property
-    def confidence(self) -> float:
-        """Level of the intervals, in (0, 1)."""
-        return self.analysis.confidence
-
-    @property
     def spec(self) -> EvaluationSpec:
         """What was asked for."""
         return self.state.pool.spec

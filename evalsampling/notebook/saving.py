@@ -105,7 +105,6 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
         preparation.check_labels()
         started = time.time()
         with workspace.preparing(preparation.attempt):
-            workspace.store.make()
             located = [preparation.write_reserve(*part) for part in split_reserve(pool.reserve)]
             preparation.commit(
                 Catalog((), pa.schema([])), started, pool.stratification, pool.sums, pool.counts,

@@ -130,7 +130,7 @@ def _create_alone(store: Store, name: str, content: Mapping[str, Any], id: str) 
     """Create a JSON file that others may create too; a `FileExistsError` says that one did."""
     store.write_json(name, {**content, COMMIT: id})
     # Its content shows who created it: a request that succeeded may be sent again and fail.
-    if not _counts(store, id, name):
+    if store.read_json(name).get(COMMIT) != id:
         raise FileExistsError(f"{store.url(name)} exists")
 
 
