@@ -89,7 +89,6 @@ class Price:
 
     Attributes:
         mean: above 0; infinite if no row can be drawn.
-        deviation: standard deviation.
     """
 
     mean: float
