@@ -33,22 +33,13 @@ def estimate_from_inclusion(
     It is that of [Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24. The rows outside
     the sample are not needed, so no interval is model-based and no estimate is a census.
 
-    Args:
-        measure: the measure to estimate.
-        outputs: outputs for the n rows of a Poisson sample.
-        label: shape (n,): class codes of these rows.
-        inclusion: shape (n,): the probability of each row to be in the sample, in (0, 1].
-        confidence: level of the intervals, in (0, 1).
-        correct_bias: whether the bias is subtracted.
-        stochastic: whether answers about the same row may differ. The variance is then that of [Y]
-            eq. 27. One answer a row leaves out the second term: too large, never too small.
-        methods: names of further interval methods, reported beside the default.
-        row: shape (n,): whole numbers that say which row each of n answers is about, if there are
-            several answers about a row of a stochastic oracle. Each counts alike.
-
-    Raises:
-        ValueError: if the numbers of rows differ, a probability is outside (0, 1], or several
-            answers are about a row whose answers may not differ, or one of two probabilities.
+    `outputs`: outputs for the n rows of a Poisson sample.
+    `label`: shape (n,): class codes of these rows.
+    `inclusion`: shape (n,): the probability of each row to be in the sample, in (0, 1].
+    `stochastic`: whether answers about the same row may differ. The variance is then that of [Y]
+    eq. 27. One answer a row leaves out the second term: too large, never too small.
+    `row`: shape (n,): whole numbers that say which row each of n answers is about, if there are
+    several answers about a row of a stochastic oracle. Each counts alike.
     """
     if not len(outputs) == len(label) == len(inclusion):
         raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")
