@@ -1,11 +1,23 @@
-"""Every outcome of what tosses coins by comparing a random number with a chance."""
+"""Generators that tests decide: coins, each outcome of which is gone through, and given numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
 
 Outcome = TypeVar("Outcome")
+
+
+class Uniforms:
+    """A generator of given pairs of numbers, then of halves."""
+
+    def __init__(self, numbers: Sequence[tuple[float, float]]) -> None:
+        self._numbers = numbers
+
+    def random(self, shape: tuple[int, int]) -> np.ndarray:
+        filled = np.full(shape, 0.5)
+        filled[: len(self._numbers)] = self._numbers
+        return filled
 
 
 class _Coin:

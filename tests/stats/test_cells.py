@@ -9,7 +9,6 @@ import pytest
 
 from evalsampling.stats.cells import (
     GUESSED,
-    PROBABILITY_ONE,
     CellGrid,
     CellSums,
     CellTable,
@@ -18,7 +17,7 @@ from evalsampling.stats.cells import (
 )
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
-from tests.contracts import assert_mergeable, sent
+from tests.contracts import assert_mergeable
 
 
 def same(a: CellSums, b: CellSums) -> bool:
@@ -171,39 +170,6 @@ def test_codes_number_the_cells_by_bin_then_signature() -> None:
     grid = make_grid((4, 2, 3))
     assert grid.codes(rows[:, 0], rows[:, 1:]).tolist() == [*range(24)]
     assert grid.cells == 24
-
-
-def test_table_is_ordered_by_code_whatever_the_order_of_rows() -> None:
-    cell = np.array([5, 0, 3, 5, 0, 5])
-    sums = CellSums.from_rows(6, cell, np.full((6, 2), 0.5))
-    table = make_grid((3, 2)).table(*sums.means(), 2)
-    assert table.code.tolist() == [0, 3, 5]
-    assert table.leaf.tolist() == [0, 1, 2]
-    assert table.outputs.prediction.tolist() == [[0], [1], [1]]
-    assert table.count.tolist() == [2, 1, 3]
-
-
-def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
-    """More than 2^21 rows of the probability just below one: an odd sum above 2^53."""
-    rows = 2**21 + 4099
-    below_one = PROBABILITY_ONE - 1
-    probability = np.full((rows, 1), below_one / PROBABILITY_ONE)
-    sums = CellSums.from_rows(2, np.zeros(rows, dtype=np.int64), probability)
-    exact = rows * below_one
-    assert exact > 2**53
-    assert exact % 2 == 1
-    assert sums.count.tolist() == [rows, 0]
-    assert sums.probability.tolist() == [[exact], [0]]
-    doubled = sums
-    for _ in range(11):
-        doubled = doubled + doubled
-    assert doubled.probability[0, 0] == exact * 2**11 > 2**63
-    restored = sent(doubled)
-    assert restored.probability[0, 0] == exact * 2**11
-    code, count, mean = restored.means()
-    assert code.tolist() == [0]
-    assert count.tolist() == [rows * 2**11]
-    assert mean.tolist() == [[below_one / PROBABILITY_ONE]]
 
 
 @pytest.mark.parametrize("columns", [2, 6])

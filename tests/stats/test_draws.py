@@ -13,20 +13,9 @@ from evalsampling.stats.draws import Proposal, StopRule, draw_rows
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
 from tests.slow import fast
+from tests.stats.coins import Uniforms
 
 NEVER = 10**9
-
-
-class Uniforms:
-    """A generator of given numbers, then of halves."""
-
-    def __init__(self, numbers: tuple[tuple[float, float], ...]) -> None:
-        self._numbers = numbers
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        filled = np.full(shape, 0.5)
-        filled[: len(self._numbers)] = self._numbers
-        return filled
 
 
 def rows_of(count: int) -> Outputs:
@@ -151,24 +140,6 @@ def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
     assert found.keys() == expected.keys()
     for outcome, times in found.items():
         assert float(times * total) == pytest.approx(expected[outcome], rel=1e-12)
-
-
-@pytest.mark.slow
-def test_sequences_from_a_generator_have_the_chances_of_independent_draws() -> None:
-    """Chi-square of 4,000 seeds over all sequences of two draws; fails by chance 1 in 10,000."""
-    q, count, cell, label, atom, atom_q, _, draws = CASES["atoms and a seen row without label"]
-    history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
-    expected = expected_outcomes(proposal, count, history, draws)
-    found: collections.Counter = collections.Counter()
-    for seed in range(4000):
-        rng = np.random.Generator(np.random.PCG64(seed))
-        after = draw_rows(proposal, make_table(count), history, StopRule(NEVER, draws), rng)
-        row = after.rounds[-1].question
-        found[tuple(zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True))] += 1
-    assert set(found) <= set(expected)
-    observed = [found[outcome] for outcome in expected]
-    chances = np.array([*expected.values()])
-    assert stats.chisquare(observed, 4000 * chances / chances.sum()).pvalue > 1e-4
 
 
 def draw_many(

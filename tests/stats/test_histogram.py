@@ -113,20 +113,6 @@ def test_lower_ends_are_exact(name: str) -> None:
     assert [Fraction(float(end)) for end in histogram.lower_ends] == expected
 
 
-@pytest.mark.slow
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
-@hypothesis.given(
-    scores=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30),
-    cuts=st.lists(st.integers(0, 30), max_size=4),
-    limit=st.integers(2, 40),
-)
-def test_sharding_does_not_matter(scores: list[float], cuts: list[int], limit: int) -> None:
-    whole = ScoreHistogram.from_scores(np.array(scores), limit)
-    shards = np.split(np.array(scores), sorted(min(cut, len(scores)) for cut in cuts))
-    states = [ScoreHistogram.from_scores(shard, limit) for shard in shards]
-    assert same(sum(states, start=ScoreHistogram(limit)), whole)
-
-
 def test_sharding_does_not_matter_for_a_tiny_negative_score() -> None:
     tiny, huge = np.array([-1e-300]), np.array([1e300])
     whole = ScoreHistogram.from_scores(np.concatenate([tiny, huge]), 8)

@@ -119,41 +119,6 @@ def test_log_prior_is_dirichlet_with_one_more_than_the_effective_counts() -> Non
     assert value(*one) - value(*other) == pytest.approx(difference, rel=1e-12)
 
 
-@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), POOLS[:6])
-def test_fixed_point_is_a_local_maximum_of_the_log_posterior(
-    leaves: int, classes: int, branching: int, rows: int, labels: int
-) -> None:
-    """Fifty small steps in random directions: all go down."""
-    pool = make_rows(leaves, classes, rows, labels, seed=leaves)
-    fit = fit_dirichlet_tree(
-        LeafTree.even(leaves, branching),
-        pool.prior,
-        pool.labelled,
-        pool.unlabelled,
-        tolerance=1e-13,
-        max_iterations=20_000,
-    )
-    assert fit.iterations < 20_000
-    model = pool.model(branching, fit.posterior)
-    model.maximise()
-    best = model.log_posterior()
-    families = [[c.branch for c in n.children] for n in (model.root, *model.root.descendants())]
-    top = [*model.theta]
-    kept = [[[*branch] for branch in family] for family in families]
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        shaken = np.array(top) * np.exp(rng.normal(0, 1e-3, classes))
-        model.theta = (shaken / shaken.sum()).tolist()
-        for family, values in zip(families, kept, strict=True):
-            if not family:
-                continue
-            moved = np.array(values) * np.exp(rng.normal(0, 1e-3, (len(family), classes)))
-            moved /= moved.sum(axis=0)
-            for branch, new in zip(family, moved.tolist(), strict=True):
-                branch[:] = new
-        assert model.log_posterior() < best
-
-
 @pytest.mark.parametrize("branching", [2, 16])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_warm_start_reaches_the_fixed_point_of_a_cold_start(classes: int, branching: int) -> None:
@@ -238,20 +203,6 @@ def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
     )
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_without_labels_the_flat_tree_returns_its_prior(classes: int) -> None:
-    """The prior's joint: a label's total times the leaf's share of 1 + s."""
-    prior = np.random.default_rng(classes).dirichlet(np.ones(classes), 6)
-    tree, none = LeafTree.even(6, 6), np.zeros((6, classes))
-    total = prior.sum(axis=0)
-    for root, found in (
-        (total, fit_dirichlet_tree(tree, prior, none, np.zeros(6)).posterior),
-        (1 + total, predict_stochastic(tree, prior, none)),
-    ):
-        joint = root * (1 + prior) / (6 + total)
-        np.testing.assert_allclose(found, joint / joint.sum(axis=1, keepdims=True), rtol=1e-14)
-
-
 @pytest.mark.parametrize("branching", [2, 8])
 def test_class_that_the_prior_excludes(branching: int) -> None:
     """A floor keeps it possible, one label brings it in; without floor it stays out."""
@@ -332,17 +283,6 @@ def test_stochastic_prediction_tends_to_the_rates_whatever_the_proposal(
     assert np.all(np.abs(found - truth) < 5 * error + 0.005)
     plain = labels.sum(axis=1).astype(float)
     assert np.abs(predict_stochastic(tree, prior, plain) - truth).max() > 0.09
-
-
-def test_stochastic_prediction_adds_up_and_follows_the_labels() -> None:
-    """A hundred positives in one leaf raise it most, its neighbours next."""
-    prior = np.full((8, 2), 0.5)
-    counts = np.zeros((8, 2))
-    counts[:, 0] = 50
-    counts[2, 1] = 100
-    rate = predict_stochastic(LeafTree.even(8, 2), prior, counts)
-    np.testing.assert_allclose(rate.sum(axis=1), 1, rtol=1e-14)
-    assert rate[2, 1] > rate[3, 1] > rate[0, 1] > rate[7, 1] > 0
 
 
 def test_beta_mean_by_stratum() -> None:
