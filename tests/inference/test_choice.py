@@ -88,19 +88,6 @@ def test_standard_error_by_the_delta_method() -> None:
     assert found.intervals[-1].high == pytest.approx(min(0.5 + reach, 1), rel=1e-14)
 
 
-def test_wald_interval_stands_beside_the_default() -> None:
-    found = estimate_one()
-    influence = np.random.default_rng(0).normal(0, 0.5, 100)
-    error = np.std(influence, ddof=1) / 10
-    assert found.standard_error == pytest.approx(error, rel=1e-12)
-    wald = found.intervals[-1]
-    assert wald.method == "wald"
-    assert wald.low == pytest.approx(0.5 - 1.959963984540054 * error, rel=1e-12)
-    assert wald.high == pytest.approx(0.5 + 1.959963984540054 * error, rel=1e-12)
-    assert (found.reason, found.warnings) == (None, ())
-    assert found.claims
-
-
 def test_standard_error_of_a_ratio_is_that_of_its_residuals() -> None:
     """Survey formula: the variance of the ratio is that of the mean of w (l1 - G l2) / R2."""
     rng = np.random.default_rng(1)
