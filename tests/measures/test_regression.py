@@ -158,28 +158,6 @@ def test_r2_knows_the_error_alone_of_a_label_that_is_expected() -> None:
         np.testing.assert_array_equal(NAMED["r2"].loss(outputs, label), expected)
 
 
-def test_r2_of_rows_drawn_for_mse_errs_as_the_delta_method_says() -> None:
-    """400 samples of 300 draws by sqrt(h) of eq. 4.23: bias, and spread by predicted error."""
-    measure = NAMED["r2"]
-    outputs, codes, predicted, label = rows(14, 2000)
-    square = outputs.score[:, 0]
-    chance = np.sqrt((3 * square - 2 * square.mean()) * square + square.mean() ** 2)
-    chance /= chance.sum()
-    rng, errors, deviations = np.random.default_rng(15), [], []
-    for _ in range(400):
-        drawn = rng.choice(2000, 300, p=chance)
-        held, weight = outputs.take(drawn), 1 / chance[drawn]
-        weight /= weight.sum()
-        risk = measure.mean_loss(held, codes[drawn], weight)
-        influence = measure.influence(held, codes[drawn], risk)[:, 0]
-        errors.append(measure.value(risk)[0] - metrics.r2_score(label, predicted))
-        deviations.append(np.sqrt(np.sum((weight * influence) ** 2)))
-    spread = np.std(errors)
-    # The mean of 400 has a standard error of 0.05 of the spread, the spread itself one of 0.035.
-    assert abs(np.mean(errors)) < 0.2 * spread
-    assert np.sqrt(np.mean(np.square(deviations))) == pytest.approx(spread, rel=0.14)
-
-
 @pytest.mark.parametrize(
     "first",
     [
