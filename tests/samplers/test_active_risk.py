@@ -219,14 +219,6 @@ def variance_of_a_draw(pool: Pool, measure: Measure, q: np.ndarray) -> float:
     return float(np.sum(residual**2 / q[drawn]) / w.sum() ** 2)
 
 
-@pytest.mark.parametrize("eta", [0.0, 0.5, 1.0])
-def test_it_pays(eta: float) -> None:
-    pool = make_pool(1500, 30, seed=5, positive=0.1, strength=3)
-    q = proposal_of(ActiveRisk(FBeta(alpha=eta)), pool.table)[pool.cell]
-    passive = variance_of_a_draw(pool, FBeta(alpha=eta), np.full(len(pool), 1 / len(pool)))
-    assert variance_of_a_draw(pool, FBeta(alpha=eta), q) < 0.75 * passive
-
-
 def test_error_is_the_asymptotic_one() -> None:
     """200 runs of 150 draws know a mean square within 10 %; the tolerance is four times that."""
     pool = make_pool(800, 20, seed=5, positive=0.2, strength=3)
@@ -276,14 +268,6 @@ def test_calibration_mends_scores_that_are_too_sure(calibration: str) -> None:
         for now in (pool.start(), history)
     )
     assert after < 0.9 * before
-    # Rounds of different proposals still make one consistent estimate: of 60 evaluations the
-    # mean is the truth within four of its standard errors.
-    values = []
-    for seed in range(60):
-        history, _ = pool.run(sampler, 3, 50, seed)
-        values.append(sampler.value(pool.table, history, Accuracy(), 0.95)[0])
-    truth = pool.value(Accuracy())
-    assert np.mean(values) == pytest.approx(truth, abs=4 * np.std(values) / np.sqrt(60))
 
 
 def test_measures_without_a_closed_form_have_the_delta_method_s() -> None:

@@ -452,20 +452,6 @@ def test_the_best_proposal_has_the_variance_of_appendix_d(measure: Measure) -> N
     assert found < 0.7 * even
 
 
-@pytest.mark.parametrize("measure", [Accuracy(), Prevalence()], ids=lambda m: m.name)
-def test_every_draw_of_a_proposal_without_variance_tells_the_value(measure: Measure) -> None:
-    """All that two draws can bring, after all labels are known."""
-    pool = make_pool(24, 3, seed=4, positive=0.4)
-    sampler = AdaptiveImportance(measure)
-    history, order = pool.run(Passive(measure), 1, 24, seed=2)
-    proposal = sampler.proposal(pool.table, history)
-    q = pool.row_probability(proposal, history, order)
-    drawn = np.flatnonzero(q)
-    loss = measure.loss(pool.outputs, pool.label)[:, 0]
-    pairs = (loss[drawn, None] / q[drawn, None] + loss[drawn] / q[drawn]) / 2 / 24
-    np.testing.assert_allclose(measure.value(pairs.ravel()[None]), pool.value(measure), rtol=1e-6)
-
-
 @pytest.mark.parametrize("accelerate", [True, False])
 @pytest.mark.parametrize("measure", MEASURES, ids=IDS)
 def test_proposals_tend_to_the_best_one(measure: Measure, accelerate: bool) -> None:

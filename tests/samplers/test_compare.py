@@ -205,25 +205,6 @@ def two_systems(rows: int, seed: int, disagree: float) -> Pool:
     return dataclasses.replace(pool, prediction=np.stack([pool.prediction, other], axis=1))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("variant", "measure"),
-    [("rescaled", ACCURACIES), ("active", ACCURACIES), ("active_risk", BOTH), ("rescaled", F1S)],
-)
-def test_estimates_are_right_on_average(variant: str, measure: Measure) -> None:
-    """Mean of 60 estimates within four standard errors of the true difference.
-
-    The self-normalised and the nonlinear ones are biased by about 1 / n of their variance.
-    """
-    pool = two_systems(1500, 5, 0.2)
-    compared = ACCURACIES if measure is BOTH else measure
-    sampler = Compare(measure, variant=variant, draws=200)
-    values = [run(pool, sampler, compared, seed, 200).value for seed in range(60)]
-    found = np.array(values, dtype=float)
-    error = found.std(ddof=1) / np.sqrt(len(found))
-    assert abs(found.mean() - pool.value(compared)) < 4 * error + 0.1 * found.std() / np.sqrt(200)
-
-
 def null_pool(rows: int, disagree: float, seed: int) -> Pool:
     """A pool whose systems are right equally often: each on half of the rows they differ on."""
     pool = two_systems(rows, seed, disagree)

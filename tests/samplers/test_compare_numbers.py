@@ -5,7 +5,6 @@ and simulated pools of systems that are alike.
 """
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from scipy import optimize, special
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures.comparisons import Difference, pairs_of
 from evalsampling.samplers import Compare, Sampler
 from evalsampling.samplers.base import ReplacementSampler
@@ -28,6 +26,7 @@ from tests.compared_numbers import (
     spec_of,
     systems_of,
 )
+from tests.stats.coins import Uniforms
 
 PREDICTED = [[1, 0.5], [2, 2.1], [0, -1]]
 VARIANCES = [[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]]
@@ -167,18 +166,6 @@ def test_costs_divide_the_proposal() -> None:
     np.testing.assert_allclose(proposal_of(priced), expected / expected.sum(), rtol=1e-9)
 
 
-class Uniforms:
-    """A generator of given numbers, then of halves."""
-
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        filled = np.full(shape, 0.5)
-        filled[: len(self._numbers), 0] = self._numbers
-        return filled
-
-
 @pytest.mark.parametrize("measure", ["mse", "mae"])
 def test_differences_are_unbiased_over_all_outcomes(measure: str) -> None:
     """Three draws from five rows, all 125 outcomes, by the sampler's own design."""
@@ -200,7 +187,8 @@ def test_differences_are_unbiased_over_all_outcomes(measure: str) -> None:
     mean, total = 0.0, 0.0
     for drawn in itertools.product(np.flatnonzero(q), repeat=3):
         history = History.start(2, table.classes)
-        history = three.design(table, history, 9, Uniforms(middle[list(drawn)]))  # type: ignore[arg-type]
+        picks = Uniforms([(middle[place], 0.5) for place in drawn])
+        history = three.design(table, history, 9, picks)  # type: ignore[arg-type]
         history = history.with_rows(*pool.describe(history))
         answered = history.with_labels(codes[row_of[history.cell]])
         sample = sampler.weigh(table, answered)
@@ -277,36 +265,6 @@ def test_the_test_is_the_published_one() -> None:
     assert estimate.significance is not None
     p_value = 2 * special.stdtr(estimate.significance.degrees, -abs(mean) / error)
     assert estimate.significance.p_value == pytest.approx(p_value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", ["rescaled", "active"])
-def test_alike_systems_are_called_different_as_seldom_as_the_level_says(variant: str) -> None:
-    """Each row twice with its predictions swapped: section 5.4.2. 300 tests at 5 %.
-
-    The bounds are four standard errors of 1.3 % about 5 %: the thesis finds at most 5 %.
-    """
-    rows = make_compared_numbers(400)
-    one, two, v1, v2 = (rows.table[name].to_numpy() for name in
-                        ("new", "old", "new.variance", "old.variance"))  # fmt: skip
-    predicted = np.stack([np.concatenate([one, two]), np.concatenate([two, one])], axis=1)
-    variances = np.stack([np.concatenate([v1, v2]), np.concatenate([v2, v1])], axis=1)
-    label = np.tile([rows.truth[i] for i in range(400)], 2)
-    sampler = {"name": "compare", "variant": variant, "draws": 150}
-    pool = rows_apart(predicted.tolist(), variances.tolist(), sampler=sampler)
-    codes = pool.spec.labels.space.encode(label)
-    design, scope = sampler_of(pool), ReportedDomains(systems=("a", "b"), anytime=False)
-    rejected = 0
-    for seed in range(300):
-        history = design.design(pool.table, pool.analysis.history, 800, np.random.default_rng(seed))
-        history = history.with_rows(*pool.describe(history))
-        ids = pool.ids(history.cell, history.rank)
-        history = history.with_labels(codes[ids])
-        (said,) = design.estimate(pool.table, history, [design.measure], 0.95, scope)
-        assert said.significance is not None
-        assert said.significance.p_value is not None
-        rejected += said.significance.p_value <= 0.05
-    assert rejected / 300 < 0.05 + 4 * 0.0126
 
 
 def by(variant: str) -> dict[str, str]:

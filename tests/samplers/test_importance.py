@@ -83,45 +83,6 @@ def test_labels_do_not_change_the_proposal() -> None:
     np.testing.assert_array_equal(sampler.proposal(pool.table, history).cell_probability, before)
 
 
-@pytest.mark.slow
-def test_error_of_f1_is_the_one_reported() -> None:
-    """400 repeats of 400 draws.
-
-    The standard deviation of 400 estimates is known to 1 / sqrt(800) = 3.5 %; the delta method
-    leaves out terms of relative order 1 / draws and the tails of ratios, a few per cent more.
-    """
-    pool = make_pool(3000, 16, seed=5, positive=0.1)
-    sampler, truth = Importance(FBeta(), draws=400), pool.value(FBeta())
-    values, errors, covered = [], [], 0
-    for seed in range(400):
-        history, _ = pool.run(sampler, rounds=1, new_rows=400, seed=seed)
-        (estimate,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
-        values.append(estimate.value)
-        errors.append(estimate.standard_error)
-        covered += estimate.intervals[0].low <= truth <= estimate.intervals[0].high
-    deviation, reported = np.std(values, ddof=1), np.sqrt(np.mean(np.square(errors)))
-    assert reported == pytest.approx(deviation, rel=0.15)
-    assert np.mean(values) == pytest.approx(truth, abs=4 * deviation / 20 + 0.2 * deviation)
-    # Nominal .95; 400 repeats know a coverage to .011, Korn-Graubard is conservative.
-    assert 0.91 < covered / 400 <= 1
-
-
-def test_it_beats_passive_sampling_of_rare_positives() -> None:
-    """Closed form, no draws: the variance of w (l1 - F l2) under the proposals.
-
-    The least that any proposal can reach is (mean |l1 - F l2|)^2.
-    """
-    pool = make_pool(3000, 16, seed=6, positive=0.02)
-    proposal = Importance(FBeta()).proposal(pool.table, pool.start())
-    q = pool.row_probability(proposal, pool.start(), pool.order(0))
-    losses = FBeta().loss(pool.outputs, pool.label)
-    residual = losses[:, 0] - pool.value(FBeta()) * losses[:, 1]
-    rows = len(pool)
-    importance = np.sum(np.divide(residual**2, q, out=np.zeros(rows), where=q > 0)) / rows**2
-    passive = np.mean(residual**2)
-    assert np.mean(np.abs(residual)) ** 2 < importance < passive / 2
-
-
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=["f1", "recall", "acc"])
 def test_rows_of_a_certain_prior_keep_a_chance(measure: Measure) -> None:
     """A score of exactly 0 or 1 (or far out before expit) does not prove what a row is."""

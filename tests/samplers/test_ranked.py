@@ -70,18 +70,6 @@ def test_every_query_has_the_answers_of_theorem_8_and_no_more(sampler: RankedSam
     assert np.all(counts >= np.floor(np.diff(ends) * np.minimum(1, s / ends[1:])) - 1)
 
 
-@pytest.mark.parametrize("sampler", BOTH, ids=lambda one: one.name)
-def test_the_next_question_follows_from_labels_alone(sampler: RankedSampler) -> None:
-    """Rounds and labels read anew, as a process that starts from files has them."""
-    known = LIST.known
-    one = next_round(sampler, known, History.start(), seed=3)
-    two = next_round(sampler, known, one, seed=3)
-    again = History(two.cell, two.rank, two.label, two.outputs, two.slice, two.rounds)
-    here, there = (next_round(sampler, known, h, seed=4) for h in (two, again))
-    assert np.array_equal(here.cell, there.cell)
-    assert np.array_equal(here.rank, there.rank)
-
-
 def test_budget_is_kept_and_the_curve_has_the_factor_it_supports() -> None:
     """Half a first query supports a larger beta; later waves go on where it ended."""
     known, sampler = LIST.known, ada()

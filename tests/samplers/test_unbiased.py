@@ -37,6 +37,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, build_sampler
 from tests.slow import fast
+from tests.stats.coins import Uniforms
 
 MEASURES = {m.name: m for m in (FBeta(), Precision(), Recall(), Accuracy())}
 SAMPLERS = {s.name: s for s in (Passive, Importance, AdaptiveImportance)}
@@ -59,18 +60,6 @@ SLICED = dataclasses.replace(POOL, rare=np.array([1, 1, 0, 1, 1]))
 """The same with a slice of four rows."""
 CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]])
 """p(y|x) of a stochastic oracle: nothing like the prior."""
-
-
-class Uniforms:
-    """A generator of given numbers, then of halves."""
-
-    def __init__(self, numbers: list[tuple[float, float]]) -> None:
-        self._numbers = numbers
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        filled = np.full(shape, 0.5)
-        filled[: len(self._numbers)] = self._numbers
-        return filled
 
 
 def orders() -> Iterator[list[np.ndarray]]:
