@@ -138,23 +138,6 @@ def test_there_is_no_warning_where_scores_are_right(
     assert doubted <= 2
 
 
-@pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=lambda m: m.name)
-def test_draws_for_precision_do_not_mislead_about_what_they_leave_out(measure: Measure) -> None:
-    """30 runs of OASIS driven by precision, most of whose rows are never drawn elsewhere.
-
-    At most three intervals miss the truth without a word; of F1's, before, nearly all did.
-    """
-    pool = make_pool(6000, 20, seed=3, positive=0.02, strength=3)
-    sampler = Oasis(Precision())
-    silent = 0
-    for seed in range(30):
-        history, _ = pool.run(sampler, 3, 40, seed)
-        (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
-        interval = found.intervals[0]
-        silent += found.reliable and not interval.low <= pool.value(measure) <= interval.high
-    assert silent <= 3
-
-
 def test_rows_of_a_finished_measure_still_tell_what_to_expect() -> None:
     """Every predicted positive has a label, so precision is exact; recall hangs on the rest."""
     pool = hiding(1)

@@ -9,7 +9,7 @@ from evalsampling.measures import Measure
 from evalsampling.measures.base import Ratio
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
-from tests.measures.pools import ALL, CLASSES, every_measure, every_scalar, make_pool, risk_of
+from tests.measures.pools import ALL, CLASSES, every_measure, make_pool, risk_of
 
 every_seed = pytest.mark.parametrize("seed", range(4))
 
@@ -156,26 +156,6 @@ def test_names_tell_measures_apart() -> None:
     names = {(measure.name, measure.system) for measure in ALL.values()}
     # Here f_beta is f1, and pr_curve comes with two sets of thresholds.
     assert len(names) == len(ALL) - 2
-
-
-@every_scalar
-def test_delta_method_under_uniform_sampling(measure: Measure) -> None:
-    """The variance of g of the mean loss of 400 draws is Dg Cov(l) Dg' / 400.
-
-    Of 4,000 repeats the variance has a relative standard error of sqrt(2 / 4000) = 2.2 %. Four of
-    these and 3 % for the second order, which is of the order 1 / 400 times a few, make 12 %.
-    """
-    outputs, label = make_pool(4, rows=90)
-    loss = measure.loss(outputs, label)
-    slope = measure.jacobian(loss.mean(axis=0))
-    expected = slope @ np.atleast_2d(np.cov(loss.T, bias=True)) @ slope.T / 400
-    rng = np.random.default_rng(9)
-    drawn = rng.multinomial(400, np.full(len(label), 1 / len(label)), size=4000)
-    values = [measure.value(risk)[0] for risk in drawn @ loss / 400]
-    assert np.var(values) == pytest.approx(expected.item(), rel=0.12)
-    assert np.mean(values) == pytest.approx(
-        measure.value(loss.mean(axis=0))[0], abs=0.15 * np.std(values)
-    )
 
 
 class GMean(Measure):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling import measures
-from evalsampling.measures import Accuracy, FBeta, FowlkesMallows, Measure, Precision, Recall
+from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import NEEDING_MORE, build, make_pool, risk_of, value_of
 
@@ -130,16 +130,6 @@ def test_losses_are_those_of_the_paper(key: str) -> None:
     """[MR] table 1 for a true positive, false positive, false negative and true negative."""
     found = MEASURES[key].loss(*rows_of(1, 1, 1, 1))
     np.testing.assert_allclose(found, LOSSES[key], rtol=1e-15)
-
-
-def test_balanced_accuracy_and_correlation_are_those_of_the_paper() -> None:
-    """[MR] table 1, the mappings as printed."""
-    r1, r2, r3 = risk = np.array([0.2, 0.3, 0.4])
-    balanced = (r1 + r2 * (1 - r2 - r3)) / (2 * r2 * (1 - r2))
-    assert MEASURES["balanced_accuracy"].value(risk) == pytest.approx(balanced, rel=1e-14)
-    correlation = (r1 - r2 * r3) / math.sqrt(r2 * r3 * (1 - r2) * (1 - r3))
-    assert MEASURES["mcc"].value(risk) == pytest.approx(correlation, rel=1e-14)
-    assert FowlkesMallows().value(risk) == pytest.approx(r1 / math.sqrt(r2 * r3), rel=1e-14)
 
 
 def test_weighted_shares_beyond_one_are_undefined() -> None:

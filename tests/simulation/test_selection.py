@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from evalsampling.measures import (
     Accuracy,
@@ -16,11 +15,7 @@ from evalsampling.measures import (
     PRCurve,
     difference,
 )
-from evalsampling.samplers import Compare
 from evalsampling.simulation.selection import Candidates, Selection, candidates_of, mean_selection
-from evalsampling.simulation.simulate import Plan, simulate
-from evalsampling.spec import RoundSize
-from tests.samplers.pools import make_pool
 
 
 def less(measure: Measure, other: int) -> Measure:
@@ -85,33 +80,3 @@ def test_means_of_repeats() -> None:
     assert mean_selection([]) == {"selection_error": None, "regret": None}
     found = mean_selection([Selection(1, 0.3), Selection(0, 0), Selection(0.5, 0.1)])
     assert found == {"selection_error": pytest.approx(0.5), "regret": pytest.approx(0.4 / 3)}
-
-
-@pytest.mark.slow
-def test_the_wrong_one_of_two_is_chosen_as_often_as_coins_say() -> None:
-    """Rows that differ favour either system: a coin each. 300 repeats of 15 draws.
-
-    A share of 300 has a standard error of .029 at most, of which two are allowed.
-    """
-    pool = make_pool(6000, 6, seed=3, positive=0.4)
-    rng = np.random.default_rng(5)
-    first = np.where(rng.random(6000) < 0.57, pool.label, 1 - pool.label)
-    second = np.where(rng.random(6000) < 0.6, 1 - first, first)
-    pool = dataclasses.replace(pool, prediction=np.stack([first, second], axis=1))
-    measure = less(Accuracy(), 1)
-    right = pool.outputs.prediction == pool.label[:, None]
-    differs = right[:, 0] != right[:, 1]
-    assert differs.sum() > 2000, "so that hardly any row is drawn twice"
-    better = max(right[differs].mean(axis=0))
-    plan = Plan(
-        budgets=(15,), round_size=RoundSize(15), repeats=300, seed=2, confidence=0.95,
-        divergence=False,
-    )  # fmt: skip
-    sampler = Compare(measure, variant="active_neq")
-    (found,) = simulate(pool.known, [sampler], [measure], plan, workers=1)["results"]
-    coins = stats.binom(15, better)
-    expected = coins.cdf(7)
-    assert 0.1 < expected < 0.45
-    assert found["selection_error"] == pytest.approx(expected, abs=0.06)
-    lost = abs(right[:, 0].mean() - right[:, 1].mean())
-    assert found["regret"] == pytest.approx(lost * found["selection_error"])
