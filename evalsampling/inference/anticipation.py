@@ -39,14 +39,6 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
     normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation); the result is at
     the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
     likelihood needs no weights.
-
-    Args:
-        table: the cells.
-        seen: shape (cells, classes): number of labels of each class, see `History.seen`.
-        system: index of the system whose predictions enter the regression.
-
-    Returns:
-        Shape (cells, classes), rows summing to 1.
     """
     predicted, rows = table.outputs.prediction[table.first_kind, system], seen.sum(axis=1)
     slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))
@@ -90,14 +82,11 @@ def anticipated_error(
     of the variance of N draws without the subtraction of their squared mean, which is small in
     comparison where rare positives dominate the variance.
 
-    Args:
-        measure: the measure that is estimated.
-        table: the cells.
-        risk: R^, the point at which Dg is taken.
-        chance: shape (cells,): q, the probability that one draw takes a given unlabelled row.
-        prior: shape (cells, classes): pi, the probability of each class.
-        unlabelled: shape (cells,): number of rows without a label.
-        draws: N, at least 1.
+    `risk`: R^, the point at which Dg is taken.
+    `chance`: shape (cells,): q, the probability that one draw takes a given unlabelled row.
+    `prior`: shape (cells, classes): pi, the probability of each class.
+    `unlabelled`: shape (cells,): number of rows without a label.
+    `draws`: N, at least 1.
     """
     share = unlabelled / table.rows
     spread = np.divide(share, table.rows * chance, out=np.zeros(len(table)), where=chance > 0)
@@ -123,11 +112,7 @@ def draw_moments(
     self-normalised weights d is centred first. The standard error of the estimate is the standard
     deviation divided by the root of the number of draws.
 
-    Args:
-        measure: a measure of one component.
-        table: the cells.
-        chance: shape (cells,): q, the probability that one draw takes a given row.
-        self_normalised: whether weights are divided by their sum.
+    `chance`: shape (cells,): q, the probability that one draw takes a given row.
     """
     mass = table.prior * table.count[:, None]
     risk = model_risk(measure, table, mass) / table.rows

@@ -96,12 +96,9 @@ class CalibrationCurve:
     ) -> "CalibrationCurve":
         """Return the model of the curve of a pool, before any label.
 
-        Args:
-            probability: shape (cells,): prior probability of a positive; only its order matters.
-            count: shape (cells,): number of rows.
-            effect: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
-                none by default.
-            hidden: prior of the background.
+        `probability`: shape (cells,): prior probability of a positive; only its order matters.
+        `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
+        none by default.
         """
         x = log_odds_of_rank(probability, count)
         share = count / count.sum()
@@ -362,8 +359,6 @@ class CurveFit:
     """The posterior of the parameters of a curve near its mode.
 
     Attributes:
-        curve: the model of the curve.
-        labels: the labels it is fitted to.
         mode: shape (dimensions,): the parameters of greatest posterior density.
         information: Fisher information of labels and prior at the mode.
         height: log-likelihood plus log-prior at the mode, up to a constant.

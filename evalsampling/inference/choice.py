@@ -92,14 +92,7 @@ def choose(
     gamble: Gamble | None = None,
     unsearched: Unsearched | None = None,
 ) -> Estimate:
-    """Return the estimate of a number with all its intervals, the default one first.
-
-    Args:
-        design: the design-based estimate.
-        model: the number by the model of the labels; None without a model.
-        gamble: draws whose mean the number is, for a test and an interval valid at any time.
-        unsearched: the positives that labels leave room for below all that were met.
-    """
+    """Return the estimate of a number with all its intervals, the default one first."""
     model = model or DrawnNumber(design)
     intervals, by_model, bounds = list(design.intervals), model.interval, design.target.bounds
     leads = by_model is not None and leads_design(model, by_model)
@@ -166,14 +159,8 @@ def by_weights(
 
     Comparisons have a p-value, by Student's test.
 
-    Args:
-        targets: the m numbers.
-        value: g(R^), shape (m,), NaN where undefined.
-        influence: Dg(R^) l of the rows of the sample, shape (n, m).
-        sample: n rows with their weights.
-        evidence: evidence for each target.
-        confidence: in (0, 1).
-        methods: names of the methods of further intervals.
+    `value`: g(R^), shape (m,), NaN where undefined.
+    `influence`: Dg(R^) l of the rows of the sample, shape (n, m).
     """
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"

@@ -52,12 +52,8 @@ def fit_either_way(
 
     It is the rising one unless positives lie further down it than other labelled rows do.
 
-    Args:
-        table: the cells.
-        y: the class.
-        labelled: shape (cells,): number of rows with a label.
-        positive: shape (cells,): number of these that are of the class.
-        hidden: prior of the background.
+    `labelled`: shape (cells,): number of rows with a label.
+    `positive`: shape (cells,): number of these that are of the class.
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
     if not _lie_lower(rising.curve.corner, labelled, positive):
@@ -117,10 +113,7 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
     above the threshold that agrees best with the predictions. Systems whose predictions equal a
     threshold are left out.
 
-    Args:
-        table: the cells.
-        y: the class.
-        probability: shape (cells,): the probability that thresholds are compared with.
+    `probability`: shape (cells,): the probability that thresholds are compared with.
 
     Returns:
         Shape (cells, systems that remain), in [-1, 1].

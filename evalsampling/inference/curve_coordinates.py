@@ -105,9 +105,6 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 def fallen(effects: int) -> FloatArray:
     """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
 
-    Args:
-        effects: number of effects of the curve.
-
     Returns:
         Shape (J, J + 1 + effects).
     """

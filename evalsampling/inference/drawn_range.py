@@ -108,10 +108,6 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     its distance to the next one, since few new curves would stay within the draws that make the
     band. If a point is undefined in some draws, the others make its band; a draw in which all
     points are undefined does not count.
-
-    Args:
-        values: draws of the curve, shape (draws, m), NaN where undefined.
-        confidence: the share, in (0, 1).
     """
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=0), 1)

@@ -33,14 +33,7 @@ BANDS = "approximate-multiplier-bootstrap"
 def estimate_measure(
     measure: Measure, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
 ) -> list[Estimate]:
-    """Return the estimates of one measure on every domain of a scope.
-
-    Args:
-        measure: what to estimate, which is not a joint measure.
-        inputs: the labelled rows and their weights.
-        scope: what to report.
-        aimed_at: whether the rows were drawn for this measure.
-    """
+    """Return the estimates of one measure on every domain of a scope."""
     if isinstance(measure, Extreme):
         return [_extreme(measure, inputs, scope, aimed_at)]
     adding = cells_adding_to(measure, inputs.table)
@@ -198,13 +191,6 @@ def estimate_region(measure: Measure, inputs: EstimationInput) -> Ellipsoid:
     Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
     estimator, not its mean with the median of the model. If all rows that matter have labels, the
     region is the exact value.
-
-    Args:
-        measure: a measure of several components.
-        inputs: the labelled rows and their weights.
-
-    Raises:
-        ValueError: if a component is undefined, or if its labels allow no claim.
     """
     if inputs.all_known(cells_adding_to(measure, inputs.table), Domain()):
         exact = known_value(measure, inputs.table, inputs.history, Domain())

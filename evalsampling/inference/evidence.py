@@ -73,12 +73,9 @@ def find_gaps(
     them: if either is missing, the variance estimated from the labels does not reflect it. A share
     all of whose rows have a label is known, so it has no gap.
 
-    Args:
-        shares: shares of the labelled rows that count.
-        row: shape (n,): a number that identifies the row of the pool, 0 and up.
-        components: number of components of the measure.
-        open_shares: the same shares of unlabelled rows, or of what they may be.
-        fewest_of_each: least number of labelled hits, and of labelled misses.
+    `row`: shape (n,): a number that identifies the row of the pool, 0 and up.
+    `open_shares`: the same shares of unlabelled rows, or of what they may be.
+    `fewest_of_each`: least number of labelled hits, and of labelled misses.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -109,12 +106,7 @@ def fewest_rows(
     share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
     the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
 
-    Args:
-        shares: shares of the labelled rows that count.
-        row: shape (n,): a number that identifies the row of the pool, 0 and up.
-        components: m, the number of components.
-        open_shares: the same shares of what unlabelled rows may be.
-        expected: expected number of each of the rows of ``open_shares``.
+    `expected`: expected number of each of the rows of ``open_shares``.
     """
     fewest = np.full(components, len(row))
     for share, unlabelled in zip(shares, open_shares, strict=True):

@@ -26,76 +26,41 @@ def estimate_from_inclusion(
     correct_bias: bool = False,
     stochastic: bool = False,
     methods: Sequence[str] = (),
-    row: IntArray | None = None,
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
     It is that of [Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24. The rows outside
     the sample are not needed, so no interval is model-based and no estimate is a census.
 
-    Args:
-        measure: the measure to estimate.
-        outputs: outputs for the n rows of a Poisson sample.
-        label: shape (n,): class codes of these rows.
-        inclusion: shape (n,): the probability of each row to be in the sample, in (0, 1].
-        confidence: level of the intervals, in (0, 1).
-        correct_bias: whether the bias is subtracted.
-        stochastic: whether answers about the same row may differ. The variance is then that of [Y]
-            eq. 27. One answer a row leaves out the second term: too large, never too small.
-        methods: names of further interval methods, reported beside the default.
-        row: shape (n,): whole numbers that say which row each of n answers is about, if there are
-            several answers about a row of a stochastic oracle. Each counts alike.
-
-    Raises:
-        ValueError: if the numbers of rows differ, a probability is outside (0, 1], or several
-            answers are about a row whose answers may not differ, or one of two probabilities.
+    `outputs`: outputs for the n rows of a Poisson sample.
+    `label`: shape (n,): class codes of these rows.
+    `inclusion`: shape (n,): the probability of each row to be in the sample, in (0, 1].
+    `stochastic`: whether answers about the same row may differ. The variance is then that of [Y]
+    eq. 27. One answer a row leaves out the second term: too large, never too small.
     """
     if not len(outputs) == len(label) == len(inclusion):
         raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")
     if not np.all((inclusion > 0) & (inclusion <= 1)):
         raise ValueError("inclusion probabilities must lie in (0, 1]")
-    first, votes = _votes(label, inclusion, row, stochastic)
-    inclusion, outputs, label = inclusion[first], outputs.take(first[votes.row]), votes.label
-    questions = np.arange(len(first))
+    votes, questions = Votes.of_labels(label), np.arange(len(label))
     sample = WeightedSample.without_replacement(
         questions, inclusion, max(float(np.sum(1 / inclusion)), 1.0)
     )
     if stochastic:
-        unknown = np.full(len(first), np.inf)
+        unknown = np.full(len(label), np.inf)
         sample = with_random_answers(sample, votes, inclusion, questions, unknown)
     risk = measure.mean_loss(outputs, label, sample.weight)
     influence = measure.influence(outputs, label, risk)
     influence = influence - sample.weight @ influence
-    each = Votes.of_labels(label)
     everywhere = np.ones(len(label), dtype=np.bool_)
-    bias_of_parts = biases(measure, outputs, each, sample, everywhere, normalised=True)
+    bias_of_parts = biases(measure, outputs, votes, sample, everywhere, normalised=True)
     value = measure.value(risk)
     value = less_bias(value, bias_of_parts) if correct_bias else value
     shares = measure.shares(outputs, label)
-    gaps = find_gaps(shares, votes.row, len(measure.components), shares)
+    gaps = find_gaps(shares, questions, len(measure.components), shares)
     evidence = [
         Evidence(measure.undefined_without, gap, bias=bias)
         for gap, bias in zip(gaps, bias_of_parts, strict=True)
     ]
     targets = WHOLE_POOL.targets(measure, Domain())
     return by_weights(targets, value, influence, sample, evidence, confidence, methods)
-
-
-def _votes(
-    label: IntArray, inclusion: FloatArray, row: IntArray | None, stochastic: bool
-) -> tuple[IntArray, Votes]:
-    """Return the place of the first answer about each row, shape (rows,), and all answers."""
-    if row is None:
-        return np.arange(len(label)), Votes.of_labels(label)
-    if len(row) != len(label):
-        raise ValueError(f"{len(label)} labels, {len(row)} rows")
-    _, first, place, answers = np.unique(
-        row, return_index=True, return_inverse=True, return_counts=True
-    )
-    if not stochastic and len(first) < len(row):
-        raise ValueError("a row has one label unless the oracle is stochastic")
-    if np.any(inclusion != inclusion[first[place]]):
-        raise ValueError("answers about the same row have different inclusion probabilities")
-    shares = np.zeros((len(first), int(label.max(initial=0)) + 1))
-    np.add.at(shares, (place, label), 1 / answers[place])
-    return first, Votes.of_labels(label[first], shares, answers)

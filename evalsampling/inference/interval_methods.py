@@ -170,11 +170,7 @@ BY_NAME: Registry[IntervalMethod] = Registry(
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names of methods, each once.
-
-    Raises:
-        InputError: if there is no method of a name.
-    """
+    """Return names of methods, each once."""
     for name in names:
         if name not in BY_NAME:
             raise InputError(f"no interval method {name!r}: there are {', '.join(BY_NAME)}")

@@ -91,13 +91,7 @@ def correct(
     The correction l~ - l of rows with the most common label is known for every row of the pool if
     the losses can be computed from the cells; the sample is only used for the other labels.
 
-    Args:
-        measure: the measure to correct.
-        inputs: the labelled rows and their weights.
-        gold: shape (classes, classes): number of gold rows by class and label.
-        seed: seed of the draws.
-        estimate: estimate of the measure from the labels as they are.
-        model: model of the labels as they are, if the measure's interval is model-based.
+    `gold`: shape (classes, classes): number of gold rows by class and label.
 
     Returns:
         The corrected measure; None for measures of several components, or with too many losses.

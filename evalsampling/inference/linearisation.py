@@ -178,10 +178,7 @@ def influences_by_cell(
     It is `influence_by_cell` at the n risks of the part. Losses are computed once for all risks,
     unless that takes matrices that are too large.
 
-    Args:
-        measure: the measure, with its g and l.
-        table: the cells.
-        parts: risks at which the derivatives of g are taken, shape (n, d) each, at least one part.
+    `parts`: risks at which the derivatives of g are taken, shape (n, d) each, at least one part.
     """
     m, d = len(measure.components), parts[0].shape[1]
     if max(len(table.outputs), len(parts[0]) * m) * d > LARGEST_MATRIX:

@@ -253,16 +253,8 @@ def by_model(
     assumes no more than the design does (`LabelModel.is_exact`). A value is weighted by the error
     estimated from labels, an interval by the one `between` that and the expected one.
 
-    Args:
-        estimates: of the measure's m components, with design-based intervals.
-        measure: the measure estimated.
-        model: model of the labels.
-        predictive: the model's draws of the labels of the pool or of a part.
-        evidence: shape (m,): labelled rows of the scarcest share that each component depends on.
-        expected: shape (m,): standard errors of the design that the draws predict.
-        own: what the rows' own probabilities add to the measure, nothing if not given.
-        band: whether to add simultaneous intervals if there are several components.
-        combine: whether the value becomes a weighted mean of itself and of the median of draws.
+    `evidence`: shape (m,): labelled rows of the scarcest share that each component depends on.
+    `expected`: shape (m,): standard errors of the design that the draws predict.
     """
     if model.contradiction is not None:
         reason = (
@@ -342,13 +334,10 @@ def between(error: float | None, expected: float, least: float = 0.0) -> float |
     predicted one is too large if fewer positives are hidden than the prior expects. If only one of
     them is above 0, that one is returned.
 
-    Args:
-        error: the estimated one, None if there is no estimate.
-        expected: the predicted one.
-        least: share of the predicted one below which the estimated one says nothing, as the rows
-            that make up most of the error have no label yet; then the predicted one is returned.
-            Of estimates from weights alone it is `NARROW`. The difference estimator has the model
-            stand for rows without a label, so its error may be small where all positives are found.
+    `least`: share of the predicted one below which the estimated one says nothing, as the rows that
+    make up most of the error have no label yet; then the predicted one is returned. Of estimates
+    from weights alone it is `NARROW`. The difference estimator has the model stand for rows without
+    a label, so its error may be small where all positives are found.
     """
     if not error:
         return error
@@ -388,10 +377,6 @@ def share_held(confidence: float, evidence: int) -> float:
     rows for an interval, those that claim one have many by chance, and miss more often. So it is
     also multiplied by `LEAST_ERROR` with `FEWEST_EVIDENCE` rows, a factor that grows geometrically
     to 1 with `FULL_EVIDENCE` rows.
-
-    Args:
-        confidence: nominal confidence, in (0, 1).
-        evidence: labelled rows of the scarcest share, at least 0.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)

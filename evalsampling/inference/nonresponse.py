@@ -53,10 +53,7 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
     it: after a wrong label by which it adds nothing, it is never drawn again. These rounds take its
     loss as known, in place of their draws of it.
 
-    Args:
-        history: rounds and labels.
-        table: the cells.
-        ask_again: whether every draw is a new question, also of a row drawn before.
+    `ask_again`: whether every draw is a new question, also of a row drawn before.
 
     References:
         W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J. A. Little,

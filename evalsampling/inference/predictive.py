@@ -115,17 +115,8 @@ class LabelModel:
     ) -> "LabelModel":
         """Return the model fitted to the labels of a history.
 
-        Args:
-            table: the cells.
-            history: the labels, one a row.
-            seed: seed of the draws. It stays the same from round to round, so that intervals change
-                by what labels say and not by the noise of the draws.
-            hidden: prior of the positives that the score does not separate from negatives.
-            schedule: length and number of the chains.
-            stochastic: whether the labels are answers at random.
-
-        Raises:
-            ValueError: if no model can be fitted: see `obstacle`.
+        `seed`: seed of the draws. It stays the same from round to round, so that intervals change
+        by what labels say and not by the noise of the draws.
         """
         reason = obstacle(table)
         if reason:
@@ -388,11 +379,9 @@ class Predictive:
     ) -> FloatArray:
         """Return what rows with a label add to the mean losses if of a given class: (draws, d).
 
-        Args:
-            measure: the measure, with its losses.
-            label: the label of the rows, known or drawn.
-            true: the class that their losses are computed for.
-            views: outputs of unlabelled rows; the mean ones of their cells if not given.
+        `label`: the label of the rows, known or drawn.
+        `true`: the class that their losses are computed for.
+        `views`: outputs of unlabelled rows; the mean ones of their cells if not given.
         """
         views = bounding_outputs(measure, self.table) if views is None else views
         labelled = self.domain.labelled(self.history)
@@ -471,11 +460,8 @@ def misfit(
     the labelled rows of a class in a part, E and V the mean and the variance of their number given
     a draw. It is compared with the discrepancy of labels simulated from the draw.
 
-    Args:
-        table: the cells.
-        seen: shape (cells, classes): number of labels of each class.
-        rates: shape (draws, cells, classes): draws of the rate of each class.
-        rng: source of the simulated labels.
+    `seen`: shape (cells, classes): number of labels of each class.
+    `rates`: shape (draws, cells, classes): draws of the rate of each class.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)

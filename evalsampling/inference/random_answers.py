@@ -48,13 +48,10 @@ def with_random_answers(
 ) -> WeightedSample:
     """Return a Poisson sample whose variance is that of its rows and of their answers at random.
 
-    Args:
-        sample: n questions with their weights, above 0.
-        votes: the answers to them.
-        inclusion: shape (n,): b, the chance of each row to be in the sample, in (0, 1].
-        group: shape (n,): a number for each question. Those with one answer and the same number are
-            about different rows of one cell.
-        rows: shape (n,): number of rows of that cell in the pool; infinite if it is not known.
+    `inclusion`: shape (n,): b, the chance of each row to be in the sample, in (0, 1].
+    `group`: shape (n,): a number for each question. Those with one answer and the same number are
+    about different rows of one cell.
+    `rows`: shape (n,): number of rows of that cell in the pool; infinite if it is not known.
     """
     n, row = len(sample.question), votes.row
     answers = np.ones(n, dtype=np.int64) if votes.answers is None else votes.answers

@@ -89,15 +89,6 @@ def f_ellipsoid(
     (N - 1) k / (N - k) F. It is exact for the mean of N normal terms, if the covariance is
     computed with N - 1 (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees
     of freedom. k is the rank of the covariance; with N <= k the radius is infinite.
-
-    Args:
-        value: G^, the estimate, shape (k,).
-        covariance: covariance of G^, shape (k, k), symmetric.
-        draws: N, the number of draws.
-        confidence: in (0, 1).
-
-    Raises:
-        ValueError: a value or a covariance is not finite: leave undefined measures out.
     """
     rank = _rank(value, covariance)
     radius, spare = math.inf if rank else 0.0, draws - rank
@@ -146,14 +137,10 @@ def simultaneous_bands(
 
     A replicate costs n m multiplications. Memory: a copy of the contributions and 16 MB.
 
-    Args:
-        value: the curve, shape (m,), NaN where undefined.
-        contributions: psi, shape (n, m): weighted and centred, so that psi' psi is the covariance
-            of the estimate.
-        confidence: in (0, 1).
-        bounds: least and greatest value of each component, shape (m,), or of all components.
-        generator: source of the multipliers.
-        replicates: number of bootstrap replicates, at least 1 / (1 - confidence).
+    `contributions`: psi, shape (n, m): weighted and centred, so that psi' psi is the covariance of
+    the estimate.
+    `bounds`: least and greatest value of each component, shape (m,), or of all components.
+    `replicates`: number of bootstrap replicates, at least 1 / (1 - confidence).
     """
     error = np.sqrt(np.einsum("ji,ji->i", contributions, contributions))
     claimed = np.isfinite(value) & np.isfinite(error) & (error > _ROUNDING * np.abs(value))

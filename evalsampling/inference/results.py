@@ -63,13 +63,8 @@ class Target:
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
-    Args:
-        name: a measure's, if there is one target of it on the whole pool; or a title:
-            ``f1 of new where region=north``.
-        targets: to look among.
-
-    Raises:
-        KeyError: if there is no target of the name, or several.
+    `name`: a measure's, if there is one target of it on the whole pool; or a title: ``f1 of new
+    where region=north``.
     """
     everywhere = range(len(targets))
     titled = [place for place in everywhere if targets[place].title == name]

@@ -266,17 +266,10 @@ def design_effect(standard_error: float, unit_variance: float, draws: int) -> fl
     Below 1 the design beats simple random sampling with replacement, standard_error^2 being
     compared with unit_variance / draws.
 
-    Args:
-        standard_error: standard error of the estimate, at least 0.
-        unit_variance: variance over the pool of the residual whose mean is the error of the
-            estimate, itself known or estimated. For a share of the pool such as accuracy it is
-            value (1 - value). For a ratio E[x] / E[d] with loss x in {0, 1} that counts within
-            d in {0, 1}, such as recall, it is value (1 - value) / E[d]: a random draw is in
-            the denominator with probability E[d].
-        draws: number of draws, at least 1.
-
-    Returns:
-        The design effect, at least 0; None where the unit variance is 0.
+    `unit_variance`: variance over the pool of the residual whose mean is the error of the estimate,
+    itself known or estimated. For a share of the pool such as accuracy it is value (1 - value). For
+    a ratio E[x] / E[d] with loss x in {0, 1} that counts within d in {0, 1}, such as recall, it is
+    value (1 - value) / E[d]: a random draw is in the denominator with probability E[d].
     """
     return standard_error**2 * draws / unit_variance if unit_variance > 0 else None
 

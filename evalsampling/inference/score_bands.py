@@ -76,13 +76,7 @@ def score_bands(
     Bands are narrow where labels are dense: the mean of a band's share of the leaves and of its
     share of the labels is about the same for all bands.
 
-    Args:
-        table: the cells.
-        history: the labels.
-        codes: codes of the class; if rows have several labels, of all label sets that contain it.
-        confidence: level of the intervals, in (0, 1).
-        model: draws of all labels, None without a model.
-        most: greatest number of bands, at least 1.
+    `codes`: codes of the class; if rows have several labels, of all label sets that contain it.
     """
     labelled = history.labelled
     votes, cell = history.votes(labelled), history.cell[labelled]

@@ -59,11 +59,7 @@ docs/active_risk.md)."""
 
 
 def check_calibration(calibration: Calibration) -> None:
-    """Check that a calibration is a function, or the name of one.
-
-    Raises:
-        ValueError: if there is no such calibration.
-    """
+    """Check that a calibration is a function, or the name of one."""
     if calibration is not None and not callable(calibration) and calibration not in CALIBRATIONS:
         names = ", ".join(CALIBRATIONS)
         raise ValueError(f"calibration must be {names} or module:object, got {calibration!r}")
@@ -76,9 +72,6 @@ def recalibrated(
 
     Without a calibration it is the unchanged prior; without labels too, unless a model of the
     user's own says otherwise. The predictions of a system enter the logistic regression.
-
-    Raises:
-        InputError: if an own model returns no probabilities.
     """
     if calibration is not None and not isinstance(calibration, str):
         return probabilities("sampler.calibration", calibration, table, history)
@@ -130,9 +123,6 @@ def probabilities(key: str, model: OwnModel, table: CellTable, history: History)
     """Return the probability of each label in each cell by an own model, shape (cells, classes).
 
     The key of the spec is for messages.
-
-    Raises:
-        InputError: if the model fails, or returns no probabilities of this shape.
     """
     labels = history.seen(len(table), table.classes)
     own = copy.deepcopy(dataclasses.replace(table))  # Without what is remembered of the cells.

@@ -419,16 +419,7 @@ class UnlistedCodes(Mapping[str, int]):
 
 
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
-    """Return the column of each class or label, in the order of the names.
-
-    Args:
-        key: of the spec, for messages.
-        given: columns by name.
-        names: texts of the classes or labels.
-
-    Raises:
-        InputError: if there is not one column for each.
-    """
+    """Return the column of each class or label, in the order of the names."""
     columns = {str(name): column for name, column in given.items()}
     texts = all(isinstance(column, str) for column in columns.values())
     if set(columns) != set(names) or not texts:

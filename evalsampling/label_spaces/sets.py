@@ -169,12 +169,7 @@ class Sets(LabelSpace):
 
 
 def set_text(labels: Iterable[str], all_labels: Sequence[str]) -> str:
-    """Return the text of a set of labels, in the order of all labels.
-
-    Args:
-        labels: labels of the set, in any order; others than `all_labels` come last.
-        all_labels: the labels of the pool.
-    """
+    """Return the text of a set of labels, in the order of all labels."""
     given = set(labels)
     ordered = [label for label in all_labels if label in given]
     return JOINT.join([*ordered, *sorted(given - set(all_labels))]) or EMPTY
@@ -222,11 +217,7 @@ def shortened(labels: Sequence[str]) -> str:
 
 
 def check_labels(labels: Any) -> None:
-    """Check the labels that a spec lists.
-
-    Raises:
-        InputError: naming the label that is wrong.
-    """
+    """Check the labels that a spec lists."""
     if not isinstance(labels, list) or len(labels) < 2:
         raise InputError(f"labels.multilabel: must list at least 2 labels, got {labels!r}")
     for label in labels:

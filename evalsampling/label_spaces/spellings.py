@@ -20,10 +20,6 @@ def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | Non
     them (``True``, ``yes``), floats (or texts of them: ``1.0``) that are all whole are whole
     numbers. Case and blanks around a text do not matter, and words for yes and no are understood
     (`meant_texts`). What is no class then is reported as it was given.
-
-    Args:
-        values: labels of rows.
-        codes: texts of the classes.
     """
     given = [None if value is None or value != value else value for value in values]
     kinds = {type(value) for value in given if value is not None}
@@ -49,10 +45,6 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
     `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. Of classes that
     are a yes and a no, as 1 and 0, every word for these is understood (`yes_and_no`); see
     `whole_texts` for floats.
-
-    Args:
-        texts: all labels of a column.
-        codes: texts of the classes.
     """
     classes: dict[str, list[str]] = {}
     for name in codes:
@@ -83,12 +75,7 @@ def plain(text: str) -> str:
 
 
 def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
-    """Return what floats like ``1.0`` are as whole numbers, if all texts are such and no class.
-
-    Args:
-        texts: all labels of a column.
-        codes: texts of the classes.
-    """
+    """Return what floats like ``1.0`` are as whole numbers, if all texts are such and no class."""
     if {*texts} & {*codes} or not all(map(_is_whole_float, texts)):
         return {}
     return {text: text.partition(".")[0] for text in texts}

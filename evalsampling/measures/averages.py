@@ -419,15 +419,7 @@ BY_AVERAGE: Mapping[str, type[Averaged]] = {
 def averaged(
     name: str, parameters: Mapping[str, Any]
 ) -> tuple[type[Averaged], dict[str, Any], dict[str, Any]]:
-    """Return the class of an average that a spec asks for, its parameters, and the fixed ones.
-
-    Args:
-        name: of the measure of one class.
-        parameters: those of the spec, ``average`` among them.
-
-    Raises:
-        InputError: if there is no such average.
-    """
+    """Return the class of an average that a spec asks for, its parameters, and the fixed ones."""
     own = dict(parameters)
     average = own.pop("average")
     known = [each for each in BY_AVERAGE if each != "weighted" or name == "f1"]

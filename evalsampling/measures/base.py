@@ -285,11 +285,7 @@ class Measure(abc.ABC):
 
 
 def check_defined(measure: Measure, risk: FloatArray) -> None:
-    """Check that a measure is defined on a pool.
-
-    Raises:
-        InputError: if it is undefined at ``risk``, shape (d,): no row adds to it.
-    """
+    """Check that a measure is defined on a pool."""
     if np.all(np.isnan(measure.value(risk))):
         raise InputError(
             f"measure {measure.name} is undefined on this pool (0/0): "

@@ -50,13 +50,6 @@ def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list
 
     For an entry about several systems, the differences between the first system and each other
     one are added.
-
-    Args:
-        spec: names the measures.
-        ranges: least and greatest score of each system, None where it is not known.
-
-    Raises:
-        InputError: naming a measure or parameter that is wrong, or what the pool lacks.
     """
     reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
@@ -89,9 +82,6 @@ def entry_of(item: Any) -> Any:
 
     Fields that are filled in from the spec, such as the number of classes, are left out. Lists and
     the values of mappings are converted item by item.
-
-    Raises:
-        InputError: the item is a comparison.
     """
     if isinstance(item, list | tuple):
         return [entry_of(part) for part in item]
@@ -128,21 +118,13 @@ def entry_of(item: Any) -> Any:
 def choose_measures(
     entry: Any, listed: Sequence[Measure], spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
-    """Return the listed measures of a name, or else the measure of that name with its defaults.
-
-    Raises:
-        InputError: there is no such measure.
-    """
+    """Return the listed measures of a name, or else the measure of that name with its defaults."""
     of_name = [item for item in listed if entry in (item.name, item.components[0].name)]
     return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
 
 
 def compare(kind: str, first: Measure, other: Measure) -> Measure:
-    """Return a comparison of two systems.
-
-    Raises:
-        ValueError: see `measures.comparisons.Comparison`.
-    """
+    """Return a comparison of two systems."""
     return BY_KIND[kind](first, other)
 
 
@@ -204,11 +186,7 @@ def as_one(measures: Sequence[Measure]) -> Measure:
 def build_entry(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
-    """Return the measures that an entry stands for: one for each system it is about.
-
-    Raises:
-        InputError: naming a measure or parameter that is wrong, or what the pool lacks.
-    """
+    """Return the measures that an entry stands for: one for each system it is about."""
     if entry.name == JOINT:
         return [item for part in entry.parts for item in build_entry(part, spec, ranges)]
     if entry.name in COMPARISONS:
@@ -263,9 +241,6 @@ class _Builder:
 
     Attributes:
         entry: names a measure that is not joint.
-        spec: the spec that the entry belongs to.
-        system: number of the system.
-        bounds: least and greatest score of the system, None if they are not known.
     """
 
     entry: MeasureSpec
@@ -403,11 +378,7 @@ def _representable(thresholds: FloatArray) -> FloatArray:
 
 
 def check_slices(measure: Measure, spec: EvaluationSpec) -> None:
-    """Check that a spec names the slices that a measure looks at.
-
-    Raises:
-        InputError: naming a slice that it does not name.
-    """
+    """Check that a spec names the slices that a measure looks at."""
     nothing = Outputs.none(len(spec.pool.systems), len(spec.labels.space.outcomes))
     codes = np.zeros((0, len(spec.named_slices)), dtype=np.int64)
     nothing = dataclasses.replace(nothing, slices=SliceCodes(spec.named_slices, codes))
@@ -481,11 +452,7 @@ def assumed_ranges(spec: EvaluationSpec) -> list[Range | None]:
 
 
 def check_measures(spec: EvaluationSpec) -> None:
-    """Check that the measures of a spec can be built, go together and fit the strata.
-
-    Raises:
-        InputError: naming the key that is wrong.
-    """
+    """Check that the measures of a spec can be built, go together and fit the strata."""
     ranges, bins = assumed_ranges(spec), most_bins(spec)
     if bins > MAX_CELLS // 2:
         raise InputError(

@@ -97,10 +97,6 @@ class Comparison(OfParts):
 
         The comparison rises with the first value and falls with the other.
 
-        Args:
-            first: least and greatest values of the first system, of any shape.
-            other: least and greatest values of the other system, of the same shape.
-
         Returns:
             Two arrays of that shape; NaN in both where the comparison is undefined at either end.
         """
@@ -299,11 +295,7 @@ def are_comparable(first: Measure, other: Measure) -> bool:
 
 
 def difference(first: Measure, other: Measure) -> Difference:
-    """Return the difference of a measure of two systems, as a mean loss if the measure is affine.
-
-    Raises:
-        ValueError: see `Comparison`.
-    """
+    """Return the difference of a measure of two systems, a mean loss if the measure is affine."""
     return (MeanDifference if first.affine else Difference)(first, other)
 
 

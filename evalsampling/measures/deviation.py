@@ -50,9 +50,6 @@ class Deviation:
         """Return the deviation with the R_a that the cells give.
 
         Probabilities have the shape (cells, classes); the smoothing is lambda, in [0, 1].
-
-        Raises:
-            InputError: the measure is undefined at R_a.
         """
         if table.expected is not None:
             by_label = dataclasses.replace(table, expected=_of_labels(table, smoothing))

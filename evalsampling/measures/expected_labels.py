@@ -52,11 +52,8 @@ def influence_moments(
     sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
     measures of many means). In a cell the systems' predictions are independent given the label.
 
-    Args:
-        measure: the measure, of losses that are linear in each label.
-        outputs: outputs of n rows or cells, with `tags`.
-        expected: shape (n, 1 + systems, labels).
-        risk: R, shape (d,).
+    `measure`: the measure, of losses that are linear in each label.
+    `expected`: shape (n, 1 + systems, labels).
     """
     if isinstance(measure, Joint):
         moments = [

@@ -188,11 +188,7 @@ class GainMoments:
         return np.clip(np.concatenate(flat, axis=1), 0.0, 1.0)  # rounding
 
     def of(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
-        """Return E l and E l^2 of a gain, or of a difference of two: shape (n,) each.
-
-        Raises:
-            ValueError: the measure is neither, or its moments are not among these.
-        """
+        """Return E l and E l^2 of a gain, or of a difference of two: shape (n,) each."""
         gain = measure.first if isinstance(measure, Difference) else measure
         if not isinstance(gain, Gain) or gain.name not in self.gains:
             raise ValueError(f"{measure.name}: nothing is expected of it")

@@ -30,9 +30,6 @@ def expected_norms(
     oracle, the root of sum_y n(x, y)^2 p(y|x) of a stochastic one ([MR] remark 4 and equation 5),
     with n of `loss_norms` at the risk R0 that p implies. p is at least `FLOOR`. The floor is eps_0
     of proposition 2. Answers about a row may differ if the oracle is stochastic.
-
-    Raises:
-        InputError: if the measure is undefined at R0, so that no row adds to it.
     """
     prior = np.maximum(prior, FLOOR)
     risk = model_risk(measure, table, table.count[:, None] * prior) / table.rows
@@ -57,9 +54,6 @@ def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: floa
     """Return the norm n(x, y) of the losses of each cell's rows, shape (cells, classes).
 
     Where rows of a cell differ, their mean is taken; at least the floor where one may add.
-
-    Raises:
-        InputError: if the measure is undefined at ``risk``, so that no row adds to it.
     """
     check_defined(measure, risk)
     by_kind = np.mean(

@@ -226,11 +226,7 @@ class GeneralizedRisk(_OfTable, Ratio):
 
 
 def _square(key: str, given: Any, classes: int) -> FloatArray:
-    """Return a table of the spec as an array, shape (classes, classes).
-
-    Raises:
-        ValueError: it is not a row for each predicted class with a finite number for each label.
-    """
+    """Return a table of the spec as an array, shape (classes, classes)."""
     rows = given if isinstance(given, list | tuple) else ()
     numbers = [
         cell

@@ -101,11 +101,7 @@ class ActiveRisk(DeviationSampler):
 
 
 def _shares(given: Any, classes: int) -> tuple[float, ...]:
-    """Return the shares of the classes that a spec gives, as a tuple of floats.
-
-    Raises:
-        ValueError: if there is not a number of at least 0 for each class, or the sum is not 1.
-    """
+    """Return the shares of the classes that a spec gives, as a tuple of floats."""
     listed = list(given) if isinstance(given, list | tuple) else []
     numbers = [x for x in listed if isinstance(x, int | float) and not isinstance(x, bool)]
     if len(numbers) != classes or len(listed) != classes:

@@ -143,12 +143,7 @@ class AdaptiveImportance(ReplacementSampler):
         return not self.stochastic
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the asymptotically optimal proposal, given the labels so far.
-
-        Raises:
-            InputError: if the measure is undefined, or a model of the user's own returns no
-                probabilities.
-        """
+        """Return the asymptotically optimal proposal, given the labels so far."""
         if self.stochastic:
             return self._for_stochastic(table, history)
         return self._for_deterministic(table, history)

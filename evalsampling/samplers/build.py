@@ -24,15 +24,6 @@ def build_sampler(
     """Return the sampler that a spec names, made for the first measure and all of its systems.
 
     One that draws for several measures (`Sampler.draws_for_all`) is made for all of them.
-
-    Args:
-        spec: names the sampler, its parameters and the measures.
-        ranges: least and greatest score of each system, None where it is not known.
-        name: name of another sampler to build instead, with its default parameters and the spec's
-            ``draws``; None for that of the spec.
-
-    Raises:
-        InputError: naming the sampler or parameter that is wrong.
     """
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
     if ":" not in chosen.name:
@@ -125,15 +116,7 @@ def _reference(value: Any) -> Any:
 
 
 def entry_of(item: Any) -> Any:
-    """Return an entry ``sampler`` of a spec in which classes and functions have their names.
-
-    Args:
-        item: a class, a mapping whose ``name`` may be a class and whose parameters may be
-            functions, or anything else, which is returned as it is.
-
-    Raises:
-        InputError: if it is an instance of a sampler: an evaluation makes that for its measure.
-    """
+    """Return an entry ``sampler`` of a spec in which classes and functions have their names."""
     if isinstance(item, Sampler):
         raise InputError(
             f"sampler: give the class {type(item).__name__}, with parameters as "

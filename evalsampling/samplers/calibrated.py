@@ -250,9 +250,6 @@ def _spread(
     range: with very few positives influences are unbounded, and one draw would dominate. The
     influence on an undefined component is 0. ``risks``, shape (draws, d), are the expected mean
     losses of each draw of the model; ``labels`` is their number after the round.
-
-    Raises:
-        InputError: if the measure is undefined at the mean of the risks.
     """
     table = model.table
     entries = table.classes * len(table.outputs) * len(measure.components)

@@ -121,11 +121,7 @@ class Compare(ReplacementSampler):
         return measure in self.pairs or self.variant == "active_risk"
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal, the same for every round.
-
-        Raises:
-            InputError: if no row can tell the systems apart.
-        """
+        """Return the proposal, the same for every round."""
         return Proposal(self._probability(table))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
@@ -190,10 +186,8 @@ class Compare(ReplacementSampler):
 def mean_proposal(sizes: Sequence[FloatArray], count: IntArray) -> FloatArray:
     """Return the mean of proposals, each normalised over the pool first (eq. 5.16).
 
-    Args:
-        sizes: shape (cells,) each: what a row's chance is in proportion to; those that are 0
-            everywhere take no part.
-        count: shape (cells,): rows.
+    `sizes`: shape (cells,) each: what a row's chance is in proportion to; those that are 0
+    everywhere take no part.
     """
     proposals = [size / (count @ size) for size in sizes if np.any(size)]
     return np.asarray(np.mean(proposals, axis=0))

@@ -72,12 +72,7 @@ def divergence(
     For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
     labels and risk ([MR] eq. 5).
 
-    Args:
-        measure: the measure sampled for.
-        table: the cells.
-        truth: shape (cells, classes): rows of each cell whose true label is each class.
-        history: the labelled rows, which are atoms of the proposal or belong to their cells.
-        proposal: q.
+    `truth`: shape (cells, classes): rows of each cell whose true label is each class.
 
     Returns:
         At least 0; infinite if the proposal never draws some row that adds to the measure; 0 if no

@@ -52,10 +52,7 @@ class EqualCountStrata(Sampler):
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
         """Return the standard deviation of the losses of each stratum, shape (strata,), above 0.
 
-        Args:
-            table: the cells.
-            history: labels so far.
-            stratum: shape (cells,): number of each cell's stratum.
+        `stratum`: shape (cells,): number of each cell's stratum.
         """
 
     def error(self, table: CellTable) -> FloatArray:

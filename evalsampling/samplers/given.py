@@ -38,11 +38,7 @@ class Given(ReplacementSampler):
             raise ValueError(f"weights must be a function of the cell table, got {got}")
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal in proportion to the user's weights.
-
-        Raises:
-            InputError: if the weights have a wrong shape or value.
-        """
+        """Return the proposal in proportion to the user's weights."""
         weight = self._checked(table, history)
         if not self.delta and np.any((weight == 0) & self.support(table)):
             raise InputError(

@@ -23,9 +23,6 @@ class LogStrat(RankedSampler):
 
     Between those ranks the curve is the middle of the envelope, which is no worse than the steps of
     the paper.
-
-    Raises:
-        ValueError: if m is greater than theorem 1 allows.
     """
 
     name = "logstrat"

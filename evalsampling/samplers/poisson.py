@@ -211,11 +211,7 @@ class Poisson(Sampler):
         )
 
     def size(self, table: CellTable, history: History) -> FloatArray:
-        """Return the measure of size of the rows of each cell, shape (cells,), of the next round.
-
-        Raises:
-            InputError: if the measure is undefined on the pool.
-        """
+        """Return the size of the rows of each cell, shape (cells,), of the next round."""
         prior, smoothing = table.prior, self.smoothing
         if self.online is not None:
             method = self.calibration or "logistic"

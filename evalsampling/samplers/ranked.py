@@ -122,12 +122,7 @@ class RankedSampler(Sampler):
         rng: np.random.Generator,
         budget: int | None = None,
     ) -> History:
-        """Draw the next wave: see `Sampler.design`.
-
-        Raises:
-            InputError: if the strata are not cut from the score, or the budget is too small for the
-                head.
-        """
+        """Draw the next wave: see `Sampler.design`."""
         *_, wave = self._waves(table, history)
         strata, most = wave.strata, self._most_answers(wave)
         extra, left = self._affordable(wave, budget), strata.rows * most - strata.questions
@@ -136,11 +131,7 @@ class RankedSampler(Sampler):
         return draw_unseen(table, history, chance[stratum], rng, group=stratum, answers=most)
 
     def first_wave(self, table: CellTable) -> tuple[int, int]:
-        """Return the answers that the first round takes: for the head, and for queries.
-
-        Raises:
-            InputError: if the strata are not cut from the score.
-        """
+        """Return the answers that the first round takes: for the head, and for queries."""
         wave = next(self._waves(table, no_rounds(table)))
         in_head = wave.strata.last <= wave.head
         return int(wave.extra[in_head].sum()), int(wave.extra[~in_head].sum())

@@ -80,11 +80,7 @@ class Ranking(ReplacementSampler):
         return compares and self.variant != "active"
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal, the same for every round.
-
-        Raises:
-            InputError: if the systems rank all queries alike.
-        """
+        """Return the proposal, the same for every round."""
         size = self._size(table)
         return Proposal(size / (table.count @ size))
 
@@ -125,11 +121,7 @@ def mean_square(
 ) -> FloatArray:
     """Return E L^2 of the queries of each cell, or E (L - R)^2 if centred, shape (cells,).
 
-    Args:
-        measure: a gain, or a difference of two.
-        moments: moments of the gains in each cell.
-        table: the cells.
-        centred: whether R, the mean of E L over the pool, is subtracted from L.
+    `centred`: whether R, the mean of E L over the pool, is subtracted from L.
     """
     mean, square = moments.of(measure)
     risk = float(mean @ table.count) / table.rows if centred else 0.0

@@ -88,13 +88,7 @@ class Terms:
     """The accuracy requested; see also the attributes of `samplers.ranked.RankedSampler`.
 
     Attributes:
-        name: name of the sampler.
         bound: bound of the errors of queries, with their share of delta.
-        epsilon: the curve is within beta (1 + epsilon) of the truth at every rank.
-        delta: chance that it is not.
-        p_min: least precision of the list, None if it was not given.
-        m: parameter of the weak monotonicity.
-        first: r~.
     """
 
     name: str
@@ -106,12 +100,7 @@ class Terms:
     first: int
 
     def curve(self, wave: Wave, settled: bool) -> PrecisionCurve:
-        """Return the precision at every rank that follows from the queries of a wave.
-
-        Args:
-            wave: a wave whose strata all have labels.
-            settled: whether no further question is to be asked.
-        """
+        """Return the precision at every rank that follows from the queries of a wave."""
         strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
         at = ranked.rank[strata.known :]
         factor = self._factor(wave)
@@ -126,11 +115,7 @@ class Terms:
         return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
 
     def is_contradicted(self, wave: Wave) -> bool:
-        """Whether the precision rises by more than the errors of two queries: it is not monotone.
-
-        Args:
-            wave: a wave whose strata all have labels.
-        """
+        """Return whether the precision rises by more than the errors of two queries."""
         return self._rises_by(wave, self._factor(wave) ** 2)
 
     def _factor(self, wave: Wave) -> float:

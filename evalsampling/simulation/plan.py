@@ -285,10 +285,6 @@ class _Imagined:
     """Imagined evaluations of a pool.
 
     Attributes:
-        table: the cells.
-        systems: names of the systems.
-        measures: those to estimate.
-        plan: budgets, rounds and repeats.
         curves: which labels follow, one each; None if they follow the prior of the cells.
     """
 

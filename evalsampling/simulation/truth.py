@@ -43,12 +43,10 @@ class KnownPool:
     the same to one part in 1,024; the mean probability stands for the kind.
 
     Attributes:
-        table: the cells.
         cell: shape (kinds,), ascending: index into the table.
         label: shape (kinds,): true label.
         count: shape (kinds,): number of rows.
         outputs: outputs for the rows of each kind.
-        systems: names of the systems.
         rate: shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the
             likeliest of; None if a row has its label. Rows of a kind have the same to one part in
             1,024, and the mean stands for them.

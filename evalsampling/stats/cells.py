@@ -186,10 +186,7 @@ class CellSums:
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
         """Return the sums of rows over their cells.
 
-        Args:
-            cells: number of possible cells.
-            cell: shape (n,): each row's cell code; n is below 2^31.
-            probability: shape (n, columns): in [0, 1].
+        `cell`: shape (n,): each row's cell code; n is below 2^31.
         """
         count = np.zeros(cells, dtype=np.int64)
         sums = np.zeros((probability.shape[1], cells), dtype=np.int64)
@@ -272,11 +269,6 @@ class CellGrid:
     ) -> IntArray:
         """Return the cell code of each row.
 
-        Args:
-            bin: shape (n,): bin of the score.
-            signature: shape (n, systems + columns of slices): class codes, then codes of slices.
-            cost: shape (n,): cost of a label, if there are classes of costs.
-
         Returns:
             Shape (n,): codes in [0, cells), ordered by bin, then signature, then class of costs.
         """
@@ -296,15 +288,11 @@ class CellGrid:
     def table(self, code: IntArray, count: IntArray, mean: FloatArray, classes: int) -> CellTable:
         """Return the table of the cells that hold rows.
 
-        Args:
-            code: shape (cells,), ascending.
-            count: shape (cells,): rows.
-            mean: shape (cells, columns): prior of each class, then the probability of each class
-                for each system; of a single system without its own, the prior alone. Where there
-                are classes of costs, last the cost as a share of the greatest of the class. With
-                `labels`, after the prior of each label come for each system the shares of rows that
-                are predicted it, then those expected to have it too.
-            classes: number of classes.
+        `mean`: shape (cells, columns): prior of each class, then the probability of each class for
+        each system; of a single system without its own, the prior alone. Where there are classes of
+        costs, last the cost as a share of the greatest of the class. With `labels`, after the prior
+        of each label come for each system the shares of rows that are predicted it, then those
+        expected to have it too.
         """
         bin, slot, cost_class = self.places(code)
         cost = None

@@ -60,17 +60,8 @@ class CostClasses:
         For costs that are log-uniform in a class whose greatest is r times its least, if its rows
         have the same chance instead of one in proportion to 1 / sqrt(cost).
         """
-        x = self._quarter
+        x = math.log(self.edges[-1] / self.edges[0]) / self.classes / 4
         return x / math.tanh(x) - 1 if x > 0 else 0.0
-
-    @property
-    def greatest_loss(self) -> float:
-        """The greatest `loss` of any distribution of costs in the classes: cosh(x)^2 - 1."""
-        return math.cosh(self._quarter) ** 2 - 1
-
-    @property
-    def _quarter(self) -> float:
-        return math.log(self.edges[-1] / self.edges[0]) / self.classes / 4
 
 
 def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
@@ -89,7 +80,6 @@ class Price:
 
     Attributes:
         mean: above 0; infinite if no row can be drawn.
-        deviation: standard deviation.
     """
 
     mean: float

@@ -29,15 +29,8 @@ def jacobian(function: Function, at: FloatArray) -> FloatArray:
     complex and the derivative wrong; so a complex step counts only where the central difference
     confirms it. Takes up to 33 d + 1 calls.
 
-    Args:
-        function: takes shape (d,), returns shape (m,).
-        at: shape (d,).
-
     Returns:
         Rows are NaN where the function is.
-
-    Raises:
-        ValueError: the function returns anything but one dimension.
 
     References:
         W. Squire and G. Trapp, *Using complex variables to estimate derivatives of real

@@ -60,12 +60,7 @@ class Disagreement:
     def means(
         self, shares: FloatArray, systems: int
     ) -> tuple[FloatArray, FloatArray, "CellDisagreement"]:
-        """Return mean positions and variances of cells, (cells, systems) each, and of pairs.
-
-        Args:
-            shares: shape (cells, columns): means of what the method `shares` returns.
-            systems: number of systems.
-        """
+        """Return mean positions and variances of cells, (cells, systems) each, and of pairs."""
         pairs = len(self.pairs)
         ends = np.cumsum([systems, systems, pairs, pairs])
         position, variance, root, distance, square = np.split(shares, ends, axis=1)

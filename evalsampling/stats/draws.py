@@ -45,10 +45,6 @@ class Proposal:
 
         [AE] C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. Unchanged if
         all labels cost the same.
-
-        Args:
-            table: the cells.
-            history: has the cost of each atom.
         """
         if table.cost is None:
             return self
@@ -84,18 +80,10 @@ def draw_rows(
     was drawn before, or else a new one. New rows are exchangeable, so the next one of the cell's
     permanent order is taken.
 
-    Args:
-        proposal: with sum(cell_probability * (count - atoms of the cell)) + sum(atom_probability)
-            equal to 1 up to rounding.
-        table: the cells.
-        history: rounds so far, with a label for each atom.
-        stop: when to end.
-        rng: source of randomness; only ``random`` is called.
-        ask_again: whether every draw asks a question, as a stochastic oracle needs; the proposal
-            then has no atoms.
-
-    Returns:
-        The history; the new questions have no label yet.
+    `proposal`: with sum(cell_probability * (count - atoms of the cell)) + sum(atom_probability)
+    equal to 1 up to rounding.
+    `ask_again`: whether every draw asks a question, as a stochastic oracle needs; the proposal then
+    has no atoms.
     """
     atoms_of_cell = np.bincount(history.cell[proposal.atom], minlength=len(table))
     places = _places(proposal, table.count - atoms_of_cell, rng)

@@ -33,9 +33,6 @@ def dcg(grade: IntArray) -> FloatArray:
 
     Args:
         grade: shape (n, depth): grade of the item at each rank, from 0; `NO_ITEM` after the last.
-
-    Returns:
-        Shape (n,).
     """
     gain = np.where(grade == NO_ITEM, 0.0, np.exp2(np.maximum(grade, 0)) - 1)
     return np.asarray(gain @ discounts(grade.shape[1]))
@@ -45,13 +42,6 @@ def err(grade: IntArray, top: int) -> FloatArray:
     """Return the expected reciprocal rank sum_i (1/i) k_i prod_{l<i} (1 - k_l) (eq. 6.2).
 
     k = (2^y - 1) / 2^top is the probability that a user stops at an item.
-
-    Args:
-        grade: shape (n, depth): see `dcg`.
-        top: the greatest possible grade.
-
-    Returns:
-        Shape (n,), in [0, 1).
     """
     stop = np.where(grade == NO_ITEM, 0.0, (np.exp2(np.maximum(grade, 0)) - 1) / 2.0**top)
     reached = np.ones_like(stop)
@@ -78,12 +68,7 @@ class ExpectedLists:
 
     @classmethod
     def from_probabilities(cls, place: IntArray, probability: FloatArray) -> "ExpectedLists":
-        """Return the lists whose items have given probabilities of grades.
-
-        Args:
-            place: see `ExpectedLists`.
-            probability: shape (n, items, grades): probability of each grade.
-        """
+        """Return the lists whose items have given probabilities of grades."""
         top = probability.shape[2] - 1
         stop = (np.exp2(np.arange(top + 1)) - 1) / 2.0**top
         return cls(place, probability @ stop, probability @ stop**2, top)

@@ -67,9 +67,6 @@ def hamiltonian(
     Best where x is scaled so that the density is near to a standard normal one. The first draw of
     every chain comes first. A trajectory that ends where the density is not finite is rejected. The
     density is of points, shape (n, dimensions); each chain has a start of its own.
-
-    Raises:
-        ValueError: if the density is 0 or not a number at a start.
     """
     state = start.copy()
     initial = density(state)

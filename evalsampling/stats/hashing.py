@@ -40,9 +40,7 @@ _BYTES_AT_A_TIME = 1 << 22
 def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
     """Return the keyed hash of integer ids.
 
-    Args:
-        ids: shape (n,), any integer type; equal integers hash equally whatever their type.
-        seed: the key, in [0, 2^64).
+    `ids`: shape (n,), any integer type; equal integers hash equally whatever their type.
 
     Returns:
         Shape (n,), uint64: XXH64 of the ids as eight little-endian bytes.
@@ -67,10 +65,8 @@ def hash_strings(
 
     Strings of equal length are hashed together. A single one of 10 MB takes about a second.
 
-    Args:
-        data: all strings' UTF-8 bytes, one after the other, contiguous.
-        offsets: shape (n + 1,), ascending; string i is ``data[offsets[i]:offsets[i + 1]]``.
-        seed: the key, in [0, 2^64).
+    `data`: all strings' UTF-8 bytes, one after the other, contiguous.
+    `offsets`: shape (n + 1,), ascending; string i is ``data[offsets[i]:offsets[i + 1]]``.
 
     Returns:
         Shape (n,), uint64: XXH64 of each string's bytes.
@@ -190,17 +186,11 @@ def _avalanche(state: UInt64Array) -> None:
 def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int) -> IntArray:
     """Return the places of the rows of least hash.
 
-    Args:
-        hashes: shape (n,), hashes of the rows' ids (`stats.hashing`).
-        values: shape (n, columns): rows of equal hash are taken in the order of their values,
-            that of the first column first.
-        capacity: most rows wanted, at least 1.
+    `values`: shape (n, columns): rows of equal hash are taken in the order of their values, that of
+    the first column first.
 
     Returns:
         Their places, shape (at most capacity,), in the order of their hashes, then values.
-
-    Raises:
-        ValueError: if the capacity is less than 1.
     """
     if capacity < 1:
         raise ValueError(f"capacity must be at least 1, got {capacity}")

@@ -48,12 +48,7 @@ class ScoreHistogram:
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
-        """Return the histogram of scores.
-
-        Args:
-            scores: shape (n,), finite; float32 scores are counted at their float64 values.
-            limit: most bins between the extreme scores.
-        """
+        """Return the histogram of scores."""
         if not len(scores) or limit < 2:
             return cls(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.

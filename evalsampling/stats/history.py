@@ -49,11 +49,8 @@ class Votes:
     ) -> "Votes":
         """Return the answers to questions.
 
-        Args:
-            label: shape (n,): class codes.
-            shares: shape (n, classes): share of each class among the answers; a row of zeros where
-                all answers are the label; None if that is so everywhere.
-            answers: shape (n,): number of answers to each question; None if one to each.
+        `shares`: shape (n, classes): share of each class among the answers; a row of zeros where
+        all answers are the label; None if that is so everywhere.
         """
         n = len(label)
         if shares is None:

@@ -160,15 +160,10 @@ def draw_next(
 ) -> History:
     """Return the history with one more round, of the next rows of each cell's permanent order.
 
-    Args:
-        table: the cells.
-        history: rounds so far.
-        chance: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
-        sizes: shape (cells,): rows to draw of each cell, at most those never drawn before.
-        rng: source of randomness, for the order of the tasks; only ``random`` is called.
-        posterior: model behind the round, shape (leaves, classes), if there is one.
-        rank: shape (cells,): rank of the next row, starting again at the first after the last; by
-            default that of the first row never drawn before.
+    `chance`: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
+    `sizes`: shape (cells,): rows to draw of each cell, at most those never drawn before.
+    `rank`: shape (cells,): rank of the next row, starting again at the first after the last; by
+    default that of the first row never drawn before.
     """
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)

@@ -49,16 +49,7 @@ class FeatureSample:
     def from_rows(
         cls, hashes: UInt64Array, features: npt.NDArray[np.floating], capacity: int
     ) -> "FeatureSample":
-        """Return a sample of rows.
-
-        Args:
-            hashes: shape (n,), hashes of the rows' ids (`stats.hashing`).
-            features: shape (n, features), finite; float32 values are kept as float64.
-            capacity: most rows kept, at least 1.
-
-        Raises:
-            ValueError: if the capacity is less than 1.
-        """
+        """Return a sample of rows."""
         rows = bottom_k(hashes, features, capacity)
         return cls(capacity, hashes[rows], features[rows].astype(np.float64) + 0.0)
 
@@ -115,10 +106,8 @@ class KdTree:
         them, so a feature that hardly varies is not split for its own sake. The threshold lies
         between the two distinct values nearest to the median (the lower of two as near).
 
-        Args:
-            features: shape (n, features), finite, at least one feature, in any order of rows;
-                below 10^6 rows ranks are compared exactly.
-            leaves: most leaves wanted, at least 1.
+        `features`: shape (n, features), finite, at least one feature, in any order of rows; below
+        10^6 rows ranks are compared exactly.
 
         References:
             J. L. Bentley, *Multidimensional binary search trees used for associative searching*,
@@ -162,11 +151,7 @@ class KdTree:
         return parting
 
     def find(self, features: npt.NDArray[np.floating]) -> IntArray:
-        """Return the leaf of each row, shape (n,), in [0, leaves).
-
-        Args:
-            features: shape (n, features), finite; float32 values are placed as float64.
-        """
+        """Return the leaf of each row, shape (n,), in [0, leaves)."""
         leaf = np.empty(len(features), dtype=np.int64)
         for begin in range(0, len(features), _ROWS_AT_A_TIME):
             part = slice(begin, begin + _ROWS_AT_A_TIME)
@@ -210,11 +195,7 @@ class KdTree:
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Sequence[Any]]) -> "KdTree":
-        """Return the tree that `to_mapping` described.
-
-        Raises:
-            ValueError: if it does not describe a tree.
-        """
+        """Return the tree that `to_mapping` described."""
         feature = np.array(mapping["feature"], dtype=np.int64)
         return cls(feature, np.array(mapping["threshold"], dtype=np.float64))
 

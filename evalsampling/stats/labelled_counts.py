@@ -56,14 +56,8 @@ class LabelledCounts:
     ) -> "LabelledCounts":
         """Return the counts of n rows.
 
-        Args:
-            round: shape (n,): the round that drew each first, from 0.
-            code: shape (n,): codes of cells.
-            label: shape (n,): class codes, `NO_LABEL` without a label.
-            outputs: outputs for the rows.
-            slice: shape (n, slice columns): codes of their values.
-            drawn_in: shape (n, columns): see `History.drawn_in`; or shape (n, 1): the number of the
-                question about each, where the order of draws counts.
+        `drawn_in`: shape (n, columns): see `History.drawn_in`; or shape (n, 1): the number of the
+        question about each, where the order of draws counts.
         """
         columns = [round, code, label, *outputs.columns, *slice.T, *drawn_in.T]
         facts = np.stack(columns, axis=1).astype(np.float64)
@@ -112,11 +106,7 @@ class LabelledCounts:
         return int(self.count[self.facts[:, 2] >= 0].sum()) if len(self.count) else 0
 
     def labels_of(self, drawn: History) -> History:
-        """Return a history with the labels of rows that come with the numbers of their questions.
-
-        Args:
-            drawn: without labels.
-        """
+        """Return a history with the labels of rows that have the numbers of their questions."""
         label = np.full(len(drawn), NO_LABEL)
         if len(self.count):
             label[self.facts[:, -1].astype(np.int64)] = self.facts[:, 2]
@@ -126,15 +116,6 @@ class LabelledCounts:
         """Return the history of the rows, ordered as `History.ordered` orders it.
 
         Ranks of rows number those of a cell, in any order: nothing tells them apart.
-
-        Args:
-            table: the cells, among them those of all rows.
-            rounds: what is known of each round beside its rows.
-            empty: history of the same pool without a round, which says what is known of rows.
-
-        Raises:
-            ValueError: if a row is of a cell that the table does not have, or of a round that is
-                not given.
         """
         if not len(self.count):
             rows = np.zeros((0, _PLACES + len(empty.outputs.columns) + empty.slice.shape[1]))

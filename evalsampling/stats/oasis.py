@@ -53,9 +53,6 @@ def instrumental(
 
     Returns:
         q, shape (strata,), sums to 1.
-
-    Raises:
-        ValueError: if ``a`` or ``epsilon`` is outside [0, 1], or ``f`` negative or not finite.
     """
     if not (0 <= a <= 1 and 0 <= epsilon <= 1 and 0 <= f < np.inf):
         raise ValueError(f"no instrumental distribution with {f=}, {a=}, {epsilon=}")
@@ -72,12 +69,6 @@ def plug_in_f(weight: FloatArray, rate: FloatArray, predicted: FloatArray, a: fl
 
     F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k); 1/2, as in the authors'
     package, if that is 0/0.
-
-    Args:
-        weight: M_k/M, shape (strata,).
-        rate: pi_k, shape (strata,), in [0, 1]: share of positive labels.
-        predicted: lam_k, shape (strata,), in [0, 1]: share of predicted positives.
-        a: weight of precision in the F-measure, in [0, 1].
     """
     positives = np.sum(weight * (a * predicted + (1 - a) * rate))
     return float(np.sum(weight * predicted * rate) / positives) if positives > 0 else 0.5

@@ -103,21 +103,13 @@ def fit_dirichlet_tree(
     and on a large pool each is followed by a step that treats the unlabelled rows exactly
     (`stats.tree_mode`). All steps climb the same posterior.
 
-    Args:
-        tree: over the leaves.
-        prior: s(y|k), shape (leaves, classes): mean prior probabilities. A class whose prior is
-            0 everywhere stays at 0 until it is seen; callers who doubt that floor it.
-        labelled: o, shape (leaves, classes): distinct labelled rows.
-        unlabelled: u, shape (leaves,): rows without a label.
-        start: posterior to start from, shape (leaves, classes); the prior if not given.
-        tolerance: stop once each class's expected number of rows changes by at most this share of
-            itself; absolute changes are summed over leaves.
-        max_iterations: stop after this many, but after one at least.
-        accelerate: False for expectation-maximization alone.
-        concentration: what A and B are made of; above they are those of [MR].
-
-    Returns:
-        The posterior, its parameters and the number of iterations.
+    `prior`: s(y|k), shape (leaves, classes): mean prior probabilities. A class whose prior is 0
+    everywhere stays at 0 until it is seen; callers who doubt that floor it.
+    `labelled`: o, shape (leaves, classes): distinct labelled rows.
+    `unlabelled`: u, shape (leaves,): rows without a label.
+    `tolerance`: stop once each class's expected number of rows changes by at most this share of
+    itself; absolute changes are summed over leaves.
+    `accelerate`: False for expectation-maximization alone.
 
     References:
         R. Varadhan and C. Roland, *Simple and globally convergent methods for accelerating the
@@ -163,13 +155,9 @@ def predict_stochastic(
     ([MR] section 5.2). With growing counts it tends to the true share of y in leaf k whatever the
     proposals were; every class keeps a positive probability.
 
-    Args:
-        tree: over the leaves.
-        prior: s(y|k), shape (leaves, classes): mean prior probabilities.
-        weighted_counts: shape (leaves, classes): the sum of w over all draws so far, those of a
-            row drawn again included, from leaf k with label y. w = p/q = 1/(M q) is 1 on average,
-            so that the counts add up to about the number of draws.
-        concentration: what alpha and beta are made of; above they are those of [MR].
+    `weighted_counts`: shape (leaves, classes): the sum of w over all draws so far, those of a row
+    drawn again included, from leaf k with label y. w = p/q = 1/(M q) is 1 on average, so that the
+    counts add up to about the number of draws.
 
     Returns:
         p(y|k), shape (leaves, classes), in (0, 1).

@@ -87,9 +87,6 @@ class Outputs:
         Args:
             where: for each column a sequence of values. A row is in the slice if it has one of the
                 values of each column.
-
-        Raises:
-            UnknownSliceError: if the spec does not name the slice.
         """
         if self.slices is not None:
             return self.slices.within(where)

@@ -73,11 +73,7 @@ class Partition:
         return np.array(levels, dtype=np.int64)
 
     def find(self, columns: Sequence[Coded]) -> IntArray:
-        """Return the leaf of each row, shape (n,).
-
-        Raises:
-            ValueError: if a row is in none.
-        """
+        """Return the leaf of each row, shape (n,)."""
         paths, place = _distinct(columns)
         for path in paths:
             if path not in self._leaf:

@@ -139,14 +139,10 @@ class Threshold:
         their size, and totals weighted with the lowered probabilities are unbiased (Duffield, Lund
         and Thorup, section 4).
 
-        Args:
-            left: shape (cells,): rows that no earlier round has drawn.
-            rng: source of randomness where numbers are not known; ``binomial`` is called, and
-                ``random`` for a cap.
-            cap: most rows, at least 1; None for no such limit.
-            fresh: permanent random numbers of the rows that no earlier round has drawn.
-            again: numbers of rows drawn before that the round may ask about again, which count
-                towards the cap; see `takes`.
+        `rng`: source of randomness where numbers are not known; ``binomial`` is called, and
+        ``random`` for a cap.
+        `again`: numbers of rows drawn before that the round may ask about again, which count
+        towards the cap; see `takes`.
         """
         again = RowNumbers.none() if again is None else again
         repeated = int(self.takes(again).sum())

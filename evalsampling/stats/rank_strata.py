@@ -50,16 +50,7 @@ class RankStrata:
         positive: int,
         stochastic: bool = False,
     ) -> "RankStrata":
-        """Return strata that end wherever a round's chance changes, and after given groups.
-
-        Args:
-            ranked: the list.
-            head: the last group of the head, after which a stratum ends.
-            cuts: further groups after which one ends.
-            history: rounds and labels.
-            positive: code of the positive class.
-            stochastic: see the attribute.
-        """
+        """Return strata that end wherever a round's chance changes, and after given groups."""
         groups = len(ranked)
         begins = np.zeros(groups + 1, dtype=np.bool_)
         begins[0] = True

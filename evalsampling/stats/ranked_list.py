@@ -29,11 +29,7 @@ class RankedList:
 
     @classmethod
     def of_cells(cls, table: CellTable) -> "RankedList":
-        """Return the list of the first system's scores.
-
-        Raises:
-            ValueError: if the cells are not bins of that score.
-        """
+        """Return the list of the first system's scores."""
         least = table.outputs.score[table.first_kind, 0]
         threshold, first, group = np.unique(-least, return_index=True, return_inverse=True)
         if len(threshold) == 1 and table.leaves > 1:

@@ -88,13 +88,7 @@ class RoundChances:
 
     @classmethod
     def from_mapping(cls, content: dict[str, Any]) -> "RoundChances":
-        """Return the chances that `to_mapping` made plain values of.
-
-        Raises:
-            KeyError: if a key is missing.
-            TypeError: if a value is of another kind.
-            ValueError: likewise; or if a number is out of its range, or there are too few.
-        """
+        """Return the chances that `to_mapping` made plain values of."""
         code = np.array(content["cells"], dtype=np.int64)
         begin, posterior, wanted = (content[key] for key in ("begin", "posterior", "wanted"))
         if np.any(code[1:] <= code[:-1]):

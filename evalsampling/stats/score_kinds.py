@@ -123,11 +123,6 @@ class ScoreSums:
     def words(self, column: str, kind: str, stated: bool) -> str:
         """Return in a sentence what was made of scores, and why.
 
-        Args:
-            column: of the scores.
-            kind: what they were taken for.
-            stated: whether the spec says so.
-
         Returns:
             Nothing where it is plain: probabilities that lie in [0, 1].
         """

@@ -52,16 +52,7 @@ class SignatureCounts:
     def from_codes(
         cls, codes: IntArray, hashes: UInt64Array, limit: int = MOST_COUNTED
     ) -> "SignatureCounts":
-        """Return the counts of the signatures of rows.
-
-        Args:
-            codes: shape (n,): see `signature_codes`.
-            hashes: shape (n,): hashes of the rows' ids (`stats.hashing`).
-            limit: most signatures counted exactly and most rows sampled, at least 1.
-
-        Raises:
-            ValueError: if the limit is less than 1.
-        """
+        """Return the counts of the signatures of rows."""
         return cls._of(limit, False, *_counted(codes), hashes, codes)
 
     @classmethod
@@ -116,10 +107,8 @@ def signature_codes(
 ) -> npt.NDArray[np.integer]:
     """Return the number of each row's signature.
 
-    Args:
-        shape: classes of each system; their product is below 2^62.
-        prediction: shape (n, systems): class codes.
-        order: permutation of the columns, of equal classes; as they are by default.
+    `shape`: classes of each system; their product is below 2^62.
+    `order`: permutation of the columns, of equal classes; as they are by default.
 
     Returns:
         Shape (n,): codes in [0, product of shape); of a single system as they are given.
@@ -169,13 +158,6 @@ class Signatures:
         Of equally common signatures, lower codes are kept. If the counts are of a sample, the last
         slot is always shared, by the rarest signatures of the sample and all others of the pool.
         Rare is what is a small share of its slice, else a rare slice would have no slot of its own.
-
-        Args:
-            shape: classes of each system.
-            counts: counts of the pool's signatures.
-            slots: most slots, at least 1.
-            slices: columns of slices, at the end of the shape.
-            order: in which the columns made the codes.
         """
         code, count = counts.counted()
         if len(code) <= slots and not counts.sampled:
@@ -198,9 +180,6 @@ class Signatures:
         Args:
             prediction: shape (n, columns): class codes, then codes of slices. A signature never
                 counted before goes to the slot shared by the rare ones.
-
-        Raises:
-            ValueError: if there is a signature never counted before, and no such slot.
         """
         slots = self._find(signature_codes(self.shape, prediction, self.order))
         complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)

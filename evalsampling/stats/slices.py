@@ -93,11 +93,7 @@ class SliceCodes:
         return SliceCodes(self.named, self.code[np.asarray(index)])
 
     def within(self, where: Where) -> BoolArray:
-        """Return whether each row is in a slice, shape (n,).
-
-        Raises:
-            UnknownSliceError: if the spec does not name it.
-        """
+        """Return whether each row is in a slice, shape (n,)."""
         inside = np.ones(len(self.code), dtype=bool)
         for column, values in where.items():
             listed = list(self.named.get(column, ()))

@@ -231,19 +231,12 @@ LOG_RANK = _of_counts(_fine_bins, log_rank_edges)
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
     """Return the edges of the leaves that a method cuts.
 
-    Args:
-        method: the method.
-        counts: scores of the pool, with at least as many bins as the method wants; more make no
-            difference.
-        leaves: most leaves wanted, at least 1.
+    `counts`: scores of the pool, with at least as many bins as the method wants; more make no
+    difference.
 
     Returns:
         Interior edges, shape (at most leaves - 1,), strictly increasing; fewer if the scores
         do not allow as many leaves.
-
-    Raises:
-        ValueError: if there are no scores, the method is not defined for these, or it returns
-            something else than edges.
     """
     if not counts.rows:
         raise ValueError("no scores to cut leaves from")
@@ -259,9 +252,6 @@ def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: Floa
     """Return the level at which each two neighbouring leaves of `cut_edges` part.
 
     The levels have the shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
-
-    Raises:
-        ValueError: if the method makes no hierarchy, or one of other edges.
     """
     if not hasattr(method, "order"):
         raise ValueError("it makes no hierarchy of leaves: it has no order of its edges")

@@ -6,11 +6,10 @@ import itertools
 import numpy as np
 import pytest
 
-from evalsampling.inference.inclusion import estimate_from_inclusion
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row, with_random_answers
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures import Accuracy, FBeta
+from evalsampling.measures import Accuracy
 from evalsampling.stats.history import History, Round, Votes
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool
@@ -99,45 +98,6 @@ def test_answers_of_equal_rates_have_the_variance_of_the_paper() -> None:
     paper = (rate / chance - rate**2) / rows
     assert np.mean(told) == pytest.approx(paper, rel=0.01)
     assert np.var(values) == pytest.approx(paper, rel=4 * np.sqrt(2 / 2000))
-
-
-def test_several_answers_about_rows_of_a_filter() -> None:
-    """Value and variance of accuracy written out, answers in any order."""
-    row = np.array([7, 3, 7, 3, 7, 5])
-    label = np.array([1, 0, 0, 0, 1, 1])
-    inclusion = np.array([0.5, 0.8, 0.5, 0.8, 0.5, 0.4])
-    outputs = Outputs(*outputs_of(6))
-    (one,) = estimate_from_inclusion(
-        Accuracy(), outputs, label, inclusion, stochastic=True, row=row
-    )
-    right, b, m = np.array([0.0, 1.0, 2 / 3]), np.array([0.8, 0.4, 0.5]), np.array([2, 1, 3])
-    weight = 1 / b / np.sum(1 / b)
-    value = weight @ right
-    spread = np.array([0.0, 0.0, 1 / 3])
-    residual = right - value
-    terms = np.where(m == 1, residual**2, (1 - b) * residual**2 + b * spread / m)
-    assert one.value == pytest.approx(value)
-    assert one.standard_error == pytest.approx(np.sqrt(weight**2 @ terms))
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"stochastic": False}, "one label unless the oracle is stochastic"),
-        ({"inclusion": np.array([0.5, 0.4])}, "different inclusion probabilities"),
-        ({"row": np.array([1])}, "2 labels, 1 rows"),
-    ],
-)
-def test_what_answers_about_a_row_must_be(changed: dict[str, object], words: str) -> None:
-    outputs = Outputs(*outputs_of(2))
-    given = {
-        "label": np.array([0, 1]),
-        "inclusion": np.array([0.5, 0.5]),
-        "stochastic": True,
-        "row": np.array([1, 1]),
-    }
-    with pytest.raises(ValueError, match=words):
-        estimate_from_inclusion(FBeta(), outputs, **{**given, **changed})  # type: ignore[arg-type]
 
 
 def test_one_answer_a_row_keeps_the_shares_of_neighbours() -> None:
