@@ -1,7 +1,7 @@
 """Judges comparisons of two systems on real pools: a pool's own, and a second one made from it.
 
     python benchmarks/system_pairs.py run --pools=DIR --samplers calibrated ais    # continues
-    python benchmarks/system_pairs.py report      # docs/studies/pairs.csv, printed as a section
+    python benchmarks/system_pairs.py report      # writes docs/studies/pairs.csv
 
 No two models of the same rows and labels are in the corpus, so pools, sorted by group and name,
 have the kinds of second systems in `KINDS` in turn. Each pair is evaluated with its systems named
@@ -15,18 +15,19 @@ import functools
 import itertools
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import corpus
 import numpy as np
 import numpy.typing as npt
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
+import tables
 import trials
-from corpus import PLAN as PLAN_OF_POOLS
-from corpus import SAMPLERS
+from corpus_settings import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING
 from scipy import special, stats
 
 from evalsampling import EvaluationSpec
@@ -43,6 +44,7 @@ MOST_NEGATIVES = 250_000
 FEWEST_SCORES = 50
 """A pool with fewer distinct scores has no other threshold: its second system is `thinned`."""
 
+ORDERS = ("ab", "ba")
 REPORTED = ["f1", "precision", "recall", {"ratio": "f1"}]
 DRAWN_FOR: Mapping[str, list[Any]] = {
     "f1": ["f1", "precision", "recall"],
@@ -52,27 +54,9 @@ DRAWN_FOR: Mapping[str, list[Any]] = {
 }
 """What a spec lists, by what is first."""
 
-PLAN = dataclasses.replace(PLAN_OF_POOLS, budgets=(300, 600), seed=57)
-SCHEMA = pa.schema(
-    {
-        "repeat": pa.int64(),
-        "budget": pa.int64(),
-        "measure": pa.string(),
-        "system": pa.string(),
-        "against": pa.string(),
-        "truth": pa.float64(),
-        "value": pa.float64(),
-        "claims": pa.bool_(),
-        "warned": pa.bool_(),
-        "beyond": pa.bool_(),
-        "kind": pa.string(),
-        "low": pa.float64(),
-        "high": pa.float64(),
-        "p_value": pa.float64(),
-        "null": pa.float64(),
-        "seconds": pa.float64(),
-    }
-)
+PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 600), seed=57)
+OWN = {"system": pa.string(), "against": pa.string(), "p_value": pa.float64(), "null": pa.float64()}
+SCHEMA = pa.schema([*corpus.SCHEMA, *OWN.items()])
 """A row for each repeat, budget and number; `against` and `null` are none of a single system."""
 
 
@@ -130,7 +114,7 @@ def kinds(folder: Path) -> dict[str, str]:
     return dict(zip(names, itertools.cycle(KINDS), strict=False))
 
 
-def pair(folder: Path, name: str, kind: str) -> tuple[Rows, Rows, BoolArray]:
+def systems_of(folder: Path, name: str, kind: str) -> tuple[Rows, Rows, BoolArray]:
     """Return the system of a pool, one made from it, and the labels."""
     rng = np.random.default_rng([57, zlib.crc32(name.encode())])
     pool = pq.read_table(folder / f"{name}.parquet")
@@ -188,7 +172,7 @@ def with_noise(
 def write_pair(folder: Path, name: str, kind: str, made: Path) -> None:
     """Write a pair as a pool with the columns of both systems, if it is not there yet."""
     if not (made / f"{name}-truth.parquet").exists():
-        a, b, label = pair(folder, name, kind)
+        a, b, label = systems_of(folder, name, kind)
         columns: dict[str, Any] = {"label": label.astype(np.int8)}
         for system, rows in {"a": a, "b": b}.items():
             columns |= {f"{system}_{part}": values for part, values in vars(rows).items()}
@@ -216,38 +200,118 @@ def _read(made: Path, name: str, order: str, first: str) -> tuple[pools.Ground, 
     return drawn, pools.Ground(spec, drawn.cut, known)
 
 
-def rows_of(_: Measure, truth: FloatArray, point: Point, __: trials.Result) -> Iterator[Any]:
+def rows_of(
+    measure: Measure, truth: FloatArray, point: Point, at: trials.Result
+) -> Iterator[trials.Result]:
     """Yield a row for each number of a measure."""
-    for one, true in zip(point.estimates, truth.tolist(), strict=True):
-        yield {
-            "measure": one.measure,
-            "system": one.target.system,
-            "against": one.target.against,
-            "truth": true,
-            "value": one.value,
-            "claims": one.claims,
-            "warned": bool(one.warnings),
-            "beyond": one.claims_more_than_labels,
-            "kind": one.intervals[0].kind,
-            "low": one.low,
-            "high": one.high,
-            "p_value": one.significance and one.significance.p_value,
-            "null": one.target.null,
-        }
+    rows = corpus.rows_of(measure, truth, point, at)
+    for row, one in zip(rows, point.estimates, strict=True):
+        target = one.target
+        named = {"measure": target.measure, "system": target.system, "against": target.against}
+        tested = one.significance and one.significance.p_value
+        yield row | named | {"p_value": tested, "null": target.null}
+
+
+HEADER = (
+    "pair,number,evaluations,claims,coverage,ab,ba,at_300,at_600,f1_first,precision_first,"
+    "recall_first,difference_first,warned,error,disagree,commit"
+)
+RUN = ("sampler", "error", "pair", "order", "first", "repeat", "budget", "title")
+PER_EVALUATION = 4
+"""Rows of a number in one evaluation: two orders, of which both count as one, and two budgets."""
+
+
+def table(results: Path, names: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:
+    """Yield what runs say of each number of all pairs, and of pairs where too few hold the truth.
+
+    Of `calibrated`; errors are over those of `ais` in the same repeats, a geometric mean over
+    pairs. `disagree` counts comparisons whose interval and p-value disagree, of all samplers.
+    """
+    held, commit = read(results, names), " ".join(trials.commits(results))
+    numbers = sorted({*held["number"]}, key=lambda number: (len(number) > 9, number))
+    groups = {number: held["number"] == number for number in numbers}
+    groups["all of one system"] = np.isnan(held["null"])
+    groups["all differences"] = held["null"] == 0
+    for name, kept in groups.items():
+        yield ["all", name, *_cells(only(held, kept)), commit]
+    claims = only(held, (held["sampler"] == "calibrated") & held["claims"])
+    for pair, title in sorted({*zip(claims["pair"], claims["title"], strict=True)}):
+        holds = claims["holds"][(claims["pair"] == pair) & (claims["title"] == title)]
+        spread = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) * PER_EVALUATION / len(holds))
+        if holds.mean() < LOW_COVERAGE - 2 * spread:
+            kept = (held["pair"] == pair) & (held["title"] == title)
+            yield [pair, title, *_cells(only(held, kept)), commit]
+
+
+def only(held: Mapping[str, Any], kept: BoolArray) -> dict[str, Any]:
+    """Return some of the rows."""
+    return {name: values[kept] for name, values in held.items()}
+
+
+def read(results: Path, names: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """Return all rows of results as columns, with their names and what follows from them."""
+    found = []
+    for each in names:
+        if (rows := trials.read(results, *each)) is not None:
+            for column, value in zip(("pair", "order", "first", "sampler"), each, strict=True):
+                rows = rows.append_column(column, pa.array([value] * len(rows)))
+            found.append(rows.select(sorted(rows.column_names)))
+    held = trials.columns(pa.concat_tables(found))
+    held = only(held, np.isfinite(held["truth"]))
+    low, high, null, value = (held[name] for name in ("low", "high", "null", "value"))
+    held["number"] = np.where(null == 0, "difference of " + held["measure"], held["measure"])
+    held["title"] = np.where(
+        np.isnan(null), held["number"] + " of " + held["system"], held["number"]
+    )
+    held["holds"] = np.maximum(low - held["truth"], held["truth"] - high) < ROUNDING
+    held["error"] = value - held["truth"]
+    leaves_out, p_value = (low > null) | (high < null), np.nan_to_num(held["p_value"], nan=1.0)
+    held["disagree"] = leaves_out != (p_value <= 0.05)
+    return held
+
+
+def _cells(held: Mapping[str, Any]) -> list[str]:
+    mine, claims = held["sampler"] == "calibrated", held["claims"]
+    parts = [claims, *(held["order"] == order for order in ORDERS)]
+    parts += [held["budget"] == budget for budget in PLAN.budgets]
+    parts += [held["first"] == first for first in DRAWN_FOR]
+    holds = [held["holds"][mine & claims & part] for part in parts]
+    numbers = [claims[mine].mean(), *(part.mean() if len(part) else np.nan for part in holds)]
+    numbers += [held["warned"][mine].mean(), _error(held)]
+    shown = ("" if np.isnan(number) else f"{number:.3f}" for number in numbers)
+    return [str(mine.sum() // PER_EVALUATION), *shown, str(held["disagree"].sum())]
+
+
+def _error(held: Mapping[str, Any]) -> float:
+    """Return errors over those of `ais` in runs where that has a value: a mean over pairs."""
+    runs: dict[Any, dict[str, float]] = {}
+    for sampler, error, *key in zip(*(held[name] for name in RUN), strict=True):
+        runs.setdefault(tuple(key), {})[sampler] = error
+    both = [(key[0], run["calibrated"], run["ais"]) for key, run in runs.items() if len(run) == 2]
+    if not both:
+        return np.nan
+    pair, *errors = (np.array(column) for column in zip(*both, strict=True))
+    told = np.isfinite(errors[1])
+    square, pair = np.nan_to_num(np.array(errors)[:, told], nan=NO_VALUE) ** 2, pair[told]
+    means = [np.sqrt(square[:, pair == name].mean(axis=1)) for name in {*pair}]
+    mine, other = np.maximum(means, LEAST_RMSE).T
+    return float(np.exp(np.mean(np.log(mine / other))))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
     parser = trials.parser(__doc__, "pairs", repeats=3, block=1)
-    parser.set_defaults(pools=pools.CORPUS)
-    parser.add_argument("--samplers", nargs="*", default=SAMPLERS, metavar="NAME")
+    parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
+    parser.add_argument("--samplers", nargs="*", default=corpus.SAMPLERS, metavar="NAME")
     options = parser.parse_args(argv)
     names = pools.chosen(options.only, [*kinds(options.pools)])
-    names = [*itertools.product(names, ("ab", "ba"), DRAWN_FOR, options.samplers)]
-    study = trials.Study(
-        functools.partial(_trial, options.pools, options.results / "pools"), rows_of, SCHEMA
-    )
-    trials.run(options, study, trials.blocks(names, options.repeats, options.block), PLAN)
+    names = [*itertools.product(names, ORDERS, DRAWN_FOR, options.samplers)]
+    if options.action == "report":
+        tables.Table("pairs", HEADER, lambda _: table(options.results, names)).make(options)
+        return 0
+    trial = functools.partial(_trial, options.pools, options.results / "pools")
+    todo = trials.blocks(names, options.repeats, options.block)
+    trials.run(options, trials.Study(trial, rows_of, SCHEMA), todo, PLAN)
     return 0
 
 
