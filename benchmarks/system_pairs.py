@@ -213,8 +213,8 @@ def rows_of(
 
 
 HEADER = (
-    "pair,number,evaluations,claims,coverage,ab,ba,at_300,at_600,f1_first,precision_first,"
-    "recall_first,difference_first,warned,error,disagree,commit"
+    "pair,number,pairs,repeats,evaluations,claims,coverage,ab,ba,at_300,at_600,f1_first,"
+    "precision_first,recall_first,difference_first,warned,error,disagree,commit"
 )
 RUN = ("sampler", "error", "pair", "order", "first", "repeat", "budget", "title")
 PER_EVALUATION = 4
@@ -279,7 +279,10 @@ def _cells(held: Mapping[str, Any]) -> list[str]:
     numbers = [claims[mine].mean(), *(part.mean() if len(part) else np.nan for part in holds)]
     numbers += [held["warned"][mine].mean(), _error(held)]
     shown = ("" if np.isnan(number) else f"{number:.3f}" for number in numbers)
-    return [str(mine.sum() // PER_EVALUATION), *shown, str(held["disagree"].sum())]
+    pairs, systems = len({*held["pair"]}), len({*zip(held["pair"], held["title"], strict=True)})
+    evaluations = mine.sum() / PER_EVALUATION
+    counts = [str(pairs), f"{evaluations / systems / len(DRAWN_FOR):.3g}", f"{evaluations:.0f}"]
+    return [*counts, *shown, str(held["disagree"].sum())]
 
 
 def _error(held: Mapping[str, Any]) -> float:
