@@ -56,18 +56,18 @@ is much weaker or nearly as good, has another threshold or noise in its ranks, o
 that the first does not. (No two models of the same rows and labels are among the pools.) Each pair
 is evaluated with its systems in both orders, four times: with F1, precision, recall, or the
 difference of F1 first in the spec. Recall is listed only with F1 or recall first.
-`python benchmarks/system_pairs.py run` made {repeats} repeats of the default and 1 of `ais`. Seeds
-were fixed beforehand. The code is of commit {commit}.
+`python benchmarks/system_pairs.py run` made {repeats} repeats of the default, of 3 that were meant,
+and 1 of `ais`. Seeds were fixed beforehand. The code is of commit {commit}.
 
 The columns ([table](studies/pairs.csv)) are coverage among claims, of the default: of all runs, by
 order, by labels, and by what is first. *Error* is that of the default over that of `ais`, where
 `ais` has a value. The aim is a coverage of at least 0.94, and an error of differences of at most
-0.75. In {disagree} comparisons the interval and the p-value disagree about a difference.
+0.75. But for rounding, interval and p-value disagree about a difference in {disagree} comparisons.
 """
 
 _LOW_PAIRS = f"""
 These cover less than {LOW_COVERAGE} by more than two standard errors. An evaluation counts once,
-whatever its number of orders and labels:
+whatever its number of orders and labels; the four of a repeat share its seed, so chance is larger:
 """
 
 _TOLD = ("pair", "pairs", "repeats", "evaluations", "disagree", "commit")

@@ -265,7 +265,8 @@ def read(results: Path, names: Sequence[tuple[str, ...]]) -> dict[str, Any]:
     )
     held["holds"] = np.maximum(low - held["truth"], held["truth"] - high) < ROUNDING
     held["error"] = value - held["truth"]
-    leaves_out, p_value = (low > null) | (high < null), np.nan_to_num(held["p_value"], nan=1.0)
+    leaves_out = np.maximum(low - null, null - high) > ROUNDING
+    p_value = np.nan_to_num(held["p_value"], nan=1.0)
     held["disagree"] = leaves_out != (p_value <= 0.05)
     return held
 
