@@ -110,19 +110,19 @@ def _read(folder: Path, name: str, measures: tuple[str, ...]) -> pools.Ground:
 def rows_of(
     measure: Measure, truth: npt.NDArray[np.float64], point: Point, _: trials.Result
 ) -> Iterator[trials.Result]:
-    """Yield the row of a measure of one number."""
-    one, default = point.estimates[0], point.estimates[0].intervals[0]
-    yield {
-        "measure": measure.name,
-        "truth": float(truth[0]),
-        "value": one.value,
-        "claims": one.claims,
-        "warned": bool(one.warnings),
-        "beyond": one.claims_more_than_labels,
-        "kind": default.kind,
-        "low": default.low,
-        "high": default.high,
-    }
+    """Yield a row for each number of a measure."""
+    for one, true in zip(point.estimates, truth.tolist(), strict=True):
+        yield {
+            "measure": measure.name,
+            "truth": true,
+            "value": one.value,
+            "claims": one.claims,
+            "warned": bool(one.warnings),
+            "beyond": one.claims_more_than_labels,
+            "kind": one.intervals[0].kind,
+            "low": one.low,
+            "high": one.high,
+        }
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The page of real pools: a summary, a picture, where it goes wrong, and a table by pool."""
 
+import csv
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import figure_files
 import numpy as np
+import tables
 from corpus_settings import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, FloatArray, Key, Setting
 
 LEAST_SCORE = 0.01
@@ -15,6 +17,8 @@ LARGE_RATIO = 1.25
 """Settings are listed whose bootstrap interval of the error over that of `ais` is above this."""
 
 RESAMPLES = 2_000
+
+PAIRS = tables.FOLDER / "pairs.csv"
 
 COMPARED = ("f1", "recall", "precision", "accuracy")
 MEANS = ("claims", "warned", "width")
@@ -43,6 +47,31 @@ The default draws for F1, recall, precision and accuracy alike, `ais` for F1.
 Errors below {error} count as that, mean scores of a pool below {score} too, and no value is an
 error of {none}.
 """
+
+_PAIRS = """
+## Pairs of systems
+
+{pairs} pairs of systems of the same rows: a pool's own, and one made from it. That one knows less,
+is much weaker or nearly as good, has another threshold or noise in its ranks, or knows something
+that the first does not. (No two models of the same rows and labels are among the pools.) Each pair
+is evaluated with its systems in both orders, four times: with F1, precision, recall, or the
+difference of F1 first in the spec. Recall is listed only with F1 or recall first.
+`python benchmarks/system_pairs.py run` made {repeats} repeats of the default, of 3 that were meant,
+and 1 of `ais`. Seeds were fixed beforehand. The code is of commit {commit}.
+
+The columns ([table](studies/pairs.csv)) are coverage among claims, of the default: of all runs, by
+order, by labels, and by what is first. *Error* is that of the default over that of `ais`, where
+`ais` has a value. The aim is a coverage of at least 0.94, and an error of differences of at most
+0.75. But for rounding, interval and p-value disagree about a difference in {disagree} comparisons.
+"""
+
+_LOW_PAIRS = f"""
+These cover less than {LOW_COVERAGE} by more than two standard errors. An evaluation counts once,
+whatever its number of orders and labels; the four of a repeat share its seed, so chance is larger:
+"""
+
+_TOLD = ("pair", "pairs", "repeats", "evaluations", "disagree", "commit")
+"""Columns of that table which the section has in words."""
 
 _PICTURE = """
 ![Coverage and error of F1, a dot for each pool](figures/real-pools.svg)
@@ -94,6 +123,7 @@ def document(
         "## F1 by pool",
         "",
         *_by_pool(found, before, pools, budgets),
+        *pairs(PAIRS),
     ]
     return "\n".join(lines) + "\n"
 
@@ -204,6 +234,29 @@ def _by_pool(
             held = "-" if np.isnan(one.coverage) else f"{one.coverage:.2f}"
             cells += [f"{one.rmse:.3f} ({other.rmse:.3f})", held, f"{one.width:.3f}"]
         yield f"| {pool} | {found[pool, 'f1', shown[0]].truth:.3f} | {' | '.join(cells)} |"
+
+
+def pairs(path: Path) -> Iterator[str]:
+    """Yield the lines of the section on pairs of systems, from the table of their study."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    every = [row for row in rows if row["pair"] == "all"]
+    low = [row for row in rows if row["pair"] != "all"]
+    disagree = sum(int(row["disagree"]) for row in every if not row["number"].startswith("all"))
+    commit = every[0]["commit"].replace(" ", " and ")
+    yield _PAIRS.format(**every[0] | {"disagree": disagree, "commit": commit})
+    orders, shown = ("ab", "ba"), [name for name in every[0] if name not in _TOLD]
+    yield from _table(every, shown)
+    yield _LOW_PAIRS
+    yield from _table(low, ["pair", *(name for name in shown if name not in orders)])
+
+
+def _table(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> Iterator[str]:
+    yield f"| {' | '.join(columns).replace('_', ' ')} |"
+    sides = ("---" if name in ("pair", "number") else "---:" for name in columns)
+    yield f"| {' | '.join(sides)} |"
+    for row in rows:
+        yield f"| {' | '.join(row[name] or '-' for name in columns)} |"
 
 
 def draw(

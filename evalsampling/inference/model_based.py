@@ -155,7 +155,8 @@ class DrawnNumber:
         """The test of two systems that goes with the interval; None of other numbers.
 
         The p-value is the least error probability at which the interval leaves out what equal
-        systems have. Below the share of one draw the interval goes on as a normal one.
+        systems have. Below the share of one draw the interval goes on as a normal one, and is 0
+        where all draws agree.
         """
         null = self.design.target.null
         if null is None or self.drawn is None or self.interval is None:
@@ -169,7 +170,8 @@ class DrawnNumber:
         side, p_value = self._side(null, out), out
         if side and out <= floor:
             ends = self._at(out)
-            distance = abs(2 * null - ends.low - ends.high) / (ends.high - ends.low)
+            width, off = ends.high - ends.low, abs(2 * null - ends.low - ends.high)
+            distance = off / width if width else math.inf
             p_value = two_sided_p_value(distance * float(scipy.special.ndtri(1 - out / 2)))
         chance = {-1: p_value / 2, 0: 0.5, 1: 1 - p_value / 2}[side]
         return Significance(p_value, chance_above=chance)

@@ -350,6 +350,11 @@ def test_a_p_value_of_draws_is_twice_the_share_beyond_no_difference() -> None:
     assert beyond.test.chance_above == 1 - beyond.test.p_value / 2
 
 
+def test_draws_that_all_tell_of_one_difference_leave_no_chance_of_none() -> None:
+    number = compared(0.2, 0.2, *[0.2] * 200)
+    assert number.test == Significance(0.0, chance_above=1.0)
+
+
 def test_without_draws_in_front_the_test_is_that_of_the_design() -> None:
     number = compared(0.1, 0.3, *np.linspace(-0.12, -0.04, 400))
     tested = Significance(0.002, degrees=40.0)

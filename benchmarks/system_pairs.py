@@ -1,0 +1,323 @@
+"""Judges comparisons of two systems on real pools: a pool's own, and a second one made from it.
+
+    python benchmarks/system_pairs.py run --pools=DIR --samplers calibrated ais    # continues
+    python benchmarks/system_pairs.py report      # writes docs/studies/pairs.csv
+
+No two models of the same rows and labels are in the corpus, so pools, sorted by group and name,
+have the kinds of second systems in `KINDS` in turn. Each pair is evaluated with its systems named
+in both orders, and with rounds for what a spec names first. All is seeded: a pair is the same in
+every run.
+"""
+
+import csv
+import dataclasses
+import functools
+import itertools
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import corpus
+import numpy as np
+import numpy.typing as npt
+import pools
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tables
+import trials
+from corpus_settings import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING
+from scipy import special, stats
+
+from evalsampling import EvaluationSpec
+from evalsampling.measures.base import Measure
+from evalsampling.simulation.summary import Point
+from evalsampling.simulation.truth import KnownPool
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+MOST_NEGATIVES = 250_000
+"""Of larger pools a pair has all positives, and so many negatives, drawn at random."""
+
+FEWEST_SCORES = 50
+"""A pool with fewer distinct scores has no other threshold: its second system is `thinned`."""
+
+ORDERS = ("ab", "ba")
+REPORTED = ["f1", "precision", "recall", {"ratio": "f1"}]
+DRAWN_FOR: Mapping[str, list[Any]] = {
+    "f1": ["f1", "precision", "recall"],
+    "precision": ["precision", "f1"],
+    "recall": ["recall", "f1"],
+    "difference": [{"difference": "f1"}, "f1"],
+}
+"""What a spec lists, by what is first."""
+
+PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 600), seed=57)
+OWN = {"system": pa.string(), "against": pa.string(), "p_value": pa.float64(), "null": pa.float64()}
+SCHEMA = pa.schema([*corpus.SCHEMA, *OWN.items()])
+"""A row for each repeat, budget and number; `against` and `null` are none of a single system."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Second:
+    """How a second system is made from the first.
+
+    Attributes:
+        kept: share of the hits of the first that noise in its log-odds leaves; None for no noise.
+        seen: share of the rows of which the second knows something that the first does not.
+        by_rank: whether the noise is in ranks, and the score no probability.
+        factor: rows that it predicts to be positive, over those of the first.
+    """
+
+    kept: float | None = None
+    seen: float = 0.0
+    by_rank: bool = False
+    factor: float = 1.0
+
+
+KINDS: Mapping[str, Second] = {
+    "thinned": Second(kept=0.6),
+    "other": Second(kept=0.25, seen=0.6),
+    "threshold": Second(factor=2.0),
+    "ranks": Second(kept=0.7, by_rank=True),
+    "knows": Second(kept=0.6, seen=0.3),
+    "weak": Second(kept=0.2),
+    "near": Second(kept=0.95),
+}
+SIGNAL = 3.0
+"""Standard deviations between positives and negatives in what only the second system knows."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """What one system says of the rows of a pool: arrays of shape (n,)."""
+
+    score: FloatArray
+    probability: FloatArray
+    prediction: BoolArray
+
+    @classmethod
+    def predicting(cls, score: FloatArray, probability: FloatArray, rows: int) -> "Rows":
+        """Return a system that predicts as many rows to be positive as are asked for, or more."""
+        return cls(score, probability, score >= np.partition(score, -rows)[-rows])
+
+
+def kinds(folder: Path) -> dict[str, str]:
+    """Return the kind of the second system of each pool; groups are in a ``catalog.tsv``."""
+    groups, catalog = {}, folder / "catalog.tsv"
+    if catalog.exists():
+        with catalog.open(encoding="utf-8", newline="") as file:
+            groups = {one["name"]: one["group"] for one in csv.DictReader(file, delimiter="\t")}
+    names = sorted(pools.find(folder), key=lambda name: (groups.get(name, name), name))
+    return dict(zip(names, itertools.cycle(KINDS), strict=False))
+
+
+def systems_of(folder: Path, name: str, kind: str) -> tuple[Rows, Rows, BoolArray]:
+    """Return the system of a pool, one made from it, and the labels."""
+    rng = np.random.default_rng([57, zlib.crc32(name.encode())])
+    pool = pq.read_table(folder / f"{name}.parquet")
+    label = pq.read_table(folder / f"{name}-truth.parquet")["label"].to_numpy() == 1
+    negatives = np.flatnonzero(~label)
+    if len(negatives) > MOST_NEGATIVES:
+        chosen = rng.choice(negatives, MOST_NEGATIVES, replace=False)
+        rows = np.sort(np.concatenate([np.flatnonzero(label), chosen]))
+        pool, label = pool.take(rows), label[rows]
+    score, probability = (pool[c].to_numpy().astype(np.float64) for c in ("score", "probability"))
+    first = Rows(score, probability, pool["prediction"].to_numpy() == 1)
+    if kind == "threshold" and len(np.unique(score)) < FEWEST_SCORES:
+        kind = "thinned"
+    return first, second(first, label, KINDS[kind], rng), label
+
+
+def second(first: Rows, label: BoolArray, how: Second, rng: np.random.Generator) -> Rows:
+    """Return a system made from another, whose labels are known."""
+    rows = max(round(how.factor * int(first.prediction.sum())), 1)
+    if how.kept is None:
+        return Rows.predicting(first.score, first.probability, min(rows, len(label) // 2))
+    known = special.logit(np.clip(first.probability, 1e-9, 1 - 1e-9))
+    if how.by_rank:
+        known = stats.rankdata(first.score) / len(label)
+    known = with_noise(known, label, rows, how.kept, rng)
+    if how.by_rank:
+        probability = stats.rankdata(known) / (len(label) + 1)
+        return Rows.predicting(probability, probability, rows)
+    # What the second has seen is a normal number; its log-odds add to those of the rest.
+    seen = rng.random(len(label)) < how.seen
+    number = SIGNAL * label + rng.normal(size=len(label))
+    known = known + seen * SIGNAL * (number - SIGNAL / 2)
+    return Rows.predicting(known, special.expit(known), rows)
+
+
+def with_noise(
+    known: FloatArray, label: BoolArray, rows: int, kept: float, rng: np.random.Generator
+) -> FloatArray:
+    """Return numbers that vary as before, so noisy that the top rows keep a share of their hits."""
+    noise = rng.normal(size=len(known)) * max(float(np.std(known)), 1e-9)
+
+    def hits(size: float) -> int:
+        top = np.argpartition(known + size * noise, -rows)[-rows:]
+        return int(label[top].sum())
+
+    least, most = np.log(1e-6), np.log(1e2)
+    wanted = kept * hits(1e-6)
+    for _ in range(30):
+        middle = (least + most) / 2
+        least, most = (middle, most) if hits(np.exp(middle)) > wanted else (least, middle)
+    noisy = known + np.exp(most) * noise
+    return noisy * (np.std(known) / max(float(np.std(noisy)), 1e-9))
+
+
+def write_pair(folder: Path, name: str, kind: str, made: Path) -> None:
+    """Write a pair as a pool with the columns of both systems, if it is not there yet."""
+    if not (made / f"{name}-truth.parquet").exists():
+        a, b, label = systems_of(folder, name, kind)
+        columns: dict[str, Any] = {"label": label.astype(np.int8)}
+        for system, rows in {"a": a, "b": b}.items():
+            columns |= {f"{system}_{part}": values for part, values in vars(rows).items()}
+            columns[f"{system}_prediction"] = rows.prediction.astype(np.int8)
+        pools.write(made, name, columns)
+
+
+def _trial(folder: Path, made: Path, *names: str) -> trials.Trial:
+    name, order, first, sampler = names
+    write_pair(folder, name, kinds(folder)[name], made)
+    ground, reported = _read(made, name, order, first)
+    return trials.Trial(reported.known, ground.sampler(sampler), reported.measures, PLAN)
+
+
+@functools.lru_cache(maxsize=2)
+def _read(made: Path, name: str, order: str, first: str) -> tuple[pools.Ground, pools.Ground]:
+    """Return a pair as it is cut for what a spec lists, and the same cells for what is reported."""
+    parts = ("score", "probability", "prediction")
+    systems = {system: {part: f"{system}_{part}" for part in parts} for system in order}
+    pool = {"path": f"{name}.parquet", "systems": systems}
+    drawn = pools.Ground.read(made, name, pool=pool, measure=DRAWN_FOR[first], seed=1)
+    content = {"pool": pool, "measure": REPORTED, "seed": 1}
+    spec = EvaluationSpec.from_mapping(content, made.resolve())
+    known = KnownPool.read(spec, drawn.cut, made / f"{name}-truth.parquet")
+    return drawn, pools.Ground(spec, drawn.cut, known)
+
+
+def rows_of(
+    measure: Measure, truth: FloatArray, point: Point, at: trials.Result
+) -> Iterator[trials.Result]:
+    """Yield a row for each number of a measure."""
+    rows = corpus.rows_of(measure, truth, point, at)
+    for row, one in zip(rows, point.estimates, strict=True):
+        target = one.target
+        named = {"measure": target.measure, "system": target.system, "against": target.against}
+        tested = one.significance and one.significance.p_value
+        yield row | named | {"p_value": tested, "null": target.null}
+
+
+HEADER = (
+    "pair,number,pairs,repeats,evaluations,claims,coverage,ab,ba,at_300,at_600,f1_first,"
+    "precision_first,recall_first,difference_first,warned,error,disagree,commit"
+)
+RUN = ("sampler", "error", "pair", "order", "first", "repeat", "budget", "title")
+PER_EVALUATION = 4
+"""Rows of a number in one evaluation: two orders, of which both count as one, and two budgets."""
+
+
+def table(results: Path, names: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:
+    """Yield what runs say of each number of all pairs, and of pairs where too few hold the truth.
+
+    Of `calibrated`; errors are over those of `ais` in the same repeats, a geometric mean over
+    pairs. `disagree` counts comparisons whose interval and p-value disagree, of all samplers.
+    """
+    held, commit = read(results, names), " ".join(trials.commits(results))
+    numbers = sorted({*held["number"]}, key=lambda number: (len(number) > 9, number))
+    groups = {number: held["number"] == number for number in numbers}
+    groups["all of one system"] = np.isnan(held["null"])
+    groups["all differences"] = held["null"] == 0
+    for name, kept in groups.items():
+        yield ["all", name, *_cells(only(held, kept)), commit]
+    claims = only(held, (held["sampler"] == "calibrated") & held["claims"])
+    for pair, title in sorted({*zip(claims["pair"], claims["title"], strict=True)}):
+        holds = claims["holds"][(claims["pair"] == pair) & (claims["title"] == title)]
+        spread = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) * PER_EVALUATION / len(holds))
+        if holds.mean() < LOW_COVERAGE - 2 * spread:
+            kept = (held["pair"] == pair) & (held["title"] == title)
+            yield [pair, title, *_cells(only(held, kept)), commit]
+
+
+def only(held: Mapping[str, Any], kept: BoolArray) -> dict[str, Any]:
+    """Return some of the rows."""
+    return {name: values[kept] for name, values in held.items()}
+
+
+def read(results: Path, names: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """Return all rows of results as columns, with their names and what follows from them."""
+    found = []
+    for each in names:
+        if (rows := trials.read(results, *each)) is not None:
+            for column, value in zip(("pair", "order", "first", "sampler"), each, strict=True):
+                rows = rows.append_column(column, pa.array([value] * len(rows)))
+            found.append(rows.select(sorted(rows.column_names)))
+    held = trials.columns(pa.concat_tables(found))
+    held = only(held, np.isfinite(held["truth"]))
+    low, high, null, value = (held[name] for name in ("low", "high", "null", "value"))
+    held["number"] = np.where(null == 0, "difference of " + held["measure"], held["measure"])
+    held["title"] = np.where(
+        np.isnan(null), held["number"] + " of " + held["system"], held["number"]
+    )
+    held["holds"] = np.maximum(low - held["truth"], held["truth"] - high) < ROUNDING
+    held["error"] = value - held["truth"]
+    leaves_out = np.maximum(low - null, null - high) > ROUNDING
+    p_value = np.nan_to_num(held["p_value"], nan=1.0)
+    held["disagree"] = leaves_out != (p_value <= 0.05)
+    return held
+
+
+def _cells(held: Mapping[str, Any]) -> list[str]:
+    mine, claims = held["sampler"] == "calibrated", held["claims"]
+    parts = [claims, *(held["order"] == order for order in ORDERS)]
+    parts += [held["budget"] == budget for budget in PLAN.budgets]
+    parts += [held["first"] == first for first in DRAWN_FOR]
+    holds = [held["holds"][mine & claims & part] for part in parts]
+    numbers = [claims[mine].mean(), *(part.mean() if len(part) else np.nan for part in holds)]
+    numbers += [held["warned"][mine].mean(), _error(held)]
+    shown = ("" if np.isnan(number) else f"{number:.3f}" for number in numbers)
+    pairs, systems = len({*held["pair"]}), len({*zip(held["pair"], held["title"], strict=True)})
+    evaluations = mine.sum() / PER_EVALUATION
+    counts = [str(pairs), f"{evaluations / systems / len(DRAWN_FOR):.3g}", f"{evaluations:.0f}"]
+    return [*counts, *shown, str(held["disagree"].sum())]
+
+
+def _error(held: Mapping[str, Any]) -> float:
+    """Return errors over those of `ais` in runs where that has a value: a mean over pairs."""
+    runs: dict[Any, dict[str, float]] = {}
+    for sampler, error, *key in zip(*(held[name] for name in RUN), strict=True):
+        runs.setdefault(tuple(key), {})[sampler] = error
+    both = [(key[0], run["calibrated"], run["ais"]) for key, run in runs.items() if len(run) == 2]
+    if not both:
+        return np.nan
+    pair, *errors = (np.array(column) for column in zip(*both, strict=True))
+    told = np.isfinite(errors[1])
+    square, pair = np.nan_to_num(np.array(errors)[:, told], nan=NO_VALUE) ** 2, pair[told]
+    means = [np.sqrt(square[:, pair == name].mean(axis=1)) for name in {*pair}]
+    mine, other = np.maximum(means, LEAST_RMSE).T
+    return float(np.exp(np.mean(np.log(mine / other))))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Simulate or report; return the exit status."""
+    parser = trials.parser(__doc__, "pairs", repeats=3, block=1)
+    parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
+    parser.add_argument("--samplers", nargs="*", default=corpus.SAMPLERS, metavar="NAME")
+    options = parser.parse_args(argv)
+    names = pools.chosen(options.only, [*kinds(options.pools)])
+    names = [*itertools.product(names, ORDERS, DRAWN_FOR, options.samplers)]
+    if options.action == "report":
+        tables.Table("pairs", HEADER, lambda _: table(options.results, names)).make(options)
+        return 0
+    trial = functools.partial(_trial, options.pools, options.results / "pools")
+    todo = trials.blocks(names, options.repeats, options.block)
+    trials.run(options, trials.Study(trial, rows_of, SCHEMA), todo, PLAN)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
