@@ -95,7 +95,10 @@ def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines = hanging(result.doubts)
     labels = counted(result.labels, "label")
-    lines.append(f"{labels}, {result.open} open, {result.rejects} rejected")
+    lines.append(f"{labels}, {result.awaited.words}, {result.rejects} rejected")
+    if not result.labels and result.awaited.total and not arguments.detail:
+        nothing = "Nothing can be estimated before a row has its label."
+        return "\n".join([*lines, nothing, *_gates(result)])
     if arguments.detail:
         return "\n".join(lines + _detail(result) + _gates(result))
     whole = [number for number in result.measures if number.is_of_pool]

@@ -47,6 +47,7 @@ def _text(arguments: argparse.Namespace, result: PrepareResult | CheckResult) ->
         f"{counted(result.reserve_rows, 'row')} in reserve, {result.seconds:.1f} s on "
         f"{result.runner}\nworkspace: {result.workspace}"
         + ("" if result.scores is None else f"\nscores: {result.scores}")
+        + ("" if result.answers is None else f"\nanswers: {result.answers:,} for the whole budget")
         + "".join(f"\nwarning: {warning}" for warning in result.warnings)
     )
 

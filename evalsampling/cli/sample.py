@@ -78,14 +78,17 @@ def _drawn(arguments: argparse.Namespace, result: SampleResult) -> str:
         return "\n".join(wrapped(f"nothing to label: {_REASONS[result.reason]}"))
     called = "adjudication" if arguments.adjudicate else "round"
     mixed = f" and {result.controls} to check annotators by" if result.controls else ""
-    left = "" if result.again else " to label"  # Some of an open round may have labels.
+    votes = 1 if arguments.adjudicate else result.awaited.votes
+    left = " to label" + f" by {votes} people each" * (votes > 1)
+    left = "" if result.again else left  # Some of an open round may have labels.
     lines = [f"{called} {result.round}: {counted(result.rows, 'row')}{left}{mixed} in",
              str(result.batch)]  # fmt: skip
     if result.again:
         size = "" if arguments.size is None else f", so --size {arguments.size} is not heeded"
+        advice = f" {result.awaited.advice}." if result.awaited.advice else ""
         lines += wrapped(
-            f"This round is still open{size}. Deliver its labels with `estimate --labels`, or "
-            "close it and draw the next one with `sample --next`."
+            f"This round is still open ({result.awaited.words}){size}.{advice} Deliver its labels "
+            "with `estimate --labels`, or close it and draw the next one with `sample --next`."
         )
     return "\n".join(lines)
 

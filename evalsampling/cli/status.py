@@ -41,7 +41,7 @@ def _text(arguments: argparse.Namespace, result: StatusResult | VerifyResult) ->
     summary = (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
         f"{prepared.runner}{selection}\n{rounds}, {_labels(result)}, "
-        f"{result.open} open, {result.rejects} rejected"
+        f"{result.awaited.words}, {result.rejects} rejected"
     )
     return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
 

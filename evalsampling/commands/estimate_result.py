@@ -27,6 +27,7 @@ from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.inference.choice import rested_on
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
+from evalsampling.labels.tally import Awaited
 from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
@@ -93,7 +94,8 @@ class EstimateResult(Result):
     Attributes:
         round: number of rounds.
         labels: questions with a label.
-        open: unanswered questions of open rounds.
+        open: questions of open rounds that wait for answers.
+        awaited: the same, by what they wait for.
         rejects: rows of all deliveries that do not count, and that no later one made up for.
         warnings: what a reader must know before trusting the intervals.
         notes: what was done otherwise than usual, and why; none speaks against an interval.
@@ -136,6 +138,7 @@ class EstimateResult(Result):
     measures: tuple[Number, ...]
     regions: tuple[ReportedRegion, ...]
     half_width: float | None
+    awaited: Awaited = Awaited()
     assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     hidden: tuple[ReportedHidden, ...] = ()
     missing: MissingLabels | None = None
@@ -172,20 +175,21 @@ def result_of(
     if measures is not None:
         analysis = dataclasses.replace(analysis, measures=measures)
     estimates = analysis.estimate(intervals=intervals)
-    still_open = sum(snapshot.open_questions.values())
+    awaited = snapshot.awaited
     missing = missing_labels(snapshot, analysis)
     doubted = tuple(doubts(snapshot, analysis, missing))
     wrong = label_error(snapshot, analysis, estimates)
-    warnings = cautions(analysis, estimates, still_open, label_warnings(wrong))
+    warnings = cautions(analysis, estimates, awaited, label_warnings(wrong))
     curve = analysis.curve
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),
-        open=still_open,
+        open=awaited.total,
+        awaited=awaited,
         rejects=snapshot.rejects,
         warnings=(*doubted, *warnings),
-        done=_is_done(analysis, spec, estimates, still_open),
+        done=_is_done(analysis, spec, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),
         half_width=widest_half(estimates),

@@ -115,6 +115,7 @@ class PlanResult(Result):
             the ranks, since scores are an order, or expect other numbers than are predicted.
         scores: what was made of the scores, in a sentence; None where labels are no classes.
         assumed: what is reckoned with, in words that follow an if; likewise.
+        votes: answers wanted for each row.
     """
 
     errors: tuple[PlannedError, ...]
@@ -123,6 +124,7 @@ class PlanResult(Result):
     believed: bool = True
     scores: str | None = None
     assumed: str = "the scores' probabilities are right"
+    votes: int = 1
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -196,7 +198,9 @@ def plan(options: PlanOptions) -> PlanResult:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
     scores = what_scores_say(spec, stratification, table)
-    result = PlanResult(errors, spec.money is not None, warnings, believed, scores)
+    result = PlanResult(
+        errors, spec.money is not None, warnings, believed, scores, votes=spec.labels.votes
+    )
     if stratification.expects_guesses:
         return dataclasses.replace(result, assumed=expected_of_verdicts())
     return result

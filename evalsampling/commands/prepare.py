@@ -87,7 +87,10 @@ class PrepareResult(Result):
         runner: name of the Beam runner.
         warnings: what is odd about the pool.
         scores: what was made of the scores, in a sentence; None where labels are no classes.
+        answers: wanted in all, where a row is to have several; else None.
     """
+
+    only_if_any = ("answers",)
 
     workspace: str
     rows: int
@@ -98,16 +101,19 @@ class PrepareResult(Result):
     runner: str | None
     warnings: tuple[str, ...] = ()
     scores: str | None = None
+    answers: int | None = None
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PrepareResult":
         """Return what was said when a workspace was prepared."""
-        marker = PreparedPool.read(workspace).marker
+        pool = PreparedPool.read(workspace)
+        marker, votes = pool.marker, pool.spec.labels.votes
         return cls(
             workspace=workspace.path,
             **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
             warnings=tuple(marker["warnings"]),
             scores=marker["scores"],
+            answers=pool.spec.budget * votes if votes > 1 else None,
         )
 
 

@@ -18,6 +18,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.labels.controls import Gold
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
+from evalsampling.labels.tally import Awaited
 from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec.id_columns import in_words
@@ -81,6 +82,7 @@ class SampleResult(Result):
             wants them.
         controls: gold rows and repeats among the tasks, beside the rows.
         again: whether the round was drawn before, and is given again because it is open still.
+        awaited: what the rows of open rounds wait for; not part of the JSON.
         raised: the budget, if it was to be raised; not part of the JSON else.
     """
 
@@ -93,6 +95,13 @@ class SampleResult(Result):
     controls: int = 0
     again: bool = False
     raised: Raised | None = None
+    awaited: Awaited = dataclasses.field(default=Awaited(), compare=False)
+
+    def to_json(self) -> Any:
+        """Return the object that `sample --json` prints."""
+        content = super().to_json()
+        del content["awaited"]
+        return content
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +156,7 @@ def sample(
         else:
             result = _sample(call, snapshot)
     LOG.info("sampled", extra={key: getattr(result, key) for key in ("round", "rows", "reason")})
-    return dataclasses.replace(result, raised=raised)
+    return dataclasses.replace(result, raised=raised, awaited=snapshot.awaited)
 
 
 def _sample(request: Request, snapshot: Snapshot) -> SampleResult:

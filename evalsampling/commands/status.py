@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
-from evalsampling.labels.tally import State
+from evalsampling.labels.tally import Awaited, State
 from evalsampling.workspace.manifest import JobRecord, read_jobs
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -33,7 +33,8 @@ class StatusResult(Result):
     Attributes:
         rounds: how many there are.
         labels: questions with a label.
-        open: unanswered questions of open rounds.
+        open: questions of open rounds that wait for answers.
+        awaited: the same, by what they wait for.
         budget: labels wanted in all.
         rejects: rows of all deliveries that do not count, and that no later one made up for.
         prepared: how it was prepared.
@@ -51,6 +52,7 @@ class StatusResult(Result):
     rejects: int
     prepared: PreparedStatus
     jobs: tuple[JobRecord, ...]
+    awaited: Awaited = Awaited()
     disputed: int = 0
     withdrawn: tuple[int, ...] = ()
     cost: float | None = None
@@ -76,7 +78,8 @@ def status(options: WorkspaceOptions) -> StatusResult:
     return StatusResult(
         rounds=len(snapshot.rounds),
         labels=snapshot.answers,
-        open=sum(snapshot.open_questions.values()),
+        open=snapshot.awaited.total,
+        awaited=snapshot.awaited,
         budget=pool.spec.budget,
         rejects=snapshot.rejects,
         prepared=PreparedStatus(

@@ -6,6 +6,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.missing_labels import missing_beside_labels
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
+from evalsampling.labels.tally import Awaited
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.counted import counted
@@ -14,22 +15,24 @@ from evalsampling.stats.counted import counted
 def cautions(
     analysis: Analysis,
     estimates: Sequence[Estimate],
-    still_open: int | None = None,
+    awaited: Awaited | None = None,
     about_labels: Sequence[str] = (),
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
     warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
-        awaited = "" if still_open is None else f" ({still_open} still open)"
+        waiting = "" if awaited is None else f" ({awaited.words})"
         have = "has" if drawn - labels == 1 else "have"
         warnings.append(
-            f"{drawn - labels} of {counted(drawn, 'row')} drawn {have} no label{awaited}"
+            f"{drawn - labels} of {counted(drawn, 'row')} drawn {have} no label{waiting}"
             + "; others of their round stand for them, as if missing at random"
             * bool(len(missing_beside_labels(analysis.history)))
         )
     warnings += about_labels
-    if analysis.spec is not None and not still_open:
+    if awaited is not None and awaited.advice:
+        warnings.append(awaited.advice)
+    if analysis.spec is not None and not (awaited and awaited.total):
         rounds = len(analysis.history.rounds)
         looks = caution_about_looks(analysis.spec, estimates, analysis.sampler, rounds)
         warnings += [looks] if looks else []

@@ -14,6 +14,7 @@ import numpy as np
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.graded import empty_history
+from evalsampling.labels.tally import Awaited
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
@@ -151,5 +152,5 @@ def estimated(
         labels=labels,
         rejects=rejects,
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        warnings=(*cautions(analysis, estimates, drawn - labels), *in_no_slice),
+        warnings=(*cautions(analysis, estimates, Awaited(drawn - labels)), *in_no_slice),
     )

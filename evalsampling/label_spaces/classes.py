@@ -2,7 +2,7 @@
 
 import dataclasses
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +24,10 @@ from evalsampling.label_spaces.base import (
     Scores,
     System,
 )
+from evalsampling.label_spaces.spellings import plain
 from evalsampling.stats.arrays import FloatArray
+
+_ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +53,18 @@ class Classes(LabelSpace):
 
     def to_mapping(self) -> dict[str, Any]:
         return {"classes": list(self.values), "positive": self.values[self.positive]}
+
+    def meant(self, texts: Collection[str]) -> dict[str, str]:
+        """Return the class of each text that spells one in another way.
+
+        Of two words, yes is the positive one and no the other: that is how people are asked.
+        """
+        found = super().meant(texts)
+        if len(self.values) != 2 or not all(isinstance(value, str) for value in self.values):
+            return found
+        said = {text: _ANSWERS.get(plain(text)) for text in {*texts} - {*self.codes, *found}}
+        of_answer = {True: self.text(self.positive), False: self.text(1 - self.positive)}
+        return {**{text: of_answer[yes] for text, yes in said.items() if yes is not None}, **found}
 
     @property
     def names(self) -> tuple[int | str, ...]:

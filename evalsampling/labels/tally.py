@@ -40,6 +40,49 @@ class State(enum.Enum):
         return self in (State.OPEN, State.DISPUTED)
 
 
+@dataclasses.dataclass(frozen=True)
+class Awaited:
+    """Rows of open rounds that wait for answers.
+
+    Attributes:
+        unanswered: without any answer.
+        started: with some of the answers wanted.
+        disputed: with all of them, which decide nothing.
+        votes: answers wanted for each row.
+    """
+
+    unanswered: int = 0
+    started: int = 0
+    disputed: int = 0
+    votes: int = 1
+
+    @property
+    def total(self) -> int:
+        """The number of all of them."""
+        return self.unanswered + self.started + self.disputed
+
+    @property
+    def words(self) -> str:
+        """How many wait, and for what: ``3 open, 17 disputed``."""
+        parts = [f"{self.unanswered} open"] * bool(self.unanswered or not self.total)
+        if self.started:
+            wait = "row waits" if self.started == 1 else "rows wait"
+            what = "a second answer" if self.votes == 2 else "further answers"
+            parts.append(f"{self.started} {wait} for {what}")
+        return ", ".join(parts + [f"{self.disputed} disputed"] * bool(self.disputed))
+
+    @property
+    def advice(self) -> str:
+        """How disputes are decided, in a sentence; empty without any."""
+        if not self.disputed:
+            return ""
+        rows = "1 row is" if self.disputed == 1 else f"{self.disputed} rows are"
+        return (
+            f"{rows} disputed: one more answer decides each, of another annotator in a delivery, "
+            "or to the batch that `sample --adjudicate` writes"
+        )
+
+
 class Answer(NamedTuple):
     """The answer of one annotator, if named, on one subject: a class, `SKIPPED` or `UNSURE`."""
 

@@ -1,5 +1,6 @@
 """Rounds, deliveries and labels of a workspace at one moment."""
 
+import collections
 import contextlib
 import dataclasses
 import functools
@@ -13,7 +14,7 @@ from evalsampling.labels import splink
 from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.register import Register
-from evalsampling.labels.tally import State, Tally
+from evalsampling.labels.tally import Awaited, State, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.labels.votes import answers_of
@@ -243,6 +244,19 @@ class Snapshot:
                 if count:
                     unanswered[files.number] = count
         return unanswered
+
+    @functools.cached_property
+    def awaited(self) -> Awaited:
+        """What the rows of rounds that are not closed wait for."""
+        counts = collections.Counter[str]()
+        for files in self.standing:
+            tasks = [] if files.number in self.closed else files.batch[TASK].to_pylist()
+            for question in map(self.question_of_task.__getitem__, tasks):
+                if question not in self.answered:
+                    disputed = self.states[question] is State.DISPUTED
+                    begun = "started" if self.tally.answers.get(question) else "unanswered"
+                    counts["disputed" if disputed else begun] += 1
+        return Awaited(**counts, votes=self.pool.spec.labels.votes)
 
     @functools.cached_property
     def closed(self) -> Sequence[int]:

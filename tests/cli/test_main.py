@@ -186,9 +186,9 @@ def test_an_open_round_is_told_of(job: Any) -> None:
     one.prepare()
     assert "still open" not in call("sample", one.workspace, "--size", "5").out
     again = " ".join(call("sample", one.workspace, "--size", "9").out.split())
-    assert "still open, so --size 9 is not heeded. Deliver its labels" in again
+    assert "still open (5 open), so --size 9 is not heeded. Deliver its labels" in again
     plain = " ".join(call("sample", one.workspace).out.split())
-    assert "This round is still open. Deliver its labels with `estimate --labels`" in plain
+    assert "This round is still open (5 open). Deliver its labels with `estimate --labels`" in plain
     assert one.sample().json["again"]
     assert not one.sample("--next").json["again"]
 
@@ -246,8 +246,8 @@ def test_status_json(job: Any) -> None:
     one.prepare()
     status = call("status", one.workspace, "--json").json
     assert list(status) == [
-        "rounds", "labels", "open", "budget", "rejects", "prepared", "jobs", "disputed",
-        "withdrawn", "cost", "money",
+        "rounds", "labels", "open", "budget", "rejects", "prepared", "jobs", "awaited",
+        "disputed",        "withdrawn", "cost", "money",
     ]  # fmt: skip
     assert list(status["prepared"]) == ["rows", "seconds", "runner", "versions"]
     assert "apache-beam" in status["prepared"]["versions"]

@@ -196,9 +196,10 @@ def test_mistyped_tasks_of_vendors_are_named(job: Callable[..., Job]) -> None:
     one = job(sink={"format": "vendor", "question": "Is it one?"})
     one.prepare()
     one.sample()
-    sheet = (one.round_directory(1) / "instructions.md").read_text()
+    sheet = (one.round_directory(1) / "instructions.txt").read_text()
     assert "Is it one?" in sheet
-    assert "- `0`" in sheet
+    assert "    0\n    1\n" in sheet
+    assert not {"`", "#", "*"} & {*sheet}
     answers = one.answers(1)
     assert all(len(task) == 19 for task, _ in answers)
     task = answers[0][0]

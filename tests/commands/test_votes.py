@@ -261,3 +261,29 @@ def test_late_labels_and_rows_that_were_given_up(voted: Job) -> None:
     result = voted.estimate("--labels", deliver(voted, rows[:165], "late.csv")).json
     assert result["missing"]["late"] == 5
     assert (result["missing"]["closed"], result["missing"]["open"]) == (5, 60)
+
+
+def test_two_annotators_from_the_first_answer_to_the_decided_row(job: Callable[..., Job]) -> None:
+    """What waits for a second answer is not called open, and disputes have their way out."""
+    one = job(labels={"votes": 2}, round_size=20)
+    assert "answers: 400 for the whole budget" in call("prepare", one.spec, "--in-process").out
+    assert "20 rows to label by 2 people each in" in call("sample", one.workspace).out
+    answers = one.answers(1)
+    first = one.deliver([(*each, "ann") for each in answers], "1.csv", "task,label,annotator")
+    said = call("estimate", one.workspace, "--labels", first).out
+    assert said == (
+        "0 labels, 20 rows wait for a second answer, 0 rejected\n"
+        "Nothing can be estimated before a row has its label.\n"
+    )
+    assert "20 rows wait for a second answer" in call("status", one.workspace).out
+    other = [(task, str(1 - int(label)) if n < 3 else label) for n, (task, label) in
+             enumerate(answers)]  # fmt: skip
+    second = one.deliver([(*each, "bob") for each in other], "2.csv", "task,label,annotator")
+    told = call("estimate", one.workspace, "--labels", second)
+    assert "17 labels, 3 disputed, 0 rejected" in told.out
+    assert "3 rows are disputed: one more answer decides each" in told.err
+    again = " ".join(call("sample", one.workspace).out.split())
+    assert "still open (3 disputed). 3 rows are disputed: one more answer decides each" in again
+    assert call("sample", one.workspace, "--adjudicate").out.startswith("adjudication 1: 3 rows to")
+    third = one.deliver([(*each, "cid") for each in answers[:3]], "3.csv", "task,label,annotator")
+    assert "20 labels, 0 open, 0 rejected" in call("estimate", one.workspace, "--labels", third).out

@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.evaluation.cautions import cautions, reason_to_stop
+from evalsampling.labels.tally import Awaited
 from evalsampling.spec import EvaluationSpec
 
 
@@ -25,10 +26,11 @@ def test_missing_labels(evaluation: Evaluation) -> None:
     estimates = analysis.estimate()
     of_missing = "; others of their round stand for them, as if missing at random"
     drawn = "20 of 50 rows drawn have no label"
+    waiting = Awaited(unanswered=7)
     assert cautions(analysis, estimates)[-1] == drawn + of_missing
-    assert cautions(analysis, estimates, 7)[-1] == f"{drawn} (7 still open){of_missing}"
-    about = cautions(analysis, estimates, 7, ["annotators err"])
-    assert about == [*cautions(analysis, estimates, 7), "annotators err"]
+    assert cautions(analysis, estimates, waiting)[-1] == f"{drawn} (7 open){of_missing}"
+    about = cautions(analysis, estimates, waiting, ["annotators err"])
+    assert about == [*cautions(analysis, estimates, waiting), "annotators err"]
 
 
 def test_warnings_of_each_estimate_come_first() -> None:

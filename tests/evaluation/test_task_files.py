@@ -60,7 +60,7 @@ def test_a_csv_file_has_each_task_once() -> None:
 
 def test_a_vendor_gets_a_folder_of_files() -> None:
     files = task_files(spec("vendor"), TASKS, "tasks")
-    assert sorted(files) == ["tasks/batch.csv", "tasks/instructions.md"]
+    assert sorted(files) == ["tasks/batch.csv", "tasks/instructions.txt"]
 
 
 def test_files_of_label_studio_have_no_more_tasks_than_they_may() -> None:

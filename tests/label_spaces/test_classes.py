@@ -85,3 +85,21 @@ def test_logits_are_a_matrix_of_all_classes() -> None:
         Evaluation.from_arrays(
             [0.1, 0.2], [0, 1], logits=np.zeros((2, 2)), labels={"classes": [0, 1, 2]}
         )
+
+
+@pytest.mark.parametrize(
+    ("values", "positive", "meant"),
+    [
+        (("legit", "fraud"), 1, {"yes": "fraud", " NO ": "legit", "True": "fraud"}),
+        (("fraud", "legit"), 0, {"yes": "fraud", "no": "legit", "false": "legit"}),
+        (("m", "f"), 1, {"yes": "f", "n": None, "F ": "f"}),
+        (("a", "b", "c"), 1, {"yes": None}),
+        ((2, 3), 1, {"yes": None}),
+        (("no", "maybe"), 1, {"yes": "maybe", "No": "no"}),
+    ],
+)
+def test_yes_is_the_positive_one_of_two_words(
+    values: Any, positive: int, meant: dict[str, str | None]
+) -> None:
+    found = Classes(values, positive).meant([*meant])
+    assert {text: found.get(text) for text in meant} == meant

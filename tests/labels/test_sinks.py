@@ -275,14 +275,14 @@ def test_annotators_are_told_what_classes_mean() -> None:
     (choices,) = page.iter("Choices")
     assert [one.get("value") for one in choices] == ["0", "1", "unsure"]
     sheet = instructions("batch.csv", 5, ["text"], SinkSpec(), both)
-    assert '- `0`: different people\n- `1`: the same "person" & address\n' in sheet
+    assert '    0: different people\n    1: the same "person" & address\n' in sheet
 
 
 @pytest.mark.parametrize("votes", [1, 2])
 def test_who_labels_is_asked_where_several_do(votes: int) -> None:
     asked = dataclasses.replace(labels(0, 1), votes=votes)
     sheet = instructions("batch.csv", 5, ["text"], SinkSpec(), asked)
-    assert ("`annotator`" in sheet) == (f"by {votes} people" in sheet) == (votes > 1)
+    assert ("the column annotator" in sheet) == (f"by {votes} people" in sheet) == (votes > 1)
 
 
 def test_pairs_stand_side_by_side() -> None:

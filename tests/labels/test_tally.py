@@ -13,6 +13,7 @@ from evalsampling.labels.tally import (
     SKIPPED,
     UNSURE,
     Answer,
+    Awaited,
     State,
     Subjects,
     Tally,
@@ -206,3 +207,20 @@ def test_answers_that_settle_are_none_of_another_question() -> None:
     shares = one.shares(2)
     assert shares is not None
     assert shares.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("awaited", "words", "advises"),
+    [
+        (Awaited(), "0 open", False),
+        (Awaited(3), "3 open", False),
+        (Awaited(started=300, votes=2), "300 rows wait for a second answer", False),
+        (Awaited(1, 1, votes=3), "1 open, 1 row waits for further answers", False),
+        (Awaited(disputed=17, votes=2), "17 disputed", True),
+        (Awaited(2, 3, 1, 2), "2 open, 3 rows wait for a second answer, 1 disputed", True),
+    ],
+)
+def test_what_rows_wait_for_is_said(awaited: Awaited, words: str, advises: bool) -> None:
+    assert awaited.words == words
+    assert awaited.total == awaited.unanswered + awaited.started + awaited.disputed
+    assert ("one more answer decides each" in awaited.advice) == advises

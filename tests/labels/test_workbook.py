@@ -204,7 +204,7 @@ def test_all_cells_are_text(tmp_path: Path) -> None:
     assert choices.showErrorMessage
     assert (choices.errorStyle, choices.error) == ("stop", "One of: 0, 1, unsure")
     lines = [row[0] for row in book["instructions"].iter_rows(values_only=True)]
-    assert lines[0] == "# What to do with batch.xlsx"
+    assert lines[0] == "What to do with batch.xlsx"
     assert "Same?" in lines
     assert lines[-1] == "Save it as it is, as .xlsx."
 
