@@ -91,6 +91,11 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         lines.append(
             "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
         )
+    if guess.rivals and not guess.has_verdicts_alone:
+        names = " and ".join(column.name for column in guess.rivals[:3])
+        lines.append(
+            _printable(f"  # is {names} another system's? See pool.systems in docs/spec.md")
+        )
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")

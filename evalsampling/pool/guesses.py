@@ -103,6 +103,11 @@ class SampledColumn:
         """Whether every row has a value of its own."""
         return self.distinct == self.rows > 0
 
+    @property
+    def is_share(self) -> bool:
+        """Whether all values lie between 0 and 1."""
+        return self.low is not None and self.high is not None and 0 <= self.low <= self.high <= 1
+
 
 @dataclasses.dataclass(frozen=True)
 class Guess:
@@ -116,6 +121,7 @@ class Guess:
         classes: of predictions, as they stand in a spec.
         slices: columns with few values.
         payload: columns that annotators may want to see.
+        rivals: other columns that may be the scores of further systems.
         unread_score: whether a column is called or written as a score is, and cannot be one as it
             stands.
     """
@@ -127,6 +133,7 @@ class Guess:
     classes: tuple[int | str, ...]
     slices: tuple[SampledColumn, ...]
     payload: tuple[SampledColumn, ...]
+    rivals: tuple[SampledColumn, ...] = ()
     unread_score: bool = False
 
     @property
@@ -146,7 +153,9 @@ class Guess:
         rest = [column for column in columns if column not in id and not column.nulls]
         numbers = [column for column in rest if column.kind == "number"]
         whole = [column for column in rest if column.kind == "whole"]
-        score = _best(numbers, _SCORES) or _best(whole, _SCORES) or next(iter(numbers), None)
+        shares = [column for column in numbers if column.is_share]
+        score = _best(numbers, _SCORES) or _best(whole, _SCORES)
+        score = score or next(iter((*shares, *numbers)), None)
         coded = [
             column for column in rest
             if column.values and column.kind != "number" and column.distinct >= 1
@@ -154,12 +163,8 @@ class Guess:
         ]  # fmt: skip
         prediction = _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
         classes = _classes(prediction)
-        shares = [
-            column for column in numbers
-            if column is not score and column.low is not None and column.high is not None
-            and 0 <= column.low <= column.high <= 1
-        ]  # fmt: skip
-        probability = _best(shares, _PROBABILITIES) if len(classes) == 2 else None
+        others = [column for column in shares if column is not score]
+        probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
         used = {
             column.name for column in (*id, score, probability, prediction) if column is not None
         }
@@ -177,8 +182,10 @@ class Guess:
         unread = any(
             column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None for column in others
         )
+        rivals = [column for column in shares if column.name not in used]
         return cls(
-            id, score, probability, prediction, classes, tuple(slices), tuple(payload), unread
+            id, score, probability, prediction, classes, tuple(slices), tuple(payload),
+            tuple(rivals), unread,
         )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from evalsampling.spec.strata import (
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.spec.systems import have_verdicts_alone
 from evalsampling.spec.values import Count, Fraction, Positive
-from evalsampling.storage import folder_of, read_file
+from evalsampling.storage import folder_of, is_url, read_file
 
 MAX_CELLS = 4096
 """Most cells a pool is cut into."""
@@ -183,6 +183,8 @@ class EvaluationSpec:
         Raises:
             InputError: naming the file and the key that is wrong.
         """
+        if not is_url(path) and Path(path).is_dir():
+            raise InputError(f"{path}: is a folder; give the spec, such as evaluation.yaml")
         stored = read_file(str(path))
         try:
             content = load_strictly(stored.decode())

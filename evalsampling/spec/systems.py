@@ -46,6 +46,8 @@ def read_system(
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
     columns = labels.space.by_label(where, prediction)
+    if isinstance(prediction, int | float) and not isinstance(prediction, bool):
+        prediction = {"threshold": prediction}  # There is no column of that name.
     if columns:
         prediction = None
     elif isinstance(prediction, Mapping):

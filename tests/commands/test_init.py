@@ -55,6 +55,8 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
         ({"score": [-1.0, 2.0], "match_prob": [0.1, 1.9]}, ("score", None)),
         ({"probability": [0.1, 0.9]}, ("probability", None)),
         ({"score": [0.1, 0.9], "share": [0.1, 0.9]}, ("score", None)),
+        ({"amount": [3.5, 80.0], "rf": [0.1, 0.9], "hgb": [0.2, 0.8]}, ("rf", None)),
+        ({"amount": [3.5, 80.0]}, ("amount", None)),
     ],
 )
 def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: Any) -> None:
@@ -64,6 +66,7 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
     assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
     pool = yaml.safe_load(spec.read_text())["pool"]
     assert (pool["score"], pool.get("probability")) == expected
+    assert ("# is hgb another system's?" in spec.read_text()) == ("hgb" in columns)
     assert call("prepare", "--check", spec).status == 0
 
 

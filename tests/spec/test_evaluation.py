@@ -389,3 +389,20 @@ def test_stop_at_significance() -> None:
     ]:
         with pytest.raises(InputError, match=words):
             parse(stop=stop)
+
+
+@pytest.mark.parametrize("number", [0.5, 0, -1.5])
+def test_a_number_for_a_prediction_is_a_threshold(number: float) -> None:
+    pool = {"path": "x", "score": "s"}
+    short, long = (
+        EvaluationSpec.from_mapping({"pool": {**pool, "prediction": given}}, ".")
+        for given in (number, {"threshold": number})
+    )
+    assert short.pool.systems == long.pool.systems
+    with pytest.raises(InputError, match="must be a column or a threshold, got True"):
+        EvaluationSpec.from_mapping({"pool": {**pool, "prediction": True}}, ".")
+
+
+def test_a_folder_is_no_spec(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r": is a folder; give the spec, such as evaluation\.yaml"):
+        EvaluationSpec.load(tmp_path)
