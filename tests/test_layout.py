@@ -60,6 +60,7 @@ ELSEWHERE = {
     "preparation/local.py": "simulation/test_truth.py",
     "preparation/plan.py": "commands/test_prepare_plan.py",
     "preparation/stages.py": "commands/test_prepare_plan.py",
+    "receivers/limits.py": "receivers/test_openlineage.py",
     "report/accuracy.py": "report/test_page.py",
     "report/bands_chart.py": "report/test_pictures.py",
     "report/convergence_chart.py": "report/test_pictures.py",

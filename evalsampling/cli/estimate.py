@@ -305,7 +305,10 @@ def _tests_table(shown: Sequence[Number]) -> list[str]:
     if not columns:
         return []
     titles = [title for title, _ in tests]
-    return table(["tests", *columns], list(zip(titles, *columns.values(), strict=True)))
+    return table(
+        ["tests, of the first interval", *columns],
+        list(zip(titles, *columns.values(), strict=True)),
+    )
 
 
 def _title(number: Number) -> str:

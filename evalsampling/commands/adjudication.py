@@ -1,5 +1,7 @@
 """Batches of the rows that annotators did not agree on, for somebody to settle."""
 
+import dataclasses
+
 from evalsampling.commands.control_tasks import rows_of
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import State
@@ -65,7 +67,10 @@ def _write(
     folder = adjudication_folder(number)
     with pool.workspace.new_batch(folder, design, manifest) as files:
         path = files.path(str(design["exported"]))
-        write_tasks(blind(tasks), path, pool.spec, pool.batch_name(-number))
+        one_answer = dataclasses.replace(
+            pool.spec, labels=dataclasses.replace(pool.spec.labels, votes=1)
+        )
+        write_tasks(blind(tasks), path, one_answer, pool.batch_name(-number))
         write_parquet(tasks, files.path(LINKED), "snappy")
     exported = pool.workspace.store.url(files.place(str(design["exported"])))
     return Adjudication(number, tasks, exported, files.folder)

@@ -180,6 +180,7 @@ def result_of(
     doubted = tuple(doubts(snapshot, analysis, missing))
     wrong = label_error(snapshot, analysis, estimates)
     warnings = cautions(analysis, estimates, awaited, label_warnings(wrong))
+    of_scores = snapshot.pool.stratification.about_scores(spec, analysis.table)
     curve = analysis.curve
     joints = build_joints(spec, snapshot.pool.stratification.ranges)
     return EstimateResult(
@@ -188,7 +189,7 @@ def result_of(
         open=awaited.total,
         awaited=awaited,
         rejects=snapshot.rejects,
-        warnings=(*doubted, *warnings),
+        warnings=(*doubted, *of_scores, *warnings),
         done=_is_done(analysis, spec, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, spec, analysis) for parts in joints),

@@ -113,9 +113,15 @@ def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
     """Return the deliveries of which most answers are rejected, in the order they came in."""
     return [
         MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
-        for delivery, count in snapshot.rejections
+        for delivery, count in _rejections(snapshot)
         if count > len(delivery.votes)
     ]
+
+
+def _rejections(snapshot: Snapshot) -> Sequence[tuple[Delivery, int]]:
+    """Return deliveries with rejects; none once all rows drawn are decided: they want for none."""
+    decided = all(state is State.DECIDED for state in snapshot.states)
+    return [] if decided else snapshot.rejections
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
@@ -182,7 +188,7 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
     """Return what is to be said of the answers before any number, the worst first."""
-    told = [rejection(snapshot, *each) for each in snapshot.rejections]
+    told = [rejection(snapshot, *each) for each in _rejections(snapshot)]
     told = [text for text in told if text]
     if missing is not None:
         counts = {why: len(questions) for why, questions in _silent(snapshot).items()}

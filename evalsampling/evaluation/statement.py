@@ -67,7 +67,7 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
         return f"{found}: {_verdict(estimate)}.{_test(estimate)}"
     sentences = [f"{found}."]
     if target.slice is None and target.threshold is None:
-        sentences += [_reason(estimate, digits), _next_step(estimate.outlook, estimate, rows)]
+        sentences += [_reason(estimate), _next_step(estimate.outlook, estimate, rows)]
         sentences.append(_by_labels_alone(estimate))
     return " ".join(filter(None, sentences))
 
@@ -83,16 +83,13 @@ def display_name(estimate: Estimate) -> str:
     return name + ("" if target.slice is None else f" where {target.slice}")
 
 
-def _reason(estimate: Estimate, digits: int) -> str:
+def _reason(estimate: Estimate) -> str:
     """Return why the interval is as wide as it is, empty if that is the draw of rows."""
     aside = estimate.without_unmet
     if aside is None or not is_due_to_unmet(estimate):
         return ""
     end = "low" if aside.low - estimate.low >= estimate.high - aside.high else "high"
-    return (
-        f"The {end} end allows for positives that score lower than every labelled positive; "
-        f"without them it is {shown_range(aside.low, aside.high, digits)}."
-    )
+    return f"The {end} end allows for positives that score lower than every labelled positive."
 
 
 def is_due_to_unmet(estimate: Estimate) -> bool:

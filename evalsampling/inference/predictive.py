@@ -284,10 +284,10 @@ class Predictive:
     def without_unmet(self) -> "Predictive | None":
         """The same draws without positives scored below all labelled positives.
 
-        None if no row is scored so low, and with more than two classes, where a row that is not of
-        a class may be of any other.
+        None if no row is scored so low, without scores, and with more than two classes, where a
+        row that is not of a class may be of any other.
         """
-        if self.table.classes != 2:
+        if self.table.classes != 2 or self.table.exchangeable:
             return None
         unsearched = below_all_met(self.table, self.history)
         if not unsearched.any():

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import fnmatch
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store
-from evalsampling.storage.filesystems import locate, one_line, readable
+from evalsampling.storage.filesystems import is_url, locate, one_line, readable
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
@@ -62,6 +63,17 @@ def find_files(pattern: str) -> list[StoredFile]:
         raise InputError(f"{pattern}: no such file")
     filled = [file for file in files if file.size or not file.path.lower().endswith(TEXT)]
     return sorted(filled or files, key=lambda file: file.path)
+
+
+def would_find(pattern: str, path: str) -> bool:
+    """Return whether a file would be among those of a path or a pattern, if it were there.
+
+    Of a folder: whether files in it would be.
+    """
+    place = path if is_url(path) else os.path.abspath(path)
+    patterns = [pattern] if _is_pattern(pattern) else [pattern, f"{pattern.rstrip('/')}/**"]
+    files = place.split("/"), f"{place}/new.parquet".split("/")
+    return any(_matches(names, each.split("/")) for names in files for each in patterns)
 
 
 def _found(pattern: str) -> list[StoredFile]:

@@ -1,18 +1,19 @@
 """MLflow: values and ends of intervals as metrics, the report and the table as artifacts."""
 
 import collections
-import contextlib
+import dataclasses
 import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+import time
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from evalsampling.errors import InputError, from_extra
+from evalsampling.receivers.limits import SECONDS, within
 from evalsampling.receivers.run import Run, title_of
 from evalsampling.receivers.table import content
 from evalsampling.telemetry.logs import one_line
@@ -23,6 +24,8 @@ ID = "evalsampling.run_id"
 """Tag by which a run is met again."""
 
 _LONGEST_TAG, _LONGEST_NAME = 5000, 200
+_BATCH = 500
+"""Metrics of a request: MLflow takes a thousand."""
 
 _LIMITS = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "25",
@@ -33,11 +36,17 @@ _LIMITS = {
 that is silent is given up within a minute, not after the client's own twenty."""
 
 
+@dataclasses.dataclass(frozen=True)
 class MLflow:
     """Logs to the run of MLflow that is active, else to one of its own in an experiment.
 
     Where the server is, MLflow's own environment says: MLFLOW_TRACKING_URI and others.
+
+    Attributes:
+        seconds: that a server has for everything of a run.
     """
+
+    seconds: float = SECONDS
 
     def output(self, where: str | None) -> None:
         """Return None: no file is written here."""
@@ -64,12 +73,9 @@ class MLflow:
         mlflow = _package()
         for name, value in _LIMITS.items():
             os.environ.setdefault(name, value)
-        with _run_of(mlflow, run, where) as active:
-            mlflow.set_tags(_tags(run))
-            mlflow.log_params(_parameters(run))
-            mlflow.log_metrics(metrics(run), step=run.labels)
-            _log_files(mlflow, run)
-            identity = active.info.run_id
+        active = mlflow.active_run()  # MLflow keeps it by thread.
+        given = None if active is None else active.info.run_id
+        identity = within(self.seconds, lambda: _log(mlflow, run, where, given))
         return f"MLflow run {identity}"
 
 
@@ -82,17 +88,31 @@ def _package() -> Any:
     return mlflow
 
 
-@contextlib.contextmanager
-def _run_of(mlflow: Any, run: Run, name: str | None) -> Iterator[Any]:
-    """Yield the active run of MLflow, the one that has this run already, or a new one."""
-    active = mlflow.active_run()
-    if active is not None:
-        yield active
-        return
-    experiment = None if name is None else _experiment(mlflow.MlflowClient(), name)
+def _log(mlflow: Any, run: Run, name: str | None, given: str | None) -> str:
+    """Log a run to one that is given, or that has it already, or a new one; return its id."""
+    client = mlflow.MlflowClient()
+    if given is not None:
+        _log_to(client, run, given)
+        return given
+    experiment = None if name is None else _experiment(client, name)
     earlier = _earlier(mlflow, run, experiment)
-    with mlflow.start_run(earlier, experiment_id=experiment, run_name=run.name) as active:
-        yield active
+    with mlflow.start_run(earlier, experiment_id=experiment, run_name=run.name) as own:
+        _log_to(client, run, own.info.run_id)
+    return str(own.info.run_id)
+
+
+def _log_to(client: Any, run: Run, identity: str) -> None:
+    """Log tags, parameters, metrics and files of a run to one of MLflow."""
+    from mlflow.entities import Metric, Param, RunTag
+
+    tags = [RunTag(*each) for each in _tags(run).items()]
+    parameters = [Param(key, str(value)) for key, value in _parameters(run).items()]
+    client.log_batch(identity, params=parameters, tags=tags)
+    now = time.time_ns() // 1_000_000
+    numbers = [Metric(key, number, now, run.labels) for key, number in metrics(run).items()]
+    for begin in range(0, len(numbers), _BATCH):
+        client.log_batch(identity, metrics=numbers[begin : begin + _BATCH])
+    _log_files(client, run, identity)
 
 
 def _experiment(client: Any, name: str) -> str:
@@ -167,7 +187,7 @@ def _parameters(run: Run) -> dict[str, Any]:
     return {f"evalsampling.{name}": value for name, value in values.items()}
 
 
-def _log_files(mlflow: Any, run: Run) -> None:
+def _log_files(client: Any, run: Run, identity: str) -> None:
     """Log the spec, the table, and the report where there is one."""
     spec = yaml.safe_dump(without_credentials(run.spec.to_mapping()), sort_keys=False)
     files = {"spec.yaml": spec.encode(), "estimates.parquet": content(run.table, ".parquet")}
@@ -176,4 +196,4 @@ def _log_files(mlflow: Any, run: Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
             (Path(folder) / name).write_bytes(data)
-        mlflow.log_artifacts(folder)
+        client.log_artifacts(identity, folder)

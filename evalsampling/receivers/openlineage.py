@@ -3,7 +3,6 @@
 The events are JSON of our own, as https://openlineage.io/spec/2-0-2/OpenLineage.json has them.
 """
 
-import concurrent.futures
 import dataclasses
 import datetime
 import functools
@@ -11,13 +10,13 @@ import itertools
 import json
 import os
 import re
-import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.receivers.limits import SECONDS, within
 from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.stats.finite import finite
@@ -46,7 +45,7 @@ class OpenLineage:
         seconds: that a server has for all events of a run.
     """
 
-    seconds: float = 60
+    seconds: float = SECONDS
 
     def output(self, where: str | None) -> Output | None:
         """Return the file of the events; None if a server gets them."""
@@ -70,7 +69,7 @@ class OpenLineage:
                 Path(place).parent.mkdir(parents=True, exist_ok=True)
             replace_file(place, "".join(f"{line}\n" for line in lines).encode())
             return place
-        _within(self.seconds, functools.partial(_post, place, lines))
+        within(self.seconds, functools.partial(_post, place, lines))
         return without_passwords(place)
 
 
@@ -79,23 +78,6 @@ OPEN_LINEAGE = OpenLineage()
 
 def _is_server(place: str) -> bool:
     return place.lower().startswith(_WEB)
-
-
-def _within(seconds: float, send: Callable[[], None]) -> None:
-    """Send in a thread that is given up after some seconds: `requests` only limits each wait."""
-    sent: concurrent.futures.Future[None] = concurrent.futures.Future()
-
-    def run() -> None:
-        try:
-            send()
-            sent.set_result(None)
-        except Exception as error:
-            sent.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    if not concurrent.futures.wait([sent], seconds).done:
-        raise InputError(f"the server has not answered all events within {seconds:g} seconds")
-    sent.result()
 
 
 def _post(server: str, events: Sequence[str]) -> None:

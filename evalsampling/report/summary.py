@@ -22,7 +22,7 @@ from evalsampling.report.numbers import (
 from evalsampling.report.section import Section, data, figures, interval
 from evalsampling.stats.counted import counted
 
-MOST_SENTENCES = 4
+MOST_SENTENCES = 8
 """Most numbers that get a sentence each; the picture has them all."""
 
 MOST_ROWS = 30
@@ -79,7 +79,7 @@ def basis(facts: Facts) -> Section | None:
         "open": counted(facts.estimate["open"], "row"),
         "passive": facts.sampler == "passive",
         "level": facts.level,
-        "assumed": " ".join(f"It {words}." for words in rested_on(intervals).values()),
+        "assumed": [f"A {kind} interval {words}." for kind, words in rested_on(intervals).items()],
     }
     return Section("basis", "What this rests on", content)
 
@@ -100,6 +100,7 @@ def summary(facts: Facts, short: bool = False) -> Section:
         "statements": " ".join(number.statement for number in numbers[:MOST_SENTENCES]),
         "sentences": list(map(_sentence, (defined or list(numbers[:1]))[:MOST_SENTENCES])),
         "short": short,
+        "waiting": _waiting(facts),
         "picture": picture,
         "left_out": len(numbers[MOST_ROWS:]),
         "level": facts.level,
@@ -129,6 +130,16 @@ def _parted(statement: str) -> dict[str, str]:
     """Return the first sentence of a statement, and the others."""
     first, end, rest = statement.partition(". ")
     return {"first": first + end.rstrip(), "rest": rest}
+
+
+def _waiting(facts: Facts) -> str:
+    """Return how many rows were asked about and have answers, empty where none was."""
+    if not facts.estimate["open"]:
+        return ""
+    asked = counted(facts.estimate["open"], "row")
+    awaited = facts.estimate.get("awaited", {})
+    begun = awaited.get("started", 0) + awaited.get("disputed", 0)
+    return f"{asked} were asked about, and {begun:,} of them wait for further answers"
 
 
 def _may_hide(number: Number) -> bool:

@@ -78,6 +78,9 @@ class GatesSpec(msgspec.Struct, frozen=True):
             InputError: if a text is no claim, or a number is there twice.
         """
         targets: dict[str, dict[str, float]] = {">=": {}, "<=": {}}
+        claims = [*claims]
+        if not all(isinstance(claim, str) for claim in claims):
+            raise InputError(f"claims: must be texts like 'recall >= 0.7', got {claims!r}")
         for claim in itertools.chain.from_iterable(map(_AND.split, claims)):
             found = _CLAIM.fullmatch(claim)
             if found is None:
@@ -105,9 +108,10 @@ class GatesSpec(msgspec.Struct, frozen=True):
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:
     """Return the target of each number; a title of a slice has an equals sign of its own."""
     targets: dict[str, float] = {}
+    sign = ">" if option == "--at-least" else "<"  # recall>=0.9 is meant alike
     for text in texts:
         name, mark, value = text.rpartition("=")
-        number, target = name.strip(), math.nan
+        number, target = name.strip().removesuffix(sign).strip(), math.nan
         if NUMBER.fullmatch(value.strip()):
             target = float(value)
         if not mark or not number or not math.isfinite(target):

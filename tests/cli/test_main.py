@@ -362,7 +362,7 @@ def test_tests_of_comparisons_have_a_table() -> None:
     )
     assert _tests_table([alone]) == []
     head, row = (line.split() for line in _tests_table([alone, compared]))
-    assert (head, row[-1]) == (["tests", "p"], "0.0312")
+    assert (head, row[-1]) == (["tests,", "of", "the", "first", "interval", "p"], "0.0312")
 
 
 def write_truth(one: Job) -> Path:

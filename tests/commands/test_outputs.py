@@ -134,6 +134,24 @@ def test_the_pool_is_never_replaced(labelled: Job, command: tuple[str, str]) -> 
     assert files_below(labelled.directory) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        (("export", "--to"), "{pool}/votes.parquet"),
+        (("estimate", "--report-to"), "table:{pool}"),
+        (("estimate", "--report-to"), "table:{pool}/made.parquet"),
+    ],
+)
+def test_no_output_becomes_a_file_of_the_pool(
+    labelled: Job, command: tuple[str, str], place: str
+) -> None:
+    before = files_below(labelled.directory)
+    result = run(labelled, *command, place.format(pool=labelled.directory / "pool"), "--overwrite")
+    assert (result.status, result.out) == (1, "")
+    assert "would be read as a file of the pool" in result.err
+    assert files_below(labelled.directory) == before
+
+
 def test_labels_of_the_call_are_never_replaced(labelled: Job) -> None:
     labels = labelled.deliver(labelled.answers(1), "more.csv")
     result = labelled.estimate("--labels", labels, "--report-to", f"table:{labels}", "--overwrite")

@@ -285,5 +285,23 @@ def test_two_annotators_from_the_first_answer_to_the_decided_row(job: Callable[.
     again = " ".join(call("sample", one.workspace).out.split())
     assert "still open (3 disputed). 3 rows are disputed: one more answer decides each" in again
     assert call("sample", one.workspace, "--adjudicate").out.startswith("adjudication 1: 3 rows to")
+    other_file = one.deliver([("t_of_another", "1", "dan")] * 30, "x.csv", "task,label,annotator")
+    assert "most answers of" in call("estimate", one.workspace, "--labels", other_file).out
     third = one.deliver([(*each, "cid") for each in answers[:3]], "3.csv", "task,label,annotator")
-    assert "20 labels, 0 open, 0 rejected" in call("estimate", one.workspace, "--labels", third).out
+    told = call("estimate", one.workspace, "--labels", third)
+    assert "20 labels, 0 open" in told.out
+    assert "most answers of" not in told.out, "no row wants for anything"
+
+
+def test_one_person_settles_a_dispute_and_is_asked_so(job: Callable[..., Job]) -> None:
+    one = job(labels={"votes": 2}, round_size=10, sink={"format": "vendor"})
+    one.prepare()
+    one.sample()
+    assert "by 2 people" in (one.round_directory(1) / "instructions.txt").read_text()
+    answers = one.answers(1)
+    for who, flip in (("ann", 0), ("bob", 1)):
+        given = [(task, str(abs(flip - int(label))), who) for task, label in answers]
+        one.estimate("--labels", one.deliver(given, f"{who}.csv", "task,label,annotator"))
+    assert call("sample", one.workspace, "--adjudicate").status == 0
+    (sheet,) = one.workspace.glob("adjudications/**/instructions.txt")
+    assert "people" not in sheet.read_text()

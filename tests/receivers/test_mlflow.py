@@ -1,10 +1,12 @@
 """MLflow, with its runs in a folder of this machine."""
 
+import contextlib
 import dataclasses
 import http.server
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.receivers.mlflow import _LIMITS, ID, MLFLOW, metrics
+from evalsampling.receivers.mlflow import _LIMITS, ID, MLFLOW, MLflow, metrics
 from evalsampling.receivers.registry import Address
 from tests.receivers.runs import evaluation, run
 
@@ -98,6 +100,33 @@ def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPat
         problem = Address("mlflow", MLFLOW, None).send(run()).problem
     assert problem is not None
     assert "timed out" in problem.lower()
+
+
+def test_a_server_that_trickles_is_given_up(tracked: Any) -> None:
+    """A byte now and then is never late for a limit of each wait."""
+
+    class Trickling(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                for _ in range(1000):
+                    self.wfile.write(b" ")
+                    time.sleep(0.05)
+
+        do_POST = do_GET  # noqa: N815
+
+    begin = time.monotonic()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trickling) as served:
+        served.daemon_threads = True
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        mlflow.set_tracking_uri(f"http://127.0.0.1:{served.server_port}")
+        problem = Address("mlflow", MLflow(seconds=0.7), None).send(run()).problem
+        served.shutdown()
+        served.block_on_close = False
+    assert "not answered everything within 0.7 seconds" in str(problem)
+    assert time.monotonic() - begin < 5
 
 
 def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:

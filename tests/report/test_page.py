@@ -104,6 +104,15 @@ def test_the_short_page_has_what_a_reader_decides_by() -> None:
     assert "basis" not in [part.anchor for part in sections(facts)]
 
 
+def test_the_first_line_without_labels_says_what_was_asked() -> None:
+    none = {"labels": 0, "open": 0}
+    assert "The next step is to label a first batch" in section("summary", estimate=none)
+    begun = {"labels": 0, "open": 300, "awaited": {"started": 300}}
+    text = section("summary", estimate=begun)
+    assert "300 rows were asked about, and 300 of them wait for further answers." in text
+    assert "The next step" not in text
+
+
 def test_what_labels_alone_leave_open_is_with_the_positives_that_hide() -> None:
     alone = "By the labels alone it may be 0.05: 27,436 of the 394,541 rows may be positive."
     other = [{"share": share, "low": 0.1, "high": 0.9} for share in (0.5, 2.0)]

@@ -69,6 +69,9 @@ def test_options_have_the_target_behind_the_last_equals_sign() -> None:
     gates = GatesSpec.parse(["recall=0.9", "f1 where city=Bern = .5"], ["mse=1e-2"])
     assert gates.at_least == {"recall": 0.9, "f1 where city=Bern": 0.5}
     assert gates.at_most == {"mse": 0.01}
+    assert GatesSpec.parse(["recall>=0.9"], ["mse <= .1"]) == GatesSpec(
+        {"recall": 0.9}, {"mse": 0.1}
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,3 +110,5 @@ def test_what_is_no_claim(claim: str) -> None:
         GatesSpec.claimed([claim])
     with pytest.raises(InputError, match="f1 >= is there twice"):
         GatesSpec.claimed(["f1 >= 0.5 and f1 >= 0.6"])
+    with pytest.raises(InputError, match="claims: must be texts like"):
+        GatesSpec.claimed([{"recall": 0.7}])  # type: ignore[list-item]
