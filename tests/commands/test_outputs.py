@@ -58,7 +58,10 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     ),
     "export": (("export", "{workspace}", "--to", "votes.csv"), {"votes.csv"}),
     "status": (("status", "{workspace}", "--verify"), set()),
-    "simulate": (("simulate", "{spec}", "--truth", "{truth}", "--repeats", "2"), set()),
+    "simulate": (
+        ("simulate", "{spec}", "--truth", "{truth}", "--repeats", "1", "--budgets", "60"),
+        set(),
+    ),
 }
 """Arguments of every command, and the files that it may write outside the workspace."""
 
