@@ -49,8 +49,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "prepare --check": (("prepare", "{spec}", "--check"), set()),
     "prepare": (("prepare", "{spec}"), set()),
     "sample": (("sample", "{workspace}", "--size", "5"), set()),
-    "push": (("push", "{workspace}", "--url", "http://nowhere"), set()),
-    "pull": (("pull", "{workspace}", "--url", "http://nowhere", "--to", "v.json"), set()),
+    "push": (("push", "{workspace}", "--url", "http://127.0.0.1:9"), set()),
+    "pull": (("pull", "{workspace}", "--url", "http://127.0.0.1:9", "--to", "v.json"), set()),
     "estimate": (("estimate", "{workspace}", "--labels", "labels.csv"), set()),
     "report": (
         ("report", "{workspace}", "--to", "page.html"),

@@ -72,7 +72,7 @@ def test_a_difference_of_two_of_three_systems() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sampler", "seeds"), [("calibrated", 3), pytest.param("ais", 20, marks=pytest.mark.slow)]
+    ("sampler", "seeds"), [("calibrated", 6), pytest.param("ais", 20, marks=pytest.mark.slow)]
 )
 def test_interval_chance_and_test_of_a_difference_never_contradict_each_other(
     sampler: str, seeds: int
