@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
     "init again": (("init", "pool/*.parquet", "--output", "new.yaml"), set()),
     "init over the pool": (("init", "pool/*.parquet", "--output", "{pool}"), set()),
     "init over the spec": (("init", "pool/*.parquet", "--output", "{spec}"), set()),
-    "plan": (("plan", "{spec}"), set()),
+    "plan": (("plan", "{spec}", "--repeats", "2", "--budgets", "60"), set()),
     "prepare --check": (("prepare", "{spec}", "--check"), set()),
     "prepare": (("prepare", "{spec}"), set()),
     "sample": (("sample", "{workspace}", "--size", "5"), set()),
