@@ -9,6 +9,7 @@ which its interval was first so narrow.
 """
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -25,22 +26,15 @@ from evalsampling.evaluation.statement import is_due_to_unmet
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook
 from evalsampling.measures.base import Measure
-from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
-from evalsampling.spec import RoundSize
-from evalsampling.spec.hidden import HiddenPrior
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
 ASKED = (100, 300)
 FACTOR = 1.5
-PLAN = Plan(
+PLAN = dataclasses.replace(
+    corpus.PLAN,
     budgets=(100, 130, 170, 220, 300, 390, 500, 660, 860, 1100, 1500, 2000, 2600, 3400, 4500),
-    round_size=RoundSize(50, 1.3),
-    repeats=1,
     seed=58,
-    confidence=0.95,
-    divergence=False,
-    hidden=HiddenPrior(),
 )
 SCHEMA = pa.schema(
     {
