@@ -48,7 +48,7 @@ def test_estimate_json(drawn: Job) -> None:
     result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
-        "half_width", "assumes", "hidden", "missing", "label_error",
+        "half_width", "awaited", "assumes", "hidden", "missing", "label_error",
         "guarantee", "sample_size", "half_width_reason", "cost", "label_likelihood", "notes",
         "mostly_rejected",
     ]  # fmt: skip

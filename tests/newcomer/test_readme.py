@@ -19,7 +19,7 @@ SCREEN = 52
 
 def test_readme_prints_what_it_shows(python: str, tmp_path: Path) -> None:
     pairs = page_outputs("README.md", tmp_path, Installation(python, source=None))
-    assert len(pairs) == 2
+    assert len(pairs) == 3
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
 
 

@@ -190,6 +190,7 @@ def test_command_line(
     keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
     keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
     keys |= {"half_width_low", "half_width_high", "selection_error", "regret", "price"}
+    keys |= {"no_claim"}
     assert all(set(row) == keys for row in rows)
     assert all(row["power"] is None for row in rows), "there is nothing to compare"
     assert all(row["selection_error"] is None for row in rows), "nor to choose from"
