@@ -54,7 +54,9 @@ class ReportResult(Result):
     labels: int
 
 
-def report(options: ReportOptions, place: str | None = None) -> ReportResult:
+def report(
+    options: ReportOptions, place: str | None = None, gates: GatesSpec | None = None
+) -> ReportResult:
     """Write a report on a workspace: one HTML file, and JSON and CSV files of the same name.
 
     Nothing in the workspace is changed. Earlier reports are replaced, each file as a whole, files
@@ -65,6 +67,7 @@ def report(options: ReportOptions, place: str | None = None) -> ReportResult:
     Args:
         options: what the report is on, and where it goes.
         place: what the page calls the workspace, None for its path.
+        gates: to be judged in place of those of the options.
 
     Raises:
         UsageError: if the page is not to end in .html.
@@ -82,7 +85,8 @@ def report(options: ReportOptions, place: str | None = None) -> ReportResult:
         options.to: BEGINS.encode(),
     }
     check_outputs(snapshot.pool, [Output(*each) for each in begins.items()], options.overwrite)
-    gates = GatesSpec.parse(options.at_least, options.at_most) or snapshot.pool.spec.gates
+    gates = gates or GatesSpec.parse(options.at_least, options.at_most)
+    gates = gates or snapshot.pool.spec.gates
     content = report_facts(snapshot, options.title, options.anonymous, gates)
     if place is not None:  # JSON writes a path as it is, but for what it escapes.
         path, name = (json.dumps(each)[1:-1] for each in (snapshot.pool.workspace.path, place))

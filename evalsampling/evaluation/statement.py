@@ -11,6 +11,7 @@ from evalsampling.report.numbers import (
     MOST_DIGITS,
     compared,
     decimals,
+    higher,
     shown,
     shown_range,
     title,
@@ -131,9 +132,8 @@ def _verdict(estimate: Estimate) -> str:
     """Return which system of a comparison is higher, by its interval."""
     target, null = estimate.target, estimate.target.null
     assert null is not None
-    if estimate.low > null:
-        return f"{target.system} is higher"
-    return f"{target.against} is higher" if estimate.high < null else "not decided"
+    names = target.system, target.against
+    return higher(estimate.low, estimate.high, null, names) or "not decided"
 
 
 def _test(estimate: Estimate) -> str:

@@ -409,15 +409,9 @@ class Evaluation:
         gates = GatesSpec.claimed(claims)
         with self.state.as_workspace() as (workspace, place):
             options = ReportOptions(
-                workspace,
-                to=str(to),
-                short=short,
-                title=title,
-                overwrite=overwrite,
-                at_least=gates.texts(gates.at_least),
-                at_most=gates.texts(gates.at_most),
+                workspace, to=str(to), short=short, title=title, overwrite=overwrite
             )
-            return report(options, place).page
+            return report(options, place, gates).page
 
     def region(self, measure: "Measures") -> Ellipsoid:
         """Return the joint confidence region of a measure's components.

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from evalsampling.report.facts import Facts, SlicePart
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
-from evalsampling.report.numbers import Number, called, pretty, title
+from evalsampling.report.numbers import Number, called, higher, pretty, title
 from evalsampling.report.section import (
     Section,
     data,
@@ -87,11 +87,8 @@ def verdict(number: Number) -> str:
     """Return in words which system of a comparison is higher, if that can be said."""
     if number.value is None or not number.claims:
         return "is not known yet"
-    if number.low is not None and number.low > number.neutral:
-        return f"{number.system} is higher"
-    if number.high is not None and number.high < number.neutral:
-        return f"{number.against} is higher"
-    return "cannot be distinguished"
+    names = number.system, number.against
+    return higher(number.low, number.high, number.neutral, names) or "cannot be distinguished"
 
 
 def curves(facts: Facts) -> Section | None:

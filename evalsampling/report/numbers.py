@@ -182,6 +182,15 @@ def is_mostly_prior(interval: ReportedInterval, intervals: Sequence[ReportedInte
     return interval.kind == MODEL_BASED != intervals[0].kind
 
 
+def higher(
+    low: float | None, high: float | None, null: float, names: tuple[str | None, str | None]
+) -> str:
+    """Return which of two systems is higher by the interval of a comparison, empty if neither."""
+    if low is not None and low > null:
+        return f"{names[0]} is higher"
+    return f"{names[1]} is higher" if high is not None and high < null else ""
+
+
 def title(measure: str, system: str | None = None, against: str | None = None) -> str:
     """Return the name of a number: ``f1 of new against old``."""
     text = measure if system is None else f"{measure} of {system}"

@@ -95,11 +95,6 @@ class GatesSpec(msgspec.Struct, frozen=True):
         """Return the gates of texts like ``recall=0.9``, as options have them."""
         return cls(_targets("--at-least", at_least), _targets("--at-most", at_most))
 
-    @staticmethod
-    def texts(targets: dict[str, float]) -> tuple[str, ...]:
-        """Return targets as texts that `parse` takes."""
-        return tuple(f"{number}={target!r}" for number, target in targets.items())
-
     def to_mapping(self) -> dict[str, Any]:
         """Return the keys of a spec that say the same: none without a gate."""
         return used("gates", self)

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -236,26 +237,26 @@ class Snapshot:
     @functools.cached_property
     def open_questions(self) -> Mapping[int, int]:
         """Unanswered questions of each round that is not closed, by round number, all above 0."""
-        unanswered: dict[int, int] = {}
+        return {number: len(waiting) for number, waiting in self._waiting.items() if waiting}
+
+    @functools.cached_property
+    def _waiting(self) -> Mapping[int, Sequence[int]]:
+        """The questions of each round that is not closed which wait for answers."""
+        waiting = {}
         for files in self.standing:
             if files.number not in self.closed:
-                tasks = files.batch[TASK].to_pylist()
-                count = sum(self.question_of_task[task] not in self.answered for task in tasks)
-                if count:
-                    unanswered[files.number] = count
-        return unanswered
+                asked = map(self.question_of_task.__getitem__, files.batch[TASK].to_pylist())
+                waiting[files.number] = [each for each in asked if each not in self.answered]
+        return waiting
 
     @functools.cached_property
     def awaited(self) -> Awaited:
         """What the rows of rounds that are not closed wait for."""
         counts = collections.Counter[str]()
-        for files in self.standing:
-            tasks = [] if files.number in self.closed else files.batch[TASK].to_pylist()
-            for question in map(self.question_of_task.__getitem__, tasks):
-                if question not in self.answered:
-                    disputed = self.states[question] is State.DISPUTED
-                    begun = "started" if self.tally.answers.get(question) else "unanswered"
-                    counts["disputed" if disputed else begun] += 1
+        for question in itertools.chain.from_iterable(self._waiting.values()):
+            disputed = self.states[question] is State.DISPUTED
+            begun = "started" if self.tally.answers.get(question) else "unanswered"
+            counts["disputed" if disputed else begun] += 1
         return Awaited(**counts, votes=self.pool.spec.labels.votes)
 
     @functools.cached_property
