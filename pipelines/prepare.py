@@ -23,7 +23,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, PrepareResult
-from evalsampling.commands.prepare_plan import plan_passes
+from evalsampling.commands.prepare_plan import finished, plan_passes
 from evalsampling.commands.top_up import TopUp, plan_top_up
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.pipelines.running import (
@@ -69,7 +69,7 @@ def prepare(
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
-        return preparation.result()
+        return finished(preparation)
     preparation.check_labels()
     if not wait:
         plan_passes(BeamEngine(pipeline), preparation)
@@ -83,7 +83,7 @@ def prepare(
         done = run(pipeline)
         with workspace.in_use():
             workspace.add_steps(JOB, read_meters(done))
-    return preparation.result()
+    return finished(preparation)
 
 
 @contextlib.contextmanager

@@ -2,14 +2,17 @@
 
 import collections
 import dataclasses
+import hashlib
+import json
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.delivery import LabelFile
+from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Reject, check_votes, vote_table
@@ -119,6 +122,20 @@ def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None
     name = _name(file, {delivery.name for delivery in snapshot.deliveries})
     taken = list(zip(questions, file.votes, strict=True))
     _add([_Checked(file, name, taken, [])], snapshot.register, snapshot)
+
+
+def of_codes(
+    name: str, snapshot: Snapshot, labels: Mapping[int, int], replace: bool = False
+) -> LabelFile:
+    """Return labels that were in no file, class codes by question, as a file of a name."""
+    space = snapshot.pool.spec.labels.space
+    lines = [
+        json.dumps({"task": snapshot.tasks[question], "label": space.text(code)}) + "\n"
+        for question, code in labels.items()
+    ]
+    content = "".join(lines).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    return LabelFile(name, replace, len(content), digest, read_votes(name, content))
 
 
 def _name(file: LabelFile, names: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from evalsampling.commands.curve import curve_of
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
+from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.options import WorkspaceOptions, flag, many, numbers
 from evalsampling.commands.outputs import OVERWRITE, check_outputs
 from evalsampling.errors import InputError
@@ -87,6 +88,7 @@ def estimate(
     if listing.without and options.close:
         raise InputError(f"{listing.without[0]}: nothing is closed")
     files = [LabelFile.read(file, pool.spec) for file in listing.files]
+    take_labels_at_hand(pool, context)
     with Snapshot.held(pool) as snapshot:
         messages = [*listing.without, *listing.links, *take(files, snapshot, options.strict)]
         snapshot = snapshot.reread() if files else snapshot

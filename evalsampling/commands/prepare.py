@@ -19,7 +19,7 @@ from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.scorer import scored_item
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
-from evalsampling.pool.stored_columns import CELL, HASH
+from evalsampling.pool.stored_columns import CELL, GIVEN, HASH
 from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
@@ -237,7 +237,8 @@ class Preparation:
         name, checksum = self._reserve.write_part(part, reserve)
         assert reserve.rows is not None
         metadata = {name: json.dumps(dataclasses.asdict(checksum))}
-        return reserve.rows.select([CELL, HASH]).replace_schema_metadata(metadata)
+        names = [name for name in (CELL, HASH, GIVEN) if name in reserve.rows.column_names]
+        return reserve.rows.select(names).replace_schema_metadata(metadata)
 
     def commit(
         self,
@@ -285,7 +286,7 @@ class Preparation:
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
         """Check that the reserve is whole and no id is in it twice; return its rows."""
         nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
-        rows = pa.concat_tables([nothing, *located])
+        rows = pa.concat_tables([nothing, *located], promote_options="default")
         repeated = repeated_values(rows[HASH].to_numpy())
         if len(repeated):
             check_unique(self._reserve.with_hashes(repeated), self.spec.pool.id)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.pool_file import PoolSource
@@ -25,6 +26,7 @@ from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
 from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.workspace.prepared import PreparedPool
 
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
@@ -114,10 +116,16 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
         preparation = preparation.settled()
         with workspace.preparing(preparation.attempt, preparation.table):
             plan_passes(engine, preparation)
-        return preparation.result()
+        return finished(preparation)
     preparation.check_same_spec()
     preparation.check_same_pool()
     preparation.check_same_ids()
+    return finished(preparation)
+
+
+def finished(preparation: Preparation) -> PrepareResult:
+    """Return what is said of a workspace that is prepared, its labels at hand taken."""
+    take_labels_at_hand(PreparedPool.read(preparation.workspace), preparation.context)
     return preparation.result()
 
 

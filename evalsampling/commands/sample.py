@@ -4,33 +4,21 @@ import dataclasses
 import time
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from evalsampling.commands.adjudication import adjudicate
 from evalsampling.commands.budget import Raised, raise_budget
-from evalsampling.commands.control_tasks import control_tasks
+from evalsampling.commands.labels_at_hand import take_labels_at_hand
+from evalsampling.commands.new_round import NewRound, Request, write_round
 from evalsampling.commands.options import WorkspaceOptions, amount, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.commands.withdrawal import withdraw
-from evalsampling.errors import InputError, UsageError
-from evalsampling.evaluation.analysis import Analysis
+from evalsampling.errors import UsageError
 from evalsampling.evaluation.cautions import reason_to_stop
-from evalsampling.labels.controls import Gold
-from evalsampling.labels.sinks import sink_of, task_file, write_tasks
 from evalsampling.labels.tally import Awaited
-from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
-from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
-from evalsampling.spec.id_columns import in_words
-from evalsampling.stats.arrays import IntArray
-from evalsampling.stats.history import History
-from evalsampling.storage import write_parquet
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import CLOSES, RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace, round_folder
+from evalsampling.workspace.workspace import Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,20 +92,6 @@ class SampleResult(Result):
         return content
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """A call of `sample`: what it asks for, its name, what it runs on, when it came."""
-
-    options: SampleOptions
-    name: str | None
-    context: ExecutionContext
-    started: float
-
-    def made(self, files: RoundFiles) -> bool:
-        """Tell whether a round was drawn for this very request."""
-        return self.name is not None and files.design.get("request") == self.name
-
-
 def sample(
     options: SampleOptions, context: ExecutionContext = HERE, request: str | None = None
 ) -> SampleResult:
@@ -136,12 +110,13 @@ def sample(
         InputError: if the workspace is not prepared, or a reserve too short; nothing is written
             then.
     """
-    call = Request(options, request, context, time.time())
+    call = Request(context, time.time(), request, options.size, options.next)
     workspace = Workspace(options.workspace)
     options.check()
     raised = None
     if options.budget is not None:
         raised = raise_budget(workspace, options.budget, options.budget_labels)
+    take_labels_at_hand(PreparedPool.read(workspace), context)
     with workspace.in_use():
         snapshot = Snapshot.read(PreparedPool.read(workspace))
         if options.withdraw is not None:
@@ -166,15 +141,16 @@ def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
         again = rounds[-1]
     if again is not None:
         still_open = [number for number in still_open if number < again.number]
-    elif still_open and not request.options.next:
+    elif still_open and not request.next:
         again = rounds[max(still_open) - 1]
     if again is None:
         result = _next_round(request, snapshot)
     else:
-        result = _drawn(again.number, len(again.batch), again.exported, len(again.controls.tasks))
+        controls = len(again.controls.tasks)
+        result = _drawn(NewRound(again.number, len(again.batch), again.exported, controls))
         is_open = again.number in snapshot.open_questions and not request.made(again)
         result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
-    closing = {*still_open} if request.options.next else set()
+    closing = {*still_open} if request.next else set()
     if again is None or again is rounds[-1]:
         closing |= {*snapshot.half_closed}
     # This is last: until it is done, nobody has heard of the new round.
@@ -211,117 +187,13 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
         reason = reason_to_stop(spec, analysis.estimate())
         if reason is not None:
             return SampleResult(last, 0, None, reason)
-    size = request.options.size or snapshot.next_round_size
+    size = request.size or snapshot.next_round_size
     drawn = analysis.with_round(size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
-    return write_round(request, snapshot, drawn)
+    return _drawn(write_round(request, snapshot, drawn))
 
 
-def _drawn(number: int, rows: int, batch: str | None, controls: int) -> SampleResult:
-    return SampleResult(number, rows, batch, None if rows else "no-new-rows", controls)
-
-
-def write_round(request: Request, snapshot: Snapshot, drawn: Analysis) -> SampleResult:
-    """Write the last round of a history, and return what was written."""
-    pool, history = snapshot.pool, drawn.history
-    new = np.arange(len(snapshot.history), len(history))
-    spec, number = pool.spec, len(snapshot.rounds) + 1
-    check = sink_of(spec).checks_tasks
-    code = drawn.table.code[history.cell]
-    rows = pool.read_rows(code[new], history.rank[new])
-    _check_ids(snapshot, rows, code, history)
-    names = [
-        task_name(spec, pool.task_key, number, id, question, check)
-        for id, question in zip(rows[ID].to_pylist(), (new + 1).tolist(), strict=True)
-    ]
-    batch = make_batch(names, rows, spec, mask_key(pool.task_key, number))
-    draws = _draws_to_store(snapshot, rows, code, history)
-    gold = Gold.read(spec) if len(new) else None
-    if gold is not None:
-        gold.check_same([files.design.get("gold") for files in snapshot.standing])
-    controls = control_tasks(snapshot, number, batch, check, gold) if len(new) else None
-    design = _design(request, snapshot, history, len(new)) | {"check": check}
-    design |= {} if gold is None else {"gold": gold.fingerprint}
-    manifest = request.context.manifest(
-        f"sample-{number:04d}",
-        spec,
-        pool.marker["pool"],
-        started=request.started,
-        options={"size": request.options.size, "next": request.options.next},
-        counts={"draws": len(draws), "new_rows": len(new)},
-    )
-    with pool.workspace.new_batch(round_folder(number), design, manifest) as files:
-        if len(new):
-            path = files.path(design["exported"])
-            write_tasks(blind(batch, controls), path, spec, pool.batch_name(number))
-        tables = {"draws": draws, "batch": batch}
-        if controls is not None:
-            tables["controls"] = controls
-        for name, table in tables.items():
-            write_parquet(table, files.path(f"{name}.parquet"), "snappy")
-    exported = None
-    if len(new):
-        exported = pool.workspace.store.url(files.place(design["exported"]))
-    return _drawn(number, len(batch), exported, 0 if controls is None else len(controls))
-
-
-def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
-    """Check that no two rows asked about have the same id."""
-    spec = snapshot.pool.spec
-    places: dict[str, tuple[int, int]] = {}
-    earlier = (id for files in snapshot.standing for id in files.asked[ID].to_pylist())
-    ids = [*map(str, earlier), *map(str, rows[ID].to_pylist())]
-    for id, cell, rank in zip(ids, code.tolist(), history.rank.tolist(), strict=True):
-        if places.setdefault(id, (cell, rank)) != (cell, rank):
-            raise InputError(f"{spec.pool.path}: {in_words(spec.pool.id)}: duplicate id {id!r}")
-
-
-def _draws_to_store(
-    snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History
-) -> pa.Table:
-    """Return the contents of draws.parquet: the draws of the last round of a history.
-
-    Rows are those of its new questions, and codes the cell codes of all questions.
-    """
-    drawn, number = history.rounds[-1], len(snapshot.rounds) + 1
-    draws = pa.table(
-        {
-            "round": pa.array([number] * len(drawn.question), pa.int32()),
-            "draw": pa.array(np.arange(1, len(drawn.question) + 1)),
-            "question": pa.array(drawn.question + 1),
-            CELL: pa.array(code[drawn.question]),
-            RANK: pa.array(history.rank[drawn.question]),
-            "q": pa.array(drawn.probability),
-            "new": pa.array(drawn.new),
-        }
-    )
-    described = [name for name in rows.column_names if not name.startswith(PAYLOAD_PREFIX)]
-    earlier = [files.asked.select(described) for files in snapshot.standing]
-    asked_rows = pa.concat_tables([*earlier, rows.select(described)])
-    for name in described:
-        draws = draws.append_column(name, asked_rows[name].take(pa.array(drawn.question)))
-    return draws
-
-
-def _design(
-    request: Request, snapshot: Snapshot, history: History, new_rows: int
-) -> dict[str, Any]:
-    """Return the contents of design.json of the last round of a history."""
-    spec, drawn = snapshot.pool.spec, history.rounds[-1]
-    mapping, chances = spec.to_mapping(), drawn.cell_probability
-    return {
-        "round": len(snapshot.rounds) + 1,
-        "sampler": mapping["sampler"],
-        "measure": mapping["measure"][0],
-        "seed": spec.seed,
-        "draws": len(drawn.question),
-        "new_rows": new_rows,
-        "exported": task_file(spec) if new_rows else None,
-        "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
-        "cell_probability": None if chances is None else chances.tolist(),
-        "wanted": drawn.wanted,
-        "request": request.name,
-        CLOSES: list(snapshot.open_questions) if request.options.next else [],
-        "withdrawn": sorted(snapshot.withdrawn),
-    }
+def _drawn(new: NewRound) -> SampleResult:
+    why = None if new.rows else "no-new-rows"
+    return SampleResult(new.number, new.rows, new.exported, why, new.controls)

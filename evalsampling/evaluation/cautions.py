@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.evaluation.missing_labels import missing_beside_labels
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
@@ -19,7 +20,8 @@ def cautions(
     about_labels: Sequence[str] = (),
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
-    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
+    warnings = [*contradictions(analysis), *analysis.sampler.remarks(analysis.table)]
+    warnings += brief(estimates)
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
         waiting = "" if awaited is None else f" ({awaited.words})"

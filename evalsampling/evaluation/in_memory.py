@@ -20,10 +20,17 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
 from evalsampling.pool.one_order import without_other_order
-from evalsampling.pool.stored_columns import CELL, HASH, ID, SLICE_PREFIX, outputs_of_columns
+from evalsampling.pool.stored_columns import (
+    CELL,
+    HASH,
+    ID,
+    RANK,
+    SLICE_PREFIX,
+    outputs_of_columns,
+)
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.local import stratify
-from evalsampling.preparation.reserve import Reserve, check_unique
+from evalsampling.preparation.reserve import Reserve, check_unique, labelled
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
@@ -188,6 +195,12 @@ class MemoryPool:
         assert self.reserve.rows is not None
         first = np.searchsorted(self.reserve.rows[CELL].to_numpy(), self.table.code[cell])
         return self.reserve.rows.take(pa.array(first + rank))
+
+    def given(self) -> pa.Table:
+        """Return the rows that had a label already, as they are stored, with their ranks."""
+        assert self.reserve.rows is not None
+        rows = self.reserve.rows.append_column(RANK, pa.array(self.reserve.ranks))
+        return rows.filter(pa.array(labelled(rows)))
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers of all rows."""

@@ -195,8 +195,10 @@ class Estimand:
 
     @functools.cached_property
     def _answers(self) -> IntArray:
-        """Indices of the answers about rows of the domain."""
-        return np.flatnonzero(self.inside[self.inputs.votes.row])
+        """Indices of the answers about rows of the domain that chance drew: what is evidence."""
+        inputs = self.inputs
+        drawn = self.inside & ~inputs.history.picked[inputs.sample.question]
+        return np.flatnonzero(drawn[inputs.votes.row])
 
     @functools.cached_property
     def _shares(self) -> Sequence[Share]:

@@ -159,15 +159,11 @@ def take_nil(measure: Measure, inputs: EstimationInput, scope: ReportedDomains) 
 
 
 def refuse(
-    measure: Measure, sampled_for: Measure, scope: ReportedDomains, confidence: float
+    measure: Measure, method: str, reason: str, scope: ReportedDomains, confidence: float
 ) -> list[Estimate]:
-    """Return undefined estimates of a measure that the sampler cannot estimate."""
-    reason = (
-        f"{measure.name} cannot be estimated from rows drawn for {sampled_for.name}: "
-        "rows that add to it had no chance of being drawn"
-    )
+    """Return undefined estimates of a measure that cannot be estimated: why, in short and long."""
     targets = scope.all_targets([measure])
-    return [undefined(target, confidence, "no support", reason, warn=True) for target in targets]
+    return [undefined(target, confidence, method, reason, warn=True) for target in targets]
 
 
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:

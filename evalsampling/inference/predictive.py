@@ -20,7 +20,13 @@ from evalsampling.inference.calibration_curve import (
     CurveDraws,
     CurveFit,
 )
-from evalsampling.inference.class_curves import fit_curves, labels_by_cell, likeliness, obstacle
+from evalsampling.inference.class_curves import (
+    fit_curves,
+    labels_by_cell,
+    labels_by_chance,
+    likeliness,
+    obstacle,
+)
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.sample import effective_size
 from evalsampling.inference.unsearched import below_all_met
@@ -158,7 +164,7 @@ class LabelModel:
         if r_hat > MOST_R_HAT:
             return f"chains from different starts disagree (R-hat {r_hat:.2f})"
         rng = np.random.Generator(np.random.PCG64([*self.seed, 5]))
-        seen = labels_by_cell(self.table, self.history, Domain())
+        seen = labels_by_chance(self.table, self.history, Domain())
         return misfit(self.table, seen, self.rates, rng)
 
     def weights(self, share: float) -> FloatArray:
@@ -215,7 +221,7 @@ class LabelModel:
         if domain.count is None:
             return self.everywhere
         rng = np.random.Generator(np.random.PCG64([*self.seed, domain.column, domain.value, 1]))
-        seen = labels_by_cell(self.table, self.history, domain)
+        seen = labels_by_chance(self.table, self.history, domain)
         cells = np.flatnonzero(seen.any(axis=1))
         draws, classes = len(self.rates), self.table.classes
         shift = rng.normal(0, _SHIFT_SPREAD, (draws, _SHIFTS, 1, classes))

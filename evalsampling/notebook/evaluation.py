@@ -29,6 +29,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
+from evalsampling.spec.labels_at_hand import WITHIN
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
@@ -99,6 +100,44 @@ class Evaluation:
         """
         named = {"id": id, "score": score, "prediction": prediction, "probability": probability}
         return cls(MemoryState.start(MemoryPool.from_frame(frame, named, spec)))
+
+    @classmethod
+    def from_labelled(
+        cls, frame: Frame, *, label: str, drawn: Any, labels: Any = None, **columns: Any
+    ) -> "Evaluation":
+        """Return a new evaluation of a table some of whose rows have a label already.
+
+        These rows are its first round, and all rows of the table are the pool: `estimate` answers
+        at once, and `sample` goes on from there.
+
+        Args:
+            frame: as `from_frame` takes it.
+            label: column of the labels. A row without a value has none.
+            drawn: how the rows with a label were drawn, which nobody can find out from them:
+                ``"random"``; ``{"within": column}``, at random among the rows of each value of a
+                column; ``{"chance": column}``, each with its own chance; ``{"weight": column}``;
+                ``{"design": path}``, by a round of another workspace, its ``design.json``; or
+                ``"picked"``, by people. Then no number rests on them but for these rows.
+            labels: further keys of the spec's ``labels``, as ``classes``.
+            **columns: what `from_frame` takes: id, score, prediction, keys of the spec.
+
+        Raises:
+            InputError: naming the argument, or the column and row, that is wrong; and if no row has
+                a label.
+
+        >>> from evalsampling import Evaluation
+        >>> verdicts = {"verdict": [1, 1, 0, 0], "human": [1, 0, 0, 0]}
+        >>> evaluation = Evaluation.from_labelled(
+        ...     verdicts, label="human", drawn="random", prediction="verdict", measure="precision"
+        ... )
+        >>> evaluation.estimate()[0].value
+        0.5
+        """
+        keys = {**(labels or {}), "column": label, "drawn": drawn}
+        if isinstance(drawn, Mapping) and WITHIN in drawn:
+            slices = list(columns.get("slices", []))
+            columns["slices"] = list(dict.fromkeys([*slices, drawn[WITHIN]]))
+        return cls.from_frame(frame, labels=keys, **columns)
 
     @classmethod
     def from_arrays(

@@ -5,23 +5,19 @@ killed is run again, and one after a further round adds that round.
 """
 
 import dataclasses
-import hashlib
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.commands.deliveries import store
+from evalsampling.commands.deliveries import of_codes, store
+from evalsampling.commands.new_round import Request, write_round
 from evalsampling.commands.prepare import Preparation
-from evalsampling.commands.sample import Request, SampleOptions, write_round
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.labels.delivery import LabelFile
-from evalsampling.labels.formats import read_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
@@ -32,7 +28,7 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 
-_FILE = "notebook.jsonl"
+FILE = "notebook.jsonl"
 """File name of deliveries whose labels were given in a notebook."""
 
 
@@ -57,7 +53,9 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
                 snapshot = snapshot.reread()
             for taken in deliveries:
                 if taken.rounds == number:
-                    store(delivery(snapshot, taken.codes, taken.replace), taken.codes, snapshot)
+                    store(
+                        of_codes(FILE, snapshot, taken.codes, taken.replace), taken.codes, snapshot
+                    )
                     snapshot = snapshot.reread()
 
 
@@ -129,7 +127,7 @@ def _check_beginning(history: History, snapshot: Snapshot) -> None:
         and np.array_equal(beginning.rank, stored.rank)
         and len(snapshot.deliveries) <= len(taken)
         and all(
-            delivery(snapshot, given.codes, given.replace).sha256 == written.digest
+            of_codes(FILE, snapshot, given.codes, given.replace).sha256 == written.digest
             for given, written in zip(taken, snapshot.deliveries, strict=False)
         )
     )
@@ -143,20 +141,9 @@ def _check_beginning(history: History, snapshot: Snapshot) -> None:
 def _add_round(drawn: Analysis, snapshot: Snapshot) -> None:
     """Write the last round of an evaluation, which closes the open rounds before it."""
     workspace, still_open = snapshot.pool.workspace, list(snapshot.open_questions)
-    wanted = drawn.history.rounds[-1].wanted
-    options = SampleOptions(workspace.path, size=wanted, next=bool(still_open))
-    write_round(Request(options, None, HERE, time.time()), snapshot, drawn)
+    wanted, first = drawn.history.rounds[-1].wanted, len(drawn.history.rounds) == 1
+    has_answers = first and snapshot.pool.spec.labels.at_hand is not None
+    request = Request(HERE, time.time(), size=wanted, next=bool(still_open))
+    write_round(request, snapshot, drawn, has_answers)
     for number in still_open:
         workspace.close_round(number, "the next round was drawn in a notebook")
-
-
-def delivery(snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> LabelFile:
-    """Return labels of a notebook, class codes by question, as a file that is delivered."""
-    space = snapshot.pool.spec.labels.space
-    lines = [
-        json.dumps({"task": snapshot.tasks[question], "label": space.text(code)}) + "\n"
-        for question, code in labels.items()
-    ]
-    content = "".join(lines).encode()
-    digest = hashlib.sha256(content).hexdigest()
-    return LabelFile(_FILE, replace, len(content), digest, read_votes(_FILE, content))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evalsampling.commands.deliveries import take
+from evalsampling.commands.deliveries import of_codes, take
 from evalsampling.commands.estimate_result import result_of
 from evalsampling.commands.label_quality import doubts, missing_labels
 from evalsampling.commands.reporting import run_of
@@ -26,6 +26,7 @@ from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.evaluation.labels_at_hand import with_given
 from evalsampling.evaluation.missing_labels import (
     missing_bounds,
     more_than_a_few,
@@ -33,13 +34,15 @@ from evalsampling.evaluation.missing_labels import (
     silent_rows,
 )
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
-from evalsampling.notebook.saving import delivery, save
+from evalsampling.notebook.saving import FILE, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
 from evalsampling.pool.stored_columns import ID
 from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
+from evalsampling.spec.labels_at_hand import DESIGN
+from evalsampling.workspace.earlier_design import chances_of_design
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -76,8 +79,14 @@ class MemoryState:
 
     @classmethod
     def start(cls, pool: MemoryPool) -> "MemoryState":
-        """Return the state of a pool before the first round."""
-        return cls(pool, pool.analysis)
+        """Return the state of a pool before the first round, or with the labels that it had."""
+        at_hand, analysis = pool.spec.labels.at_hand, pool.analysis
+        if at_hand is None:
+            return cls(pool, analysis)
+        elsewhere = chances_of_design(str(at_hand.source)) if at_hand.drawn == DESIGN else None
+        drawn, codes = with_given(analysis, pool, pool.given(), elsewhere)
+        history = drawn.history.with_rows(*pool.describe(drawn.history))
+        return cls(pool, drawn.with_history(history.with_labels(np.array([*codes.values()]))))
 
     def ids(self) -> list[Any]:
         """Return the id of the row of each question."""
@@ -250,7 +259,7 @@ class StoredState:
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
         """Add labels to the workspace, as the command `estimate` adds a delivery."""
-        file = delivery(self.snapshot, codes, replace)
+        file = of_codes(FILE, self.snapshot, codes, replace)
         with Snapshot.held(self.pool) as snapshot:
             take([file], snapshot, strict=True)
         self.reread()

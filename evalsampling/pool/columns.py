@@ -199,6 +199,7 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
     named += [pool.cost, *pool.features, *spec.strata.columns, *pool.slices, *spec.named_slices]
+    named += [] if spec.labels.at_hand is None else spec.labels.at_hand.columns
     named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
 

@@ -9,6 +9,10 @@ from evalsampling.stats.slices import Named, SliceCodes
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 
+GIVEN, GIVEN_NUMBER = "given", "given.number"
+"""Columns of the code of a label that a row had already, null where it had none, and of the chance
+or weight that it was drawn with."""
+
 COST = "cost"
 """Column of the cost of a label, where labels differ in it."""
 

@@ -13,12 +13,13 @@ from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, read_scores, read_slices, with_slices
 from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.labels_at_hand import read_given
 from evalsampling.pool.lists import QueryBatch
-from evalsampling.pool.stored_columns import output_columns, query_columns
+from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.outputs import Outputs
@@ -42,6 +43,7 @@ class CellBatch:
         stratification: whose cells they are.
         queries: the lists, if rows are queries.
         workspace: identity of the workspace whose strata they are cut by; None for none.
+        given: columns of the labels that rows have already (`pool.labels_at_hand`).
     """
 
     batch: PoolBatch
@@ -53,6 +55,7 @@ class CellBatch:
     stratification: Stratification
     queries: QueryBatch | None = None
     workspace: str | None = None
+    given: Mapping[str, pa.Array] = dataclasses.field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -93,7 +96,16 @@ class CellBatch:
         """Return what is stored of some rows: the systems' outputs, or the lists of queries."""
         if self.queries is not None:
             return query_columns(self.outputs.take(taken)) | self.queries.take(taken)
-        return output_columns(self.outputs.take(taken))
+        places = pa.array(taken)
+        given = {name: column.take(places) for name, column in self.given.items()}
+        return output_columns(self.outputs.take(taken)) | given
+
+    @property
+    def has_label(self) -> BoolArray | None:
+        """Which rows have a label already, shape (n,); None where none is looked for."""
+        if GIVEN not in self.given:
+            return None
+        return self.given[GIVEN].is_valid().to_numpy(zero_copy_only=False)
 
     def slice_counts(self) -> SliceCounts:
         """Return how often each value of the slice columns comes in each cell."""
@@ -149,7 +161,10 @@ def assign_cells(
         raise InputError(
             f"{batch.path}: the pool has changed between two passes: it has {error}"
         ) from error
-    return CellBatch(batch, ids, cell, prior, outputs, read_slices(batch, spec), stratification)
+    return CellBatch(
+        batch, ids, cell, prior, outputs, read_slices(batch, spec), stratification,
+        given=read_given(batch, spec),
+    )  # fmt: skip
 
 
 def _assign_queries(

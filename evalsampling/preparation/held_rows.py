@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.columns import hash_ids
@@ -30,16 +29,17 @@ class HeldRows:
     rows: IntArray
     count: IntArray
 
-    def later(self, cell: IntArray, keys: UInt64Array, ids: pa.Array) -> BoolArray:
+    def later(self, cells: CellBatch, keys: UInt64Array) -> BoolArray:
         """Return which rows are of a short cell and behind the last row held of it."""
-        return self.short[cell] & self._behind(cell, keys, ids)
+        return self.short[cells.cell] & self._behind(cells, keys)
 
-    def _behind(self, cell: IntArray, keys: UInt64Array, ids: pa.Array) -> BoolArray:
-        """Return which rows are behind the last row held of their cell."""
+    def _behind(self, cells: CellBatch, keys: UInt64Array) -> BoolArray:
+        """Return which rows are behind the last row held of their cell: none with a label."""
+        cell = cells.cell
         behind = keys > self.last_hash[cell]
         for row in np.flatnonzero((self.rows[cell] > 0) & (keys == self.last_hash[cell])):
-            behind[row] = ids[int(row)].as_py() > self.last_id[cell[row]]
-        return behind
+            behind[row] = cells.ids[int(row)].as_py() > self.last_id[cell[row]]
+        return behind if cells.has_label is None else behind & ~cells.has_label
 
     def recount(self, cells: CellBatch, seed: int) -> IntArray:
         """Count the rows of a batch by cell; counts of batches add up.
@@ -47,9 +47,8 @@ class HeldRows:
         Returns:
             Shape (2, cells): all rows, and those up to the last row held.
         """
-        within = (self.rows[cells.cell] > 0) & ~self._behind(
-            cells.cell, hash_ids(cells.ids, seed), cells.ids
-        )
+        behind = self._behind(cells, hash_ids(cells.ids, seed))
+        within = (self.rows[cells.cell] > 0) & ~behind
         most = len(self.rows)
         held = np.bincount(cells.cell[within], minlength=most)
         return np.stack([np.bincount(cells.cell, minlength=most), held])

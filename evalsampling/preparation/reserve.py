@@ -15,13 +15,14 @@ from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import (
     CELL,
     FILE,
+    GIVEN,
     HASH,
     ID,
     PAYLOAD_PREFIX,
     ROW,
 )
 from evalsampling.spec.id_columns import IdColumns, in_words
-from evalsampling.stats.arrays import IntArray, UInt64Array
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 from evalsampling.stats.distinct import within_runs
 
 PARTS = 16
@@ -42,12 +43,12 @@ COMPACT_ABOVE = 1 << 18
 
 @dataclasses.dataclass(frozen=True)
 class Reserve:
-    """The ``capacity`` rows of least hash of each cell: a mergeable state.
+    """The rows of each cell with a label, then the ``capacity`` of least hash: a mergeable state.
 
     Attributes:
-        capacity: most rows kept of a cell.
+        capacity: most rows without a label that are kept of a cell.
         rows: columns cell, hash, id, file, row, the outputs (`output_columns`), slices and
-            payload, ordered by cell and hash;
+            payload, ordered by cell, those that have a label already first, and hash;
             None for no rows.
     """
 
@@ -70,10 +71,11 @@ class Reserve:
         table = pa.concat_tables(tables).combine_chunks()
         cell, key = table[CELL].to_numpy(), table[HASH].to_numpy()
         order = _sorted(table, cell, key)
-        ordered = cell[order]
-        first = np.flatnonzero(np.diff(ordered, prepend=-1))
-        rank = within_runs(np.diff(first, append=len(order)))
-        return cls(capacity, table.take(order[rank < capacity]))
+        has_label = labelled(table)
+        if has_label.any():
+            order = order[np.lexsort((~has_label[order], cell[order]))]
+        kept = _ranks_without_label(cell[order], has_label[order]) < capacity
+        return cls(capacity, table.take(order[kept]))
 
     def __len__(self) -> int:
         """Return the number of rows kept."""
@@ -100,6 +102,12 @@ class Reserve:
         cell = self.rows[CELL].to_numpy()
         return np.arange(len(cell)) - np.searchsorted(cell, cell, side="left")
 
+    @property
+    def ranks_without_label(self) -> IntArray:
+        """Place of each row among those of its cell without a label; below 0 of those with one."""
+        assert self.rows is not None
+        return _ranks_without_label(self.rows[CELL].to_numpy(), labelled(self.rows))
+
     def to_bytes(self) -> bytes:
         """Return the reserve as bytes, without loss."""
         sink = pa.BufferOutputStream()
@@ -120,6 +128,26 @@ class Reserve:
     def __reduce__(self) -> tuple[object, tuple[bytes]]:
         """Pickle as bytes: a sliced Arrow table would pickle the whole it was cut from."""
         return Reserve.from_bytes, (self.to_bytes(),)
+
+
+def labelled(rows: pa.Table) -> BoolArray:
+    """Return which rows have a label already, shape (rows,)."""
+    if GIVEN not in rows.column_names:
+        return np.zeros(len(rows), dtype=np.bool_)
+    return rows[GIVEN].is_valid().to_numpy()
+
+
+def _ranks_without_label(cell: IntArray, has_label: BoolArray) -> IntArray:
+    """Return the place of each row among those of its cell without a label, which come last.
+
+    Cells are in order. The place of a row with a label is below 0.
+    """
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    rows = np.diff(first, append=len(cell))
+    rank = within_runs(rows)
+    if not has_label.any():
+        return rank
+    return rank - np.repeat(np.add.reduceat(has_label.astype(np.int64), first), rows)
 
 
 def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
@@ -174,9 +202,13 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
 
 
 def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
-    """Check that a reserve holds ``capacity`` rows of each cell, or all of them."""
-    held = np.bincount(rows[CELL].to_numpy(), minlength=len(count))
-    wanted = np.minimum(count, capacity)
+    """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
+
+    Those with a label come on top.
+    """
+    cell = rows[CELL].to_numpy()
+    held = np.bincount(cell, minlength=len(count))
+    wanted = np.minimum(count, capacity + np.bincount(cell[labelled(rows)], minlength=len(count)))
     if np.any(held != wanted):
         cell = int(np.argmax(held != wanted))
         raise InputError(

@@ -83,10 +83,12 @@ class ReserveBuilder:
 
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
-        keys = hash_ids(cells.ids, self._spec.seed)
+        keys, has_label = hash_ids(cells.ids, self._spec.seed), cells.has_label
         wanted = self._may_be_first(cells.cell, keys)
+        if has_label is not None:
+            wanted |= has_label
         if self._held is not None:
-            wanted &= self._held.later(cells.cell, keys, cells.ids)
+            wanted &= self._held.later(cells, keys)
         taken = np.flatnonzero(wanted)
         if not len(taken):
             return 0
@@ -131,7 +133,7 @@ class ReserveBuilder:
         self._reserve = Reserve.from_rows(capacity, tables)
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
         assert self._reserve.rows is not None
-        full = self._reserve.ranks == capacity - 1
+        full = self._reserve.ranks_without_label == capacity - 1
         cell = self._reserve.rows[CELL].to_numpy()[full]
         self._threshold[cell] = self._reserve.rows[HASH].to_numpy()[full]
 

@@ -32,6 +32,10 @@ from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
 
 
+_PICKED = "people picked all rows with a label; draw rows by chance"
+"""Why there are no estimates where no row was drawn."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Sampler(abc.ABC):
     """A published way to choose rows and to estimate from them.
@@ -213,10 +217,16 @@ class Sampler(abc.ABC):
         for measure in (part for each in measures for part in parts_of(each)):
             if is_nil(measure, table.outputs):
                 estimates += take_nil(measure, inputs, scope)
+            elif len(history) and history.picked.all() and not _is_census(inputs, measure):
+                estimates += refuse(measure, "picked rows", _PICKED, scope, confidence)
             elif self.can_estimate(table, measure) or _is_census(inputs, measure):
                 estimates += estimate_measure(measure, inputs, scope, self.aims_at(measure))
             else:
-                estimates += refuse(measure, self.measure, scope, confidence)
+                reason = (
+                    f"{measure.name} cannot be estimated from rows drawn for {self.measure.name}: "
+                    "rows that add to it had no chance of being drawn"
+                )
+                estimates += refuse(measure, "no support", reason, scope, confidence)
         return estimates
 
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:

@@ -115,7 +115,7 @@ class CalibratedDesign(Sampler):
             chance = np.full(len(table), wanted / max(int(left.sum()), 1))
             return draw_unseen(table, history, chance, rng)
         hidden = self.hidden.with_share(self.hidden.share * DESIGN_SHARE)
-        model = fit_labels(table, history, (model_seed,), hidden, _SCHEDULE)
+        model = fit_labels(table, history.as_if_drawn, (model_seed,), hidden, _SCHEDULE)
         labels = len(history.labelled) + wanted
         comparison = _Comparison.of_designs(self.measure, self.weights, model, labels)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
@@ -144,17 +144,20 @@ class CalibratedDesign(Sampler):
 
         Rows of a round without a label are taken to be missing at random within response classes
         (`inference.nonresponse`): those with one have the chance of the round times the share of
-        their class that is labelled.
+        their class that is labelled. A round of labels that were there already may have drawn the
+        rows of a cell with chances of their own.
         """
-        missed, labelled = np.ones(len(table)), np.zeros(len(table))
+        missed, inclusion = np.ones(len(history)), np.zeros(len(history))
         for drawn in history.rounds:
             assert drawn.cell_probability is not None  # `design` keeps it
             if len(drawn.question):  # else no row was left to be drawn
                 answered = response_by_cell(table, history, drawn.question)
-                labelled += missed * drawn.cell_probability * answered
-                missed *= 1 - drawn.cell_probability
-        inclusion = labelled[history.cell[history.labelled]]
-        return WeightedSample.without_replacement(history.labelled, inclusion, table.rows)
+                chance = drawn.cell_probability[history.cell]
+                chance[drawn.question] = drawn.probability
+                inclusion += missed * chance * answered[history.cell]
+                missed *= 1 - chance
+        labelled = history.labelled
+        return WeightedSample.without_replacement(labelled, inclusion[labelled], table.rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input with the model's rates, which the difference estimator needs."""

@@ -16,6 +16,7 @@ from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
+from evalsampling.spec.labels_at_hand import WITHIN
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
@@ -272,6 +273,17 @@ class EvaluationSpec:
             raise InputError("budget.cost: name the column of what labels cost, pool.cost")
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
+        at_hand = self.labels.at_hand
+        if at_hand is not None:
+            if self.sampler.name != "calibrated":
+                raise InputError(
+                    f"labels.column: goes with the sampler calibrated, not {self.sampler.name}"
+                )
+            if at_hand.drawn == WITHIN and at_hand.source not in self.pool.slices:
+                raise InputError(
+                    f"labels.drawn.within: name {at_hand.source} among pool.slices too, so that "
+                    "its rows are counted"
+                )
         if math.prod(self.signature_shape) >= 1 << 62:
             beside = ", with slices that measures name," if self.named_slices else ""
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")

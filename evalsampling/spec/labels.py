@@ -10,6 +10,8 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.sets import MOST_LABELS
 from evalsampling.parts.registry import Registry
+from evalsampling.spec.labels_at_hand import KEYS as KEYS_AT_HAND
+from evalsampling.spec.labels_at_hand import LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.parameters import construct, name_and_parameters
 from evalsampling.spec.sections import READ_FROM, Section, absolute, given
 from evalsampling.spec.values import Count, Text
@@ -30,7 +32,7 @@ LABEL_SPACES: Registry[Any] = Registry(
 
 KEYS = (
     "classes", "positive", "oracle", "votes", "gold", "repeats", "multilabel", "range",
-    "meanings", "space",
+    "meanings", "space", *KEYS_AT_HAND,
 )  # fmt: skip
 """Keys of the section ``labels``."""
 
@@ -59,6 +61,7 @@ class LabelsSpec:
         repeats: rows of earlier rounds that are asked about again, in every batch.
         meanings: explanations for annotators, by the texts that they choose from.
         made_by: name and parameters of a space that is not our own, as the spec has them.
+        at_hand: labels that rows of the pool have already; None for none.
     """
 
     space: LabelSpace
@@ -68,6 +71,7 @@ class LabelsSpec:
     repeats: int = 0
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     made_by: Mapping[str, Any] | None = None
+    at_hand: LabelsAtHand | None = None
 
     @property
     def classes(self) -> tuple[int | str, ...]:
@@ -93,6 +97,12 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
     votes, repeats = section.integer("votes", 1, least=1), section.integer("repeats", 0, least=0)
     if oracle == "stochastic" and repeats:
         raise InputError("labels.repeats: a stochastic oracle is asked again by the draws as it is")
+    at_hand = read_labels_at_hand(section, directory)
+    if at_hand is not None and (oracle == "stochastic" or votes > 1):
+        raise InputError(
+            "labels.column: has one label of a row: it goes with neither labels.votes nor a "
+            "stochastic oracle"
+        )
     return LabelsSpec(
         space=space,
         oracle=oracle,
@@ -101,6 +111,7 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
         repeats=repeats,
         meanings=_meanings(section.section("meanings"), space.offered),
         made_by=made_by,
+        at_hand=at_hand,
     )
 
 
@@ -170,4 +181,5 @@ def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:
         "repeats": labels.repeats or None,
         "meanings": dict(labels.meanings) or None,
     }
-    return {"oracle": labels.oracle, **own, **given(used)}
+    at_hand = {} if labels.at_hand is None else labels.at_hand.to_mapping()
+    return {"oracle": labels.oracle, **own, **given(used), **at_hand}

@@ -87,6 +87,7 @@ class Round:
             if it was not kept.
         wanted: number of new rows asked for, which may differ from the number drawn; None if it
             was not kept.
+        picked: whether people picked the rows, not chance: they stand for no others.
     """
 
     question: IntArray
@@ -95,6 +96,7 @@ class Round:
     posterior: FloatArray | None = None
     cell_probability: FloatArray | None = None
     wanted: int | None = None
+    picked: bool = False
 
     def renumbered(self, place: IntArray) -> "Round":
         """Return the round with other numbers of questions, its draws shuffled.
@@ -192,6 +194,23 @@ class History:
     def labelled(self) -> IntArray:
         """Indices of the questions that have an answer."""
         return np.flatnonzero(self.label != NO_LABEL)
+
+    @property
+    def picked(self) -> BoolArray:
+        """Which questions are about rows that people picked, shape (questions,)."""
+        rounds = np.array([past.picked for past in self.rounds], dtype=np.bool_)
+        return rounds[self.met] if rounds.any() else np.zeros(len(self), dtype=np.bool_)
+
+    @property
+    def as_if_drawn(self) -> "History":
+        """The history with rows that people picked as if chance had: to learn from, not to claim.
+
+        Itself if there are none.
+        """
+        if not any(past.picked for past in self.rounds):
+            return self
+        rounds = tuple(dataclasses.replace(past, picked=False) for past in self.rounds)
+        return dataclasses.replace(self, rounds=rounds)
 
     @property
     def met(self) -> IntArray:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, RANK, ROW
+from evalsampling.pool.stored_columns import CELL, FILE, GIVEN, HASH, ID, RANK, ROW
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.stats.arrays import IntArray, UInt64Array
 from evalsampling.storage import Store, write_parquet
@@ -77,6 +77,10 @@ class ReserveFiles:
     def places(self) -> pa.Table:
         """Return cell, rank, hash and id of all rows, ordered by cell and rank."""
         return _each_once(self._read([CELL, RANK, HASH, ID]))
+
+    def given(self, columns: Sequence[str]) -> pa.Table:
+        """Return columns of the rows that had a label already, ordered by cell and rank."""
+        return _each_once(self._read(columns, pc.field(GIVEN).is_valid()))
 
     def with_hashes(self, hashes: UInt64Array) -> pa.Table:
         """Return hash, id, file and row of the rows with some hashes."""

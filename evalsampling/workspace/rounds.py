@@ -29,7 +29,7 @@ class RoundFiles:
     """The contents of one round's files.
 
     Attributes:
-        exported: path or URL of the file for the annotators, None if the round had no new rows.
+        exported: path or URL of the file for the annotators, None if nobody was asked.
         closed: whether the round has closed.json, written when it is closed by hand.
         controls: tasks of the batch that check annotators: gold rows and repeats.
         folder: where its files are.
@@ -121,6 +121,7 @@ class RoundFiles:
             posterior=None if posterior is None else np.array(posterior),
             cell_probability=None if chances is None else np.array(chances),
             wanted=self.design["wanted"],
+            picked=self.design.get("picked", False),
         )
 
 

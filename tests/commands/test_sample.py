@@ -226,7 +226,7 @@ def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("evalsampling.commands.sample.write_tasks", die)
+        patch.setattr("evalsampling.commands.new_round.write_tasks", die)
         with pytest.raises(Killed):
             drawn.sample()
     assert files_below(drawn.workspace) == before
@@ -244,7 +244,7 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
         shutil.copytree(theirs, drawn.round_directory(2))
         return write(*arguments)
 
-    monkeypatch.setattr("evalsampling.commands.sample.write_tasks", lose)
+    monkeypatch.setattr("evalsampling.commands.new_round.write_tasks", lose)
     result = drawn.sample()
     assert result.status == 1
     assert "another command made this round" in result.err

@@ -1,0 +1,246 @@
+"""The first round of an evaluation whose pool has labels already: the rows that have one.
+
+How they were drawn is what the spec says (`spec.labels_at_hand`). Whether the pool contradicts it
+is tested: by the share of each prediction, and by the mean rank of the scores.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy
+
+from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import Analysis, Pool
+from evalsampling.pool.row_ids import as_text
+from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
+from evalsampling.preparation.slices import Slices
+from evalsampling.spec.labels_at_hand import CHANCE, DESIGN, PICKED, RANDOM, WEIGHT, WITHIN
+from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.cells import UNORDERED, CellTable
+from evalsampling.stats.history import History, Round
+
+COLUMNS = (CELL, RANK, ID, GIVEN)
+"""Columns of the rows with a label, beside numbers and the column of groups."""
+
+_RARE = 1e-3
+"""Chance below which what the labelled rows show is taken to contradict what was said of them."""
+
+_NAMED = 1e-6
+"""Least chance that is named."""
+
+
+def columns_of_given(pool: Pool) -> list[str]:
+    """Return the columns to read of the rows that have a label."""
+    at_hand = pool.spec.labels.at_hand
+    assert at_hand is not None
+    numbers = [GIVEN_NUMBER] if at_hand.number is not None else []
+    groups = [SLICE_PREFIX + str(at_hand.source)] if at_hand.drawn == WITHIN else []
+    return [*COLUMNS, *numbers, *groups]
+
+
+def with_given(
+    analysis: Analysis, pool: Pool, rows: pa.Table, elsewhere: Mapping[str, float] | None
+) -> tuple[Analysis, dict[int, int]]:
+    """Return the analysis with the rows that have a label as its first round, and their labels.
+
+    Args:
+        analysis: before the first round.
+        pool: its pool.
+        rows: the rows with a label, with `columns_of_given`; the first of their cells.
+        elsewhere: the chance of each row by its id as text, where another design drew them.
+
+    Returns:
+        The analysis, without the labels, and the class code of each question.
+
+    Raises:
+        InputError: if no row has a label, or a row was not drawn by the other design.
+    """
+    table, at_hand = analysis.table, pool.spec.labels.at_hand
+    assert at_hand is not None
+    if not len(rows):
+        raise InputError(f"labels.column: no row of the pool has a label in {at_hand.column}")
+    cell = np.searchsorted(table.code, rows[CELL].to_numpy())
+    drawn = _drawn(pool, rows, cell, elsewhere)
+    outputs = table.outputs.take(table.first_kind[cell])
+    history = analysis.history.with_round(drawn, cell, rows[RANK].to_numpy(), outputs)
+    return analysis.with_history(history), dict(enumerate(rows[GIVEN].to_pylist()))
+
+
+def _drawn(
+    pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Mapping[str, float] | None
+) -> Round:
+    """Return the round that drew some rows, with the chance of each and that of every cell.
+
+    Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
+    be the share of its rows that have a label.
+    """
+    table, at_hand, number = pool.table, pool.spec.labels.at_hand, len(rows)
+    assert at_hand is not None
+    by_cell = np.bincount(cell, minlength=len(table)) / table.count
+    if at_hand.drawn == PICKED:
+        own, by_cell = np.ones(number), np.zeros(len(table))
+    elif at_hand.drawn == RANDOM:
+        own, by_cell = (np.full(size, number / table.rows) for size in (number, len(table)))
+    elif at_hand.drawn == WITHIN:
+        own, by_cell = _within(pool.slices, table, str(at_hand.source), rows)
+    elif at_hand.drawn == CHANCE:
+        own = rows[GIVEN_NUMBER].to_numpy()
+    elif at_hand.drawn == WEIGHT:
+        weight = rows[GIVEN_NUMBER].to_numpy()
+        own = np.minimum(weight.sum() / (weight * table.rows), 1.0)
+    else:
+        assert elsewhere is not None
+        own = _elsewhere(pool, rows, elsewhere)
+    return Round(
+        question=np.arange(number),
+        probability=own,
+        new=np.ones(number, dtype=np.bool_),
+        cell_probability=by_cell,
+        wanted=number,
+        picked=at_hand.drawn == PICKED,
+    )
+
+
+def _within(
+    slices: Slices, table: CellTable, column: str, rows: pa.Table
+) -> tuple[FloatArray, FloatArray]:
+    """Return the chance of each row, and its mean in each cell, if drawn within groups."""
+    place = slices.names.index(column)
+    in_cells, groups = slices.counts[place], len(slices.values[place])
+    only = Slices((column,), (slices.values[place],), (in_cells,))
+    group = only.codes([rows[SLICE_PREFIX + column]], len(rows))[:, 0]
+    share = np.bincount(group, minlength=groups) / np.maximum(in_cells.sum(axis=1), 1)
+    return share[group], share @ in_cells / table.count
+
+
+def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:
+    """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
+    columns = pool.spec.pool.id
+    ids = [as_text(id, columns) for id in rows[ID].to_pylist()]
+    missing = [id for id in ids if id not in chances]
+    if missing:
+        raise InputError(
+            f"labels.drawn.design: id {missing[0]!r} has a label and was not drawn by it"
+        )
+    return np.array([chances[id] for id in ids]) * (len(ids) / len(chances))
+
+
+def contradictions(analysis: Analysis) -> list[str]:
+    """Return what the rows that had a label show against what was said of them, a sentence each.
+
+    And what their labels are about, where all rows of the pool have one.
+    """
+    at_hand = None if analysis.spec is None else analysis.spec.labels.at_hand
+    history, table = analysis.history, analysis.table
+    if at_hand is None or not history.rounds:
+        return []
+    number = len(history.rounds[0].question)
+    if number == table.rows:
+        return [
+            f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of "
+            "the rows that they were taken from they tell nothing: give the table of all of these"
+        ]
+    if at_hand.drawn == PICKED:
+        return [
+            f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
+            "they show, and no number rests on them but for these rows themselves"
+        ]
+    return _GivenRows.of(history, table).contradictions(analysis, at_hand.drawn)
+
+
+@dataclasses.dataclass(frozen=True)
+class _GivenRows:
+    """The rows of the first round, each with the number of rows of the pool that it stands for."""
+
+    table: CellTable
+    cell: IntArray
+    prediction: IntArray
+    weight: FloatArray
+    chance: FloatArray
+
+    @classmethod
+    def of(cls, history: History, table: CellTable) -> "_GivenRows":
+        first = history.rounds[0]
+        question, chance = first.question, first.probability
+        prediction = history.outputs.prediction[question, 0]
+        return cls(table, history.cell[question], prediction, 1 / chance, chance)
+
+    def contradictions(self, analysis: Analysis, drawn: str) -> list[str]:
+        """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing."""
+        assert analysis.spec is not None
+        found, space = [], analysis.spec.labels.space
+        everywhere = self.table.outputs.prediction[:, 0]
+        rows = self.table.count[self.table.kind_cell] * self.table.kind_share
+        for code in np.unique(everywhere).tolist():
+            share = float(rows[everywhere == code].sum() / self.table.rows)
+            is_said = self.prediction == code
+            mean = float(self.weight @ is_said / self.weight.sum())
+            words = f"{_percent(mean)} % of them are predicted {space.text(code)}, and "
+            words += f"{_percent(share)} % of the pool"
+            found.append((self._chance(is_said, mean, share, drawn), words))
+        if self.table.ordered_by != UNORDERED:
+            rank, mean = _ranks(self.table)[self.cell], 0.5
+            own = float(self.weight @ rank / self.weight.sum())
+            words = f"the mean rank of their scores is {own:.2f}, and 0.50 in the pool"
+            found.append((self._chance(rank, own, mean, drawn), words))
+        if drawn in (CHANCE, DESIGN):
+            total = float(self.weight.sum())
+            spread = _root(float(self.weight @ (self.weight - 1)))
+            words = f"their chances are those of a pool of {total:,.0f} rows, and it has "
+            words += f"{self.table.rows:,}"
+            found.append((_two_sided(total - self.table.rows, spread), words))
+        chance, words = min(found)
+        if chance * len(found) > _RARE:
+            return []
+        rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
+        return [
+            f"the labelled rows are said to be drawn {_SAID[drawn]}, but {words}: the chance of "
+            f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
+            "they make false numbers"
+        ]
+
+    def _chance(self, values: npt.NDArray[Any], mean: float, expected: float, drawn: str) -> float:
+        """Return the chance of a weighted mean as far from what is expected of the pool."""
+        number = len(self.cell)
+        if drawn == RANDOM and values.dtype == np.bool_:
+            law = scipy.stats.hypergeom(self.table.rows, round(expected * self.table.rows), number)
+            seen = int(values.sum())
+            return min(2 * float(min(law.cdf(seen), law.sf(seen - 1))), 1.0)
+        deviation = self.weight * (values - expected)
+        variance = (1 - self.chance) @ deviation**2 / self.weight.sum() ** 2
+        return _two_sided(mean - expected, _root(float(variance)))
+
+
+_SAID = {
+    RANDOM: "at random",
+    WITHIN: "at random within groups",
+    CHANCE: "with known chances",
+    WEIGHT: "with known weights",
+    DESIGN: "by an earlier design",
+}
+
+
+def _ranks(table: CellTable) -> FloatArray:
+    """Return the mean rank of the scores of each cell by its leaf, in (0, 1): shape (cells,)."""
+    rows = table.leaf_count
+    middle = np.cumsum(rows) - rows / 2
+    return (middle / max(table.rows, 1))[table.leaf]
+
+
+def _root(variance: float) -> float:
+    return math.sqrt(max(variance, 0.0))
+
+
+def _two_sided(difference: float, spread: float) -> float:
+    if spread == 0:
+        return 1.0
+    return float(2 * scipy.stats.norm.sf(abs(difference) / spread))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}"

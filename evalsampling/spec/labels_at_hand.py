@@ -1,0 +1,89 @@
+"""Labels that rows of the pool have already: their column, and how these rows were drawn."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from evalsampling.errors import InputError
+from evalsampling.spec.sections import READ_FROM, Section, absolute
+
+RANDOM, PICKED, WITHIN, CHANCE, WEIGHT, DESIGN = (
+    "random", "picked", "within", "chance", "weight", "design",
+)  # fmt: skip
+"""Ways in which labelled rows were drawn; the last four have a column or a file."""
+
+KEYS = ("column", "drawn")
+"""Keys of the section ``labels`` that are read here."""
+
+_WAYS = (
+    "random, picked (by people, not by chance), {within: COLUMN} (at random among the rows of each "
+    "value), {chance: COLUMN}, {weight: COLUMN} or {design: design.json of another workspace}"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelsAtHand:
+    """The column of labels that some rows have already, and how these rows were drawn.
+
+    Attributes:
+        column: whose value is the label; a row without a value has none.
+        drawn: `RANDOM`, `PICKED`, `WITHIN`, `CHANCE`, `WEIGHT` or `DESIGN`.
+        source: column of the groups, chances or weights, or absolute path of the design; else None.
+    """
+
+    column: str
+    drawn: str
+    source: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the pool that it reads, beside slices."""
+        return (self.column,) if self.number is None else (self.column, self.number)
+
+    @property
+    def number(self) -> str | None:
+        """The column of a number for each labelled row: its chance or its weight."""
+        return self.source if self.drawn in (CHANCE, WEIGHT) else None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return its keys of the section ``labels``."""
+        return {
+            "column": self.column,
+            "drawn": self.drawn if self.source is None else {self.drawn: self.source},
+        }
+
+
+def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None:
+    """Return the keys ``column`` and ``drawn`` of the section ``labels``, checked."""
+    column, drawn = section.text("column"), section.get("drawn")
+    if column is None:
+        section.refuse(["drawn"], "is of labels that are in the pool, whose labels.column is named")
+        return None
+    if drawn is None:
+        raise InputError(
+            f"labels.drawn: say how the rows were drawn that have a label in {column}, since it "
+            f"cannot be found out: {_WAYS}"
+        )
+    if drawn in (RANDOM, PICKED):
+        return LabelsAtHand(column, drawn)
+    if not isinstance(drawn, Mapping) or len(drawn) != 1 or {*drawn} - {
+        WITHIN, CHANCE, WEIGHT, DESIGN
+    }:  # fmt: skip
+        raise InputError(f"labels.drawn: must be {_WAYS}, got {drawn!r}")
+    (way,) = drawn
+    source = Section("labels.drawn", drawn).text(way, required=True)
+    if way == DESIGN:
+        source = absolute("labels.drawn.design", source, directory, READ_FROM)
+    return LabelsAtHand(column, way, source)
+
+
+def drawn_by(text: str) -> str | dict[str, str]:
+    """Return what a command line says of how rows were drawn, as a spec has it.
+
+    ``random``, ``picked``, ``within:COLUMN``, ``chance:COLUMN``, ``weight:COLUMN``, or the path of
+    a design.
+    """
+    way, colon, source = text.partition(":")
+    if colon and way in (WITHIN, CHANCE, WEIGHT):
+        return {way: source}
+    return {DESIGN: text} if text.endswith(".json") else text
