@@ -12,9 +12,10 @@ from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, hanging, table, wrapped
 from evalsampling.commands.curve import Bounds
-from evalsampling.commands.estimate import EstimateOptions, estimate
+from evalsampling.commands.estimate_labelled import EstimateCommandOptions, estimate_labelled
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
+from evalsampling.errors import UsageError
 from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
@@ -47,9 +48,11 @@ _MOST_NOTES = 3
 
 
 def _run(arguments: argparse.Namespace, show: Callable[[Any], None]) -> EstimateResult:
-    options = read_options(EstimateOptions, arguments)
+    options = read_options(EstimateCommandOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     options = dataclasses.replace(options, labels=labels, replace=replace)
+    if arguments.beam and options.label is not None:
+        raise UsageError("--label is of a table that is read here, without --runner")
     if arguments.beam:
         from evalsampling.pipelines.estimate import main
 
@@ -57,7 +60,7 @@ def _run(arguments: argparse.Namespace, show: Callable[[Any], None]) -> Estimate
         result = read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
         show(dataclasses.replace(result, reports=()))
     else:
-        result = estimate(options, shown=show)
+        result = estimate_labelled(options, show)
     for receipt in result.reports:
         receipt.tell()
     return result
@@ -76,7 +79,7 @@ def _remarks(result: EstimateResult) -> Iterator[str]:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    add_to_command(parser, EstimateOptions)
+    add_to_command(parser, EstimateCommandOptions)
     parser.add_argument(
         "--detail", action="store_true", help="show all intervals, and what they rest on"
     )

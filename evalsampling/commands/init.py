@@ -6,12 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalsampling.commands.check import check
-from evalsampling.commands.options import SpecOptions, argument, option
+from evalsampling.commands.options import SpecOptions, argument, option, some_text
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
+from evalsampling.spec.labels_at_hand import (
+    WITHIN,
+    LabelsAtHand,
+    drawn_by,
+    read_labels_at_hand,
+)
+from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
+
+LABEL = "column of labels that rows have already"
+DRAWN = (
+    "how the rows with a label were drawn: random, picked, within:COLUMN, chance:COLUMN, "
+    "weight:COLUMN, or the design.json of a round"
+)
+"""Help of options for labels at hand."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +34,9 @@ class InitOptions:
 
     pool: str = argument("file of the pool, or a pattern in quotes: 'pool/*.parquet'")
     output: str = option("where the spec goes", default="evaluation.yaml", metavar="FILE")
+    workspace: str = option("what the spec calls the workspace", default="run", metavar="DIR")
+    label: str | None = option(LABEL, metavar="COLUMN", type=some_text)
+    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +68,9 @@ def init(options: InitOptions) -> InitResult:
     pattern = options.pool
     if not is_url(pattern) and path.resolve().parent != Path.cwd():
         pattern = str(Path(pattern).resolve())
-    guess = Guess.of(columns)
-    text = _spec_text(pattern, columns, guess)
+    at_hand = _labels_at_hand(options, [column.name for column in columns])
+    guess = Guess.of(columns, () if at_hand is None else at_hand.columns)
+    text = _spec_text(pattern, columns, guess, at_hand, options.workspace)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -71,7 +89,25 @@ def init(options: InitOptions) -> InitResult:
     return InitResult(str(path), files, unknown, scores)
 
 
-def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> str:
+def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand | None:
+    """Return what the options say of labels that rows have already, checked."""
+    drawn = None if options.drawn is None else drawn_by(options.drawn)
+    section = Section("labels", {"column": options.label, "drawn": drawn})
+    at_hand = read_labels_at_hand(section, str(Path.cwd()))
+    groups = [str(at_hand.source)] if at_hand is not None and at_hand.drawn == WITHIN else []
+    for name in () if at_hand is None else (*at_hand.columns, *groups):
+        if name not in names:
+            raise InputError(f"{options.pool}: column {name!r} is missing{nearest(name, names)}")
+    return at_hand
+
+
+def _spec_text(
+    pattern: str,
+    columns: Sequence[SampledColumn],
+    guess: Guess,
+    at_hand: LabelsAtHand | None,
+    workspace: str,
+) -> str:
     """Return a commented spec for files of a pattern, given what their columns may be."""
     lines = [
         "# Written by `evalsampling init` from the first rows of the pool. Check every line, then:",
@@ -100,24 +136,42 @@ def _spec_text(pattern: str, columns: Sequence[SampledColumn], guess: Guess) -> 
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
     classes = ", ".join(map(_quoted, listed))
+    slices = list(guess.slices)
+    if at_hand is not None and at_hand.drawn == WITHIN:
+        groups = [column for column in columns if column.name == at_hand.source]
+        slices += [column for column in groups if column not in slices]
     lines += [
         _prediction(guess),
-        _list("slices", guess.slices, "measures are estimated for each value of these too"),
+        _list("slices", slices, "measures are estimated for each value of these too"),
         _list("payload", guess.payload, "what annotators see of a row, and nothing else"),
         "",
         "labels:",
         f"  classes: [{classes}]",
         f"  positive: {_quoted(guess.classes[-1])}  # the class that measures are about",
+        *_lines_at_hand(at_hand),
         "",
         "measure: [f1, precision, recall]  # the first one drives the sampling",
         "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
         "round_size: 100  # labels asked for at a time",
         "seed: 0",
-        "workspace: run  # made by `evalsampling prepare`",
+        f"workspace: {_quoted(workspace)}  # made by `evalsampling prepare`",
     ]
     if guess.has_verdicts_alone:
         lines[-4:-4] = [*_BY_VERDICTS]
     return "\n".join(lines) + "\n"
+
+
+def _lines_at_hand(at_hand: LabelsAtHand | None) -> list[str]:
+    """Return the lines of labels that rows have already."""
+    if at_hand is None:
+        return []
+    drawn = at_hand.drawn
+    if at_hand.source is not None:
+        drawn = f"{{{at_hand.drawn}: {_quoted(at_hand.source)}}}"
+    return [
+        f"  column: {_quoted(at_hand.column)}  # labels that rows have already: the first round",
+        f"  drawn: {drawn}  # how these rows were drawn",
+    ]
 
 
 _BY_VERDICTS = (

@@ -1,7 +1,7 @@
 """What the columns of a pool may be, guessed from their names and a sample of their values."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -143,8 +143,12 @@ class Guess:
         return self.prediction is not None and (lacks_score or len(self.classes) > 2)
 
     @classmethod
-    def of(cls, columns: Sequence[SampledColumn]) -> "Guess":
-        """Return which columns may have which role, by their names and values."""
+    def of(cls, columns: Sequence[SampledColumn], known: Collection[str] = ()) -> "Guess":
+        """Return which columns may have which role, by their names and values.
+
+        Columns whose role is ``known`` are left out.
+        """
+        columns = [column for column in columns if column.name not in known]
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
         ]

@@ -31,7 +31,6 @@ from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw
 from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
 
-
 _PICKED = "people picked all rows with a label; draw rows by chance"
 """Why there are no estimates where no row was drawn."""
 

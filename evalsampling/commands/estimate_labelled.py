@@ -1,0 +1,96 @@
+"""From a table some of whose rows have labels to estimates: its spec, its workspace, and these."""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from evalsampling.commands.estimate import EstimateOptions, estimate
+from evalsampling.commands.estimate_result import EstimateResult
+from evalsampling.commands.init import DRAWN, InitOptions, init
+from evalsampling.commands.options import option, some_text
+from evalsampling.commands.prepare_plan import prepare_in_process
+from evalsampling.errors import InputError, UsageError
+from evalsampling.evaluation.specs import load_spec
+from evalsampling.spec.labels_at_hand import drawn_by
+from evalsampling.storage import is_url
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateCommandOptions(EstimateOptions):
+    """What the command asks for, which takes a table in place of a workspace too."""
+
+    label: str | None = option(
+        "WORKSPACE is a table, a file of a pool, and this is its column of labels that rows have "
+        "already",
+        metavar="COLUMN",
+        type=some_text,
+    )
+    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
+
+
+def estimate_labelled(
+    options: EstimateCommandOptions, shown: Callable[[EstimateResult], None] | None = None
+) -> EstimateResult:
+    """Estimate from the labels in a table; without ``label`` from those of a workspace.
+
+    The spec is written beside, as `init` guesses it, into TABLE-evaluation.yaml, and the pool is
+    prepared into TABLE-evaluation. Where they are already, they are gone on with.
+
+    Raises:
+        UsageError: if it is not said how the rows with a label were drawn.
+        InputError: if a column cannot be guessed, or the spec beside is of other labels; and as
+            `prepare` and `estimate`.
+    """
+    plain = EstimateOptions(
+        *(getattr(options, field.name) for field in dataclasses.fields(EstimateOptions))
+    )
+    if options.label is None:
+        if options.drawn is not None:
+            raise UsageError("--drawn is of the labels in a table: --label names their column")
+        return estimate(plain, shown=shown)
+    if options.drawn is None:
+        raise UsageError(f"--label goes with --drawn, which nobody can find out: {DRAWN}")
+    workspace = _workspace_of(options.workspace)
+    path = Path(f"{workspace}.yaml")
+    if not path.exists():
+        written = init(
+            InitOptions(options.workspace, str(path), workspace, options.label, options.drawn)
+        )
+        if written.open:
+            raise InputError(
+                f"{path}: fill in {' and '.join(written.open)}, for which no column of "
+                f"{options.workspace} could be found, and run this again"
+            )
+    spec = load_spec(path)
+    at_hand = spec.labels.at_hand
+    said = None if at_hand is None else at_hand.to_mapping()
+    if said is None or said["column"] != options.label or not _is_drawn(said["drawn"], options):
+        raise InputError(
+            f"{path}: is there already, and says {_in_words(said)}; change it there, or remove "
+            f"it and {workspace}"
+        )
+    prepare_in_process(spec)
+    return estimate(dataclasses.replace(plain, workspace=str(spec.workspace)), shown=shown)
+
+
+def _workspace_of(table: str) -> str:
+    """Return the name of the workspace of a table: in the current folder, after its file."""
+    name = table.rstrip("/").rpartition("/")[2] if is_url(table) else Path(table).name
+    stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-")
+    return f"{stem or 'table'}-evaluation"
+
+
+def _is_drawn(said: str | dict[str, str], options: EstimateCommandOptions) -> bool:
+    """Tell whether a spec says of its labels what the options say."""
+    asked = drawn_by(str(options.drawn))
+    if isinstance(said, str) or isinstance(asked, str):
+        return said == asked
+    paths = {way: str(Path(source).resolve()) for way, source in asked.items()}
+    return said in (asked, paths)
+
+
+def _in_words(said: dict[str, object] | None) -> str:
+    if said is None:
+        return "nothing of labels.column"
+    return f"labels.column: {said['column']} and labels.drawn: {said['drawn']}"
