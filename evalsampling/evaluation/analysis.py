@@ -42,8 +42,10 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import EvaluationSpec, MeasureSpec
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.labels_at_hand import PICKED
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import Price
+from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
@@ -214,7 +216,23 @@ class Analysis:
         )
         labels, rows = len(self.history.labelled), self.rows_to_label
         goal = None if self.spec is None else self.spec.stop.half_width
-        return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
+        said = self.said_of_labels
+        return Estimates(
+            dataclasses.replace(each, notes=(*each.notes, *said))
+            for each in (stated(estimate, labels, rows, goal) for estimate in estimates)
+        )
+
+    @property
+    def said_of_labels(self) -> tuple[str, ...]:
+        """What numbers rest on where the first labels were at hand, in a sentence; else nothing."""
+        at_hand = None if self.spec is None else self.spec.labels.at_hand
+        if at_hand is None or not self.history.rounds or at_hand.drawn == PICKED:
+            return ()
+        labels = counted(len(self.history.rounds[0].question), "label")
+        return (
+            f"rests on what was said of the {labels} of column {at_hand.column}: the rows were "
+            f"drawn {at_hand.words}",
+        )
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for none."""

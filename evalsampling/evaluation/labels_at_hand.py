@@ -16,10 +16,19 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Pool
+from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
 from evalsampling.preparation.slices import Slices
-from evalsampling.spec.labels_at_hand import CHANCE, DESIGN, PICKED, RANDOM, WEIGHT, WITHIN
+from evalsampling.spec.labels_at_hand import (
+    CHANCE,
+    DESIGN,
+    PICKED,
+    RANDOM,
+    WEIGHT,
+    WITHIN,
+    LabelsAtHand,
+)
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import UNORDERED, CellTable
 from evalsampling.stats.history import History, Round
@@ -135,10 +144,10 @@ def contradictions(analysis: Analysis) -> list[str]:
 
     And what their labels are about, where all rows of the pool have one.
     """
-    at_hand = None if analysis.spec is None else analysis.spec.labels.at_hand
-    history, table = analysis.history, analysis.table
-    if at_hand is None or not history.rounds:
+    spec, history, table = analysis.spec, analysis.history, analysis.table
+    if spec is None or spec.labels.at_hand is None or not history.rounds:
         return []
+    at_hand = spec.labels.at_hand
     number = len(history.rounds[0].question)
     if number == table.rows:
         return [
@@ -150,7 +159,7 @@ def contradictions(analysis: Analysis) -> list[str]:
             f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
             "they show, and no number rests on them but for these rows themselves"
         ]
-    return _GivenRows.of(history, table).contradictions(analysis, at_hand.drawn)
+    return _GivenRows.of(history, table).contradictions(at_hand, spec.labels.space)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,10 +179,9 @@ class _GivenRows:
         prediction = history.outputs.prediction[question, 0]
         return cls(table, history.cell[question], prediction, 1 / chance, chance)
 
-    def contradictions(self, analysis: Analysis, drawn: str) -> list[str]:
+    def contradictions(self, at_hand: LabelsAtHand, space: LabelSpace) -> list[str]:
         """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing."""
-        assert analysis.spec is not None
-        found, space = [], analysis.spec.labels.space
+        found, drawn = [], at_hand.drawn
         everywhere = self.table.outputs.prediction[:, 0]
         rows = self.table.count[self.table.kind_cell] * self.table.kind_share
         for code in np.unique(everywhere).tolist():
@@ -199,7 +207,7 @@ class _GivenRows:
             return []
         rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
         return [
-            f"the labelled rows are said to be drawn {_SAID[drawn]}, but {words}: the chance of "
+            f"the labelled rows are said to be drawn {at_hand.words}, but {words}: the chance of "
             f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
             "they make false numbers"
         ]
@@ -214,15 +222,6 @@ class _GivenRows:
         deviation = self.weight * (values - expected)
         variance = (1 - self.chance) @ deviation**2 / self.weight.sum() ** 2
         return _two_sided(mean - expected, _root(float(variance)))
-
-
-_SAID = {
-    RANDOM: "at random",
-    WITHIN: "at random within groups",
-    CHANCE: "with known chances",
-    WEIGHT: "with known weights",
-    DESIGN: "by an earlier design",
-}
 
 
 def _ranks(table: CellTable) -> FloatArray:

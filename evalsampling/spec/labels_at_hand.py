@@ -45,6 +45,18 @@ class LabelsAtHand:
         """The column of a number for each labelled row: its chance or its weight."""
         return self.source if self.drawn in (CHANCE, WEIGHT) else None
 
+    @property
+    def words(self) -> str:
+        """How the rows were drawn, after "they were drawn"."""
+        return {
+            RANDOM: "at random",
+            PICKED: "by people",
+            WITHIN: f"at random among those of each {self.source}",
+            CHANCE: f"with the chances of column {self.source}",
+            WEIGHT: f"with the weights of column {self.source}",
+            DESIGN: f"by {self.source}",
+        }[self.drawn]
+
     def to_mapping(self) -> dict[str, Any]:
         """Return its keys of the section ``labels``."""
         return {
