@@ -7,10 +7,8 @@ is tested: by the share of each prediction, and by the mean rank of the scores.
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import scipy
 
@@ -190,12 +188,11 @@ class _GivenRows:
             mean = float(self.weight @ is_said / self.weight.sum())
             words = f"{_percent(mean)} % of them are predicted {space.text(code)}, and "
             words += f"{_percent(share)} % of the pool"
-            found.append((self._chance(is_said, mean, share, drawn), words))
+            found.append((self._chance_of_share(mean, share), words))
         if self.table.ordered_by != UNORDERED:
-            rank, mean = _ranks(self.table)[self.cell], 0.5
-            own = float(self.weight @ rank / self.weight.sum())
-            words = f"the mean rank of their scores is {own:.2f}, and 0.50 in the pool"
-            found.append((self._chance(rank, own, mean, drawn), words))
+            mean = float(self.weight @ _ranks(self.table)[self.cell] / self.weight.sum())
+            words = f"the mean rank of their scores is {mean:.2f}, and 0.50 in the pool"
+            found.append((_two_sided(mean - 0.5, math.sqrt(1 / 12 / self._effective)), words))
         if drawn in (CHANCE, DESIGN):
             total = float(self.weight.sum())
             spread = _root(float(self.weight @ (self.weight - 1)))
@@ -212,16 +209,24 @@ class _GivenRows:
             "they make false numbers"
         ]
 
-    def _chance(self, values: npt.NDArray[Any], mean: float, expected: float, drawn: str) -> float:
-        """Return the chance of a weighted mean as far from what is expected of the pool."""
-        number = len(self.cell)
-        if drawn == RANDOM and values.dtype == np.bool_:
-            law = scipy.stats.hypergeom(self.table.rows, round(expected * self.table.rows), number)
-            seen = int(values.sum())
-            return min(2 * float(min(law.cdf(seen), law.sf(seen - 1))), 1.0)
-        deviation = self.weight * (values - expected)
-        variance = (1 - self.chance) @ deviation**2 / self.weight.sum() ** 2
-        return _two_sided(mean - expected, _root(float(variance)))
+    @property
+    def _effective(self) -> float:
+        """Number of rows drawn at random from an endless pool that would tell as much."""
+        spread = float((1 - self.chance) @ self.weight**2)
+        return max(self.weight.sum() ** 2 / spread, 1.0) if spread else math.inf
+
+    def _chance_of_share(self, seen: float, expected: float) -> float:
+        """Return the chance of a share at least as far from what is expected, on its side, twice.
+
+        By the binomial law of `_effective` rows, of which the number need not be whole.
+        """
+        rows = self._effective
+        if math.isinf(rows):
+            return 1.0
+        found = seen * rows
+        above = scipy.special.betainc(found, rows - found + 1, expected) if found else 1.0
+        below = scipy.special.betaincc(found + 1, rows - found, expected) if seen < 1 else 1.0
+        return min(2 * float(min(above, below)), 1.0)
 
 
 def _ranks(table: CellTable) -> FloatArray:

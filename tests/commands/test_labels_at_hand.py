@@ -1,0 +1,147 @@
+"""Labels that a pool has already: the first round of its workspace, on every engine."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from evalsampling import Evaluation
+from evalsampling.commands import labels_at_hand
+from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.workspace.snapshot import Snapshot
+from tests.engines import Case, StartSpark, on_engines
+from tests.jobs import Job, call, files_below
+from tests.labels_at_hand import WAYS, keys, labelled_pool
+
+
+@pytest.fixture
+def start_spark(request: pytest.FixtureRequest) -> StartSpark:
+    """Starts Spark when it is asked for."""
+    return lambda: request.getfixturevalue("session")
+
+
+def rows_of(history: History, ids: list[Any]) -> dict[Any, tuple[Any, ...]]:
+    """Return label and chance of each row of the first round, by id."""
+    first = history.rounds[0]
+    facts = zip(history.label[first.question].tolist(), first.probability.tolist(), strict=True)
+    return dict(zip(ids, facts, strict=True))
+
+
+def in_memory(one: Job, way: str) -> Evaluation:
+    """Return the evaluation of the pool of a job, in memory."""
+    spec = EvaluationSpec.load(one.spec).to_mapping()
+    own = {key: spec[key] for key in ("strata", "budget", "round_size", "seed", "labels")}
+    return Evaluation.from_frame(one.pool.table, **own, **keys(way).get("pool", {}))
+
+
+@pytest.mark.parametrize(
+    ("engine", "way"), on_engines([(way,) for way in WAYS], [("within",), ("chance",)])
+)
+def test_the_first_round_is_that_of_memory(
+    job: Any, start_spark: StartSpark, engine: Case, way: str
+) -> None:
+    """Whatever the shares: rows, labels, chances, the estimates, and the rows drawn next."""
+    one = job(labelled_pool(way), files=3, group_rows=150, **keys(way))
+    engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
+    stored, memory = Evaluation.open(one.workspace), in_memory(one, way)
+    truth, history = one.pool.truth, stored.history
+    assert rows_of(history, stored.state.ids()) == rows_of(memory.history, memory.state.ids())
+    assert all(truth[id] == label for id, label in zip(stored.state.ids(), history.label,
+                                                       strict=True))  # fmt: skip
+    assert (history.label != NO_LABEL).all()
+    assert repr(stored.estimate()) == repr(memory.estimate())
+    ids = memory.sample(20)
+    assert set(stored.sample(20).tolist()) == set(ids.tolist())
+    human = dict(zip(*(one.pool.table[c].to_pylist() for c in ("id", "human")), strict=True))
+    assert [human[id] for id in ids.tolist()] == [None] * 20
+
+
+def test_nothing_of_them_is_for_annotators(job: Any) -> None:
+    one = job(labelled_pool(), **keys("random"))
+    assert one.prepare().status == 0
+    status = call("status", one.workspace, "--json").json
+    assert (status["rounds"], status["labels"], status["open"]) == (1, 150, 0)
+    assert not list((one.workspace / "rounds").rglob("batch.csv"))
+    drawn = one.sample().json
+    assert (drawn["round"], drawn["rows"]) == (2, 20)
+    assert "human" not in (one.workspace / drawn["batch"]).read_text().splitlines()[0]
+
+
+def test_killed_between_the_round_and_its_labels(job: Any, monkeypatch: Any) -> None:
+    def kill(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    one = job(labelled_pool(), **keys("random"))
+    with monkeypatch.context() as patch:
+        patch.setattr(labels_at_hand, "store", kill)
+        assert one.prepare().status != 0
+    assert len(Snapshot.at(one.workspace).rounds) == 1
+    assert not Snapshot.at(one.workspace).deliveries
+    assert one.estimate().json["labels"] == 150
+    before = files_below(one.workspace)
+    assert one.prepare().status == 0
+    assert one.estimate().json["labels"] == 150
+    assert files_below(one.workspace) == before
+
+
+def test_a_correction_and_more_rows_of_the_reserve(job: Any) -> None:
+    """A label at hand is corrected as any other; a top-up adds no row that has one."""
+    one = job(labelled_pool(), strata={"leaves": 2}, budget=300, round_size=90, **keys("random"))
+    one.prepare()
+    snapshot = Snapshot.at(one.workspace)
+    wrong = [[snapshot.tasks[0], 1 - int(snapshot.labels[0])]]
+    assert one.estimate("--replace", one.deliver(wrong, "mended.csv")).json["labels"] == 150
+    assert Snapshot.at(one.workspace).labels[0] != snapshot.labels[0]
+    reserve = one.workspace / "reserve"
+    before = pq.read_table(reserve, columns=["id", "given"])
+    assert one.prepare("--top-up", "400").status == 0
+    after = pq.read_table(reserve, columns=["id", "given"])
+    assert len(after) > len(before)
+    ids = after["id"].to_pylist()
+    assert len(set(ids)) == len(ids)
+    assert after["given"].is_valid().to_numpy().sum() == 150
+
+
+def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
+    """Their chances are those of its rounds; a row that it did not draw is refused."""
+    pool = labelled_pool()
+    old = job(pool, budget=100, round_size=50)
+    old.prepare()
+    for number in (1, 2):
+        old.sample()
+        old.estimate("--labels", old.deliver(old.answers(number)))
+    snapshot = Snapshot.at(old.workspace)
+    given = {id: pool.truth[int(id)] for id in snapshot.ids}
+    place = pool.table.column_names.index("human")
+    human = [given.get(str(id)) for id in pool.table["id"].to_pylist()]
+    table = pool.table.set_column(place, "human", [human])
+    design = old.workspace / "rounds" / "0002" / "design.json"
+    labels = {"column": "human", "drawn": {"design": str(design)}}
+    new = job(type(pool)(table, pool.truth), labels=labels)
+    assert new.prepare().status == 0
+    history, weights = snapshot.history, snapshot.analysis.sampler.weigh
+    inclusion = 1 / (weights(snapshot.pool.table, history).weight * snapshot.pool.table.rows)
+    stored = Evaluation.open(new.workspace)
+    chances = dict(zip(stored.state.ids(), stored.history.rounds[0].probability, strict=True))
+    assert [chances[int(id)] for id in snapshot.ids] == pytest.approx(inclusion.tolist())
+
+    other = job(pool, labels=labels)
+    refused = other.prepare()
+    assert refused.status == 1
+    assert "has a label and was not drawn by it" in refused.err
+    wrong = job(pool, labels={"column": "human", "drawn": {"design": "design.json"}})
+    assert "is no design of a round" in wrong.prepare().err
+
+
+def test_the_design_says_that_people_picked(job: Any) -> None:
+    one = job(labelled_pool("picked"), **keys("picked"))
+    one.prepare()
+    design = json.loads((one.workspace / "rounds" / "0001" / "design.json").read_text())
+    assert design["picked"] is True
+    assert not np.any(design["cell_probability"])
+    assert design["exported"] is None
+    told = one.estimate()
+    assert "people picked all rows with a label" in told.json["measures"][0]["reason"]

@@ -1,0 +1,122 @@
+"""The chances of rows that had labels, and what contradicts what was said of them."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation, InputError
+from evalsampling.evaluation.labels_at_hand import contradictions
+from tests.labels_at_hand import WAYS, keys, labelled_pool
+
+SCORE = np.array([0.1, 0.2, 0.3, 0.55, 0.6, 0.7, 0.9])
+PREDICTION = (SCORE > 0.5).astype(int)
+TRUTH = np.array([0, 1, 0, 0, 1, 1, 1])
+
+
+def tiny(drawn: Any, given: np.ndarray, **columns: Any) -> Evaluation:
+    """Return an evaluation of seven rows, of which those given have labels."""
+    human = [label if has else None for label, has in zip(TRUTH.tolist(), given, strict=True)]
+    table = {"score": SCORE, "prediction": PREDICTION, "human": human, **columns}
+    return Evaluation.from_labelled(
+        table, label="human", drawn=drawn, measure="accuracy", strata={"leaves": 3}
+    )
+
+
+def total_of_errors(evaluation: Evaluation) -> float:
+    """Return the weighted number of wrong predictions, by the weights of the labelled rows."""
+    table, history = evaluation.table, evaluation.history
+    sample = evaluation.analysis.sampler.weigh(table, history)
+    wrong = history.label != history.outputs.prediction[:, 0]
+    return float(sample.weight @ wrong[sample.question] * table.rows)
+
+
+def test_weights_by_enumeration() -> None:
+    """Over all samples the weighted totals are the pool's on average, in each way of drawing."""
+    errors = int(np.sum(PREDICTION != TRUTH))
+    samples = [np.isin(np.arange(7), rows) for rows in itertools.combinations(range(7), 3)]
+    assert np.mean([total_of_errors(tiny("random", s)) for s in samples]) == pytest.approx(errors)
+    group = np.array(["a", "a", "b", "a", "b", "b", "b"])
+    within = [
+        np.isin(np.arange(7), [first, *others])
+        for first in np.flatnonzero(group == "a")
+        for others in itertools.combinations(np.flatnonzero(group == "b"), 2)
+    ]
+    totals = [total_of_errors(tiny({"within": "g"}, s, g=group)) for s in within]
+    assert np.mean(totals) == pytest.approx(errors)
+    odds = np.array([0.2, 0.5, 0.3, 0.9, 0.4, 0.6, 1.0])
+    mean = 0.0
+    for bits in itertools.product([False, True], repeat=7):
+        chosen = np.array(bits)
+        probability = float(np.prod(np.where(chosen, odds, 1 - odds)))
+        if probability:
+            total = total_of_errors(tiny({"chance": "odds"}, chosen, odds=odds))
+            mean += probability * total
+    assert mean == pytest.approx(errors)
+
+
+def test_weights_are_those_of_chances_that_sum_to_the_pool() -> None:
+    given = np.array([1, 0, 1, 0, 1, 1, 0], dtype=bool)
+    weight = np.array([1.0, 2.0, 3.0, 1.0, 2.0, 1.0, 1.0])
+    by_weight = tiny({"weight": "w"}, given, w=weight).history.rounds[0].probability
+    scale = weight[given].sum() / 7
+    assert sorted(by_weight) == pytest.approx(sorted(np.minimum(scale / weight[given], 1)))
+
+
+def test_rows_that_people_picked_tell_of_themselves_alone() -> None:
+    """They are known, and stand for no others: the rest is estimated as if they were no rows."""
+    pool = labelled_pool("picked", rows=3000, labels=40)
+    evaluation = Evaluation.from_frame(pool.table, measure="precision", seed=3, **keys("picked"))
+    assert evaluation.estimate()[0].value is None
+    assert evaluation.estimate()[0].reason is not None
+    ids = evaluation.sample(150)
+    evaluation.label(ids, [pool.truth[id] for id in ids.tolist()])
+    table, history = evaluation.table, evaluation.history
+    sample = evaluation.analysis.sampler.weigh(table, history)
+    assert sample.weight[history.picked] == pytest.approx(1 / table.rows)
+    assert sample.weight_square_sum[history.picked] == pytest.approx(0)
+    model = evaluation.analysis.label_model
+    assert model is not None
+    alone = history.label[~history.picked]
+    assert len(alone) == 150
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "picked"])
+def test_what_is_true_is_seldom_contradicted(way: str) -> None:
+    found = 0
+    for seed in range(30):
+        pool = labelled_pool(way, seed=seed)
+        evaluation = Evaluation.from_frame(pool.table, **keys(way))
+        found += bool(contradictions(evaluation.analysis))
+    assert found <= 1  # At most 1 in 1,000 is expected.
+
+
+@pytest.mark.parametrize("said", ["random", "within"])
+def test_labels_that_are_too_often_predicted_positive_are_told(said: str) -> None:
+    pool = labelled_pool("chance")
+    evaluation = Evaluation.from_frame(pool.table, **keys(said))
+    (told,) = evaluation.estimate().warnings[:1]
+    assert told.startswith("the labelled rows are said to be drawn at random")
+    assert "the chance of that is below 1 in a million" in told
+    assert "say `picked`" in told
+
+
+def test_chances_of_another_pool_are_told() -> None:
+    pool = labelled_pool("chance")
+    place = pool.table.column_names.index("odds")
+    table = pool.table.set_column(place, "odds", [np.full(2000, 0.9)])
+    evaluation = Evaluation.from_frame(table, **keys("chance"))
+    assert "their chances are those of a pool of" in " ".join(evaluation.estimate().warnings)
+
+
+def test_all_rows_have_labels() -> None:
+    evaluation = tiny("random", np.ones(7, dtype=bool))
+    estimates = evaluation.estimate()
+    assert estimates[0].value == pytest.approx(np.mean(PREDICTION == TRUTH))
+    assert estimates.warnings[0].startswith("all 7 rows of the table have a label")
+
+
+def test_no_row_has_a_label() -> None:
+    with pytest.raises(InputError, match=r"labels\.column: no row of the pool has a label in hum"):
+        tiny("random", np.zeros(7, dtype=bool))
