@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import scipy.stats
 
@@ -12,6 +13,7 @@ from evalsampling import InputError
 from evalsampling.pool.stored_columns import (
     CELL,
     FILE,
+    GIVEN,
     HASH,
     ID,
     ROW,
@@ -95,6 +97,36 @@ def test_merge_contract(capacity: int, text: bool) -> None:
     assert_mergeable(states, Reserve(capacity), same)
     whole = sum(states, start=Reserve(capacity))
     assert content(whole) == sorted_by_hand(rows, capacity)
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 1000])
+def test_rows_with_a_label_come_first_and_are_all_kept(capacity: int) -> None:
+    """In whatever shares they come; those without fill the capacity."""
+    rows = make_rows(80, text=False)
+    labelled = {row.id for row in rows[::3]}
+
+    def reserve(part: list[Row]) -> Reserve:
+        table = reserve_of(part, 1000).rows
+        assert table is not None
+        given = [1 if id in labelled else None for id in table[ID].to_pylist()]
+        return Reserve.from_rows(capacity, [table.append_column(GIVEN, pa.array(given, pa.int8()))])
+
+    shards = [rows[:30], rows[30:31], rows[31:33], rows[33:]]
+    assert_mergeable([reserve(shard) for shard in shards], Reserve(capacity), same)
+    whole = sum(map(reserve, shards), start=Reserve(capacity))
+    expected = []
+    for cell in range(5):
+        inside = sorted((r for r in rows if r.cell == cell), key=lambda r: (r.hash, r.id))
+        expected += [r.id for r in inside if r.id in labelled]
+        expected += [r.id for r in inside if r.id not in labelled][:capacity]
+    assert whole.rows is not None
+    assert whole.rows[ID].to_pylist() == expected
+    count = np.bincount([row.cell for row in rows])
+    check_complete(whole.rows, count, capacity)
+    unlabelled = pc.indices_nonzero(whole.rows[GIVEN].is_null()).to_numpy()
+    lacking = whole.rows.take(np.delete(np.arange(len(whole)), unlabelled[0]))
+    with pytest.raises(InputError, match="were found"):
+        check_complete(lacking, count, capacity)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 7, 1000])

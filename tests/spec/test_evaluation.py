@@ -103,6 +103,8 @@ EVERYTHING: list[dict[str, Any]] = [
     {"sampler": {"name": "oasis", "epsilon": 0.01, "strength": 4, "delta": 0.1, "draws": 9}},
     {"sampler": {"name": "ais", "model": "scores", "delta": 0.25}},
     {"sampler": {"name": "given", "weights": "math:hypot"}},
+    {"labels": {"column": "human", "drawn": "random"}},
+    {"labels": {"column": "human", "drawn": {"design": "old/rounds/0001/design.json"}}},
 ]  # fmt: skip
 
 

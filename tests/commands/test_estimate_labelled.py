@@ -1,0 +1,96 @@
+"""From a table with labels to numbers, in one command."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+import pytest
+import yaml
+
+from evalsampling import Evaluation
+from tests.jobs import call, files_below
+from tests.labels_at_hand import labelled_pool
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: Any) -> str:
+    """The name of a CSV file in the current folder, with a column of labels."""
+    monkeypatch.chdir(tmp_path)
+    columns = labelled_pool().table.drop_columns(["odds", "stands_for"])
+    pyarrow.csv.write_csv(columns, tmp_path / "my verdicts.csv")
+    return "my verdicts.csv"
+
+
+def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
+    """The same numbers as in Python; run again it changes nothing, and `sample` goes on."""
+    done = call("estimate", table, "--label", "human", "--drawn", "random", "--json")
+    assert done.status == 0, done.err
+    assert done.json["labels"] == 150
+    assert done.json["notes"][0].startswith("rests on what was said of the 150 labels of column hu")
+    spec = tmp_path / "my-verdicts-evaluation.yaml"
+    content = yaml.safe_load(spec.read_text())
+    assert content["labels"]["column"] == "human"
+    assert content["labels"]["drawn"] == "random"
+    assert "human" not in str(content["pool"])
+    memory = Evaluation.from_frame(
+        pyarrow.csv.read_csv(table),
+        labels=content["labels"],
+        measure=content["measure"],
+        slices=content["pool"].get("slices", []),
+        budget=1000,
+    )
+    values = {each.target.title: each.value for each in memory.estimate()}
+    measures = done.json["measures"]
+    assert [each["value"] for each in measures] == pytest.approx(list(values.values()))
+    before = files_below(tmp_path)
+    assert call("estimate", table, "--label", "human", "--drawn", "random").status == 0
+    assert files_below(tmp_path) == before
+    drawn = call("sample", "my-verdicts-evaluation", "--size", "5", "--json").json
+    assert (drawn["round"], drawn["rows"]) == (2, 5)
+
+
+def test_labels_drawn_within_groups(table: str) -> None:
+    done = call("estimate", table, "--label", "human", "--drawn", "within:region")
+    assert done.status == 0, done.err
+    assert "said to be drawn" not in done.err
+    assert "the rows were drawn at random among those of each region" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--label", "human"], "--label goes with --drawn"),
+        (["--drawn", "random"], "--drawn is of the labels in a table"),
+        (["--label", "hum", "--drawn", "random"], "column 'hum' is missing; did you mean human?"),
+        (["--label", "human", "--drawn", "chance:p"], "column 'p' is missing"),
+        (["--label", "human", "--drawn", "by hand"], "labels.drawn: must be random, picked"),
+        (["--label", "human", "--drawn", "random", "--runner", "DirectRunner"],
+         "--label is of a table that is read here, without --runner"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong(table: str, tmp_path: Path, options: list[str], message: str) -> None:
+    before = files_below(tmp_path)
+    done = call("estimate", table, *options)
+    assert done.status != 0
+    assert message in done.err
+    assert files_below(tmp_path) == before
+
+
+def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:
+    """It is gone on with; of other labels it is refused."""
+    assert call("estimate", table, "--label", "human", "--drawn", "random").status == 0
+    done = call("estimate", table, "--label", "human", "--drawn", "picked")
+    assert done.status == 1
+    assert "my-verdicts-evaluation.yaml: is there already, and says" in done.err
+    spec = tmp_path / "my-verdicts-evaluation.yaml"
+    spec.write_text(spec.read_text().replace("column: human", "# column: human"))
+    done = call("estimate", table, "--label", "human", "--drawn", "random")
+    assert "labels.drawn: is of labels that are in the pool" in done.err
+
+
+def test_a_column_that_cannot_be_guessed(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "odd.csv").write_text("a,b,human\n1,1,1\n1,1,\n")
+    done = call("estimate", "odd.csv", "--label", "human", "--drawn", "random")
+    assert done.status == 1
+    assert "odd-evaluation.yaml: fill in pool.id" in done.err
