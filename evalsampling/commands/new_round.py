@@ -15,10 +15,10 @@ from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec.id_columns import in_words
 from evalsampling.stats.arrays import IntArray
-from evalsampling.stats.history import History
+from evalsampling.stats.history import SAMPLER, History
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.manifest import ExecutionContext
-from evalsampling.workspace.rounds import CLOSES, RoundFiles
+from evalsampling.workspace.rounds import CLOSES, STRATUM, RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import round_folder
 
@@ -140,6 +140,8 @@ def _draws_to_store(
             "new": pa.array(drawn.new),
         }
     )
+    if drawn.stratum is not None:
+        draws = draws.append_column(STRATUM, pa.array(drawn.stratum))
     described = [name for name in rows.column_names if not name.startswith(PAYLOAD_PREFIX)]
     earlier = [files.asked.select(described) for files in snapshot.standing]
     asked_rows = pa.concat_tables([*earlier, rows.select(described)])
@@ -164,7 +166,7 @@ def _design(
         "posterior": None if drawn.posterior is None else drawn.posterior.tolist(),
         "cell_probability": None if chances is None else chances.tolist(),
         "wanted": drawn.wanted,
-        **({"picked": True} if drawn.picked else {}),
+        **({} if drawn.origin == SAMPLER else {"origin": drawn.origin}),
         "request": request.name,
         CLOSES: list(snapshot.open_questions) if request.next else [],
         "withdrawn": sorted(snapshot.withdrawn),

@@ -264,10 +264,13 @@ class Analysis:
     def label_model(self) -> LabelModel | None:
         """Draws of all labels given those so far; None where there is no such model.
 
-        There is no model for a pool to which `inference.class_curves.obstacle` objects, and before
-        the first label.
+        There is no model for a pool to which `inference.class_curves.obstacle` objects, before the
+        first label, and where rows of a cell had chances of their own: they may differ in what
+        these depended on.
         """
         if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
+            return None
+        if self.history.has_own_chances:
             return None
         stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:

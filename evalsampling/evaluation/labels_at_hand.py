@@ -29,7 +29,7 @@ from evalsampling.spec.labels_at_hand import (
 )
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import UNORDERED, CellTable
-from evalsampling.stats.history import History, Round
+from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, History, Round
 
 COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
@@ -88,13 +88,14 @@ def _drawn(
     """
     table, at_hand, number = pool.table, pool.spec.labels.at_hand, len(rows)
     assert at_hand is not None
-    by_cell = np.bincount(cell, minlength=len(table)) / table.count
+    by_cell, stratum = np.bincount(cell, minlength=len(table)) / table.count, None
+    origin = {PICKED: PEOPLE, RANDOM: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
     if at_hand.drawn == PICKED:
         own, by_cell = np.ones(number), np.zeros(len(table))
     elif at_hand.drawn == RANDOM:
         own, by_cell = (np.full(size, number / table.rows) for size in (number, len(table)))
     elif at_hand.drawn == WITHIN:
-        own, by_cell = _within(pool.slices, table, str(at_hand.source), rows)
+        own, by_cell, stratum = _within(pool.slices, table, str(at_hand.source), rows)
     elif at_hand.drawn == CHANCE:
         own = rows[GIVEN_NUMBER].to_numpy()
     elif at_hand.drawn == WEIGHT:
@@ -109,20 +110,21 @@ def _drawn(
         new=np.ones(number, dtype=np.bool_),
         cell_probability=by_cell,
         wanted=number,
-        picked=at_hand.drawn == PICKED,
+        origin=origin,
+        stratum=stratum,
     )
 
 
 def _within(
     slices: Slices, table: CellTable, column: str, rows: pa.Table
-) -> tuple[FloatArray, FloatArray]:
-    """Return the chance of each row, and its mean in each cell, if drawn within groups."""
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the chance of each row, its mean in each cell, and the group of each row."""
     place = slices.names.index(column)
     in_cells, groups = slices.counts[place], len(slices.values[place])
     only = Slices((column,), (slices.values[place],), (in_cells,))
     group = only.codes([rows[SLICE_PREFIX + column]], len(rows))[:, 0]
     share = np.bincount(group, minlength=groups) / np.maximum(in_cells.sum(axis=1), 1)
-    return share[group], share @ in_cells / table.count
+    return share[group], share @ in_cells / table.count, group
 
 
 def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:

@@ -137,23 +137,39 @@ class WeightedSample:
 
     @classmethod
     def without_replacement(
-        cls, question: IntArray, inclusion: FloatArray, rows: float
+        cls,
+        question: IntArray,
+        inclusion: FloatArray,
+        rows: float,
+        stratum: IntArray | None = None,
     ) -> "WeightedSample":
         """Return Horvitz-Thompson weights of rows drawn independently: R^ = (1/M) sum l / pi.
 
         The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it is too large
         if the number of rows is fixed (C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted
-        Survey Sampling*, Springer 1992, section 3.5).
+        Survey Sampling*, Springer 1992, section 3.5). In strata of which a fixed number was drawn
+        it is that of deviations from their means.
 
         Args:
             question: shape (n,): labelled questions, each about another row.
             inclusion: shape (n,): pi, inclusion probabilities, in (0, 1].
             rows: M, the number of rows of the pool.
+            stratum: shape (n,): stratum of each row, from 0, or -1 for none; None for no strata.
         """
         inclusion = np.minimum(inclusion, 1.0)  # rounding
         weight, missed = 1 / (inclusion * rows), 1 - inclusion
         square, total = missed * weight**2, np.sqrt(missed) * weight
-        return cls.independent(question, weight, square, total, len(question))
+        sample = cls.independent(question, weight, square, total, len(question))
+        if stratum is None:
+            return sample
+        taken = np.bincount(stratum + 1)
+        several = (taken > 1) & (np.arange(len(taken)) > 0)
+        return dataclasses.replace(
+            sample,
+            group=stratum + 1,
+            scale=np.where(several, taken / np.maximum(taken - 1, 1), 1.0),
+            mean_correction=np.where(several, 1 / np.maximum(taken, 1), 0.0),
+        )
 
     @classmethod
     def independent(

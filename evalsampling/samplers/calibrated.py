@@ -148,6 +148,7 @@ class CalibratedDesign(Sampler):
         rows of a cell with chances of their own.
         """
         missed, inclusion = np.ones(len(history)), np.zeros(len(history))
+        stratum = None
         for drawn in history.rounds:
             assert drawn.cell_probability is not None  # `design` keeps it
             if len(drawn.question):  # else no row was left to be drawn
@@ -156,8 +157,12 @@ class CalibratedDesign(Sampler):
                 chance[drawn.question] = drawn.probability
                 inclusion += missed * chance * answered[history.cell]
                 missed *= 1 - chance
-        labelled = history.labelled
-        return WeightedSample.without_replacement(labelled, inclusion[labelled], table.rows)
+            if drawn.stratum is not None:
+                stratum = np.full(len(history), -1)
+                stratum[drawn.question] = drawn.stratum
+        known = history.labelled
+        strata = None if stratum is None else stratum[known]
+        return WeightedSample.without_replacement(known, inclusion[known], table.rows, strata)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input with the model's rates, which the difference estimator needs."""

@@ -18,6 +18,9 @@ from evalsampling.stats.outputs import Outputs
 NO_LABEL = -1
 """Label code of a question without an answer."""
 
+SAMPLER, ELSEWHERE, PEOPLE = "sampler", "elsewhere", "people"
+"""Who drew the rows of a round."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Votes:
@@ -87,7 +90,9 @@ class Round:
             if it was not kept.
         wanted: number of new rows asked for, which may differ from the number drawn; None if it
             was not kept.
-        picked: whether people picked the rows, not chance: they stand for no others.
+        origin: who drew the rows: `SAMPLER`, with the chance of their cell; `ELSEWHERE`, each with
+            a chance of its own; or `PEOPLE`, so that they stand for no others.
+        stratum: shape (draws,): strata of which a fixed number of rows was drawn; None for one.
     """
 
     question: IntArray
@@ -96,7 +101,8 @@ class Round:
     posterior: FloatArray | None = None
     cell_probability: FloatArray | None = None
     wanted: int | None = None
-    picked: bool = False
+    origin: str = SAMPLER
+    stratum: IntArray | None = None
 
     def renumbered(self, place: IntArray) -> "Round":
         """Return the round with other numbers of questions, its draws shuffled.
@@ -114,6 +120,7 @@ class Round:
             question=question[order],
             probability=self.probability[order],
             new=first & np.isin(question[order], question[self.new]),
+            stratum=None if self.stratum is None else self.stratum[order],
         )
 
 
@@ -198,8 +205,13 @@ class History:
     @property
     def picked(self) -> BoolArray:
         """Which questions are about rows that people picked, shape (questions,)."""
-        rounds = np.array([past.picked for past in self.rounds], dtype=np.bool_)
+        rounds = np.array([past.origin == PEOPLE for past in self.rounds], dtype=np.bool_)
         return rounds[self.met] if rounds.any() else np.zeros(len(self), dtype=np.bool_)
+
+    @property
+    def has_own_chances(self) -> bool:
+        """Whether rows of a cell were drawn with chances that the cell does not tell."""
+        return any(past.origin == ELSEWHERE for past in self.rounds)
 
     @property
     def as_if_drawn(self) -> "History":
@@ -207,9 +219,9 @@ class History:
 
         Itself if there are none.
         """
-        if not any(past.picked for past in self.rounds):
+        if not any(past.origin == PEOPLE for past in self.rounds):
             return self
-        rounds = tuple(dataclasses.replace(past, picked=False) for past in self.rounds)
+        rounds = tuple(dataclasses.replace(past, origin=SAMPLER) for past in self.rounds)
         return dataclasses.replace(self, rounds=rounds)
 
     @property

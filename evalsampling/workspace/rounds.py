@@ -13,12 +13,15 @@ from evalsampling.labels.controls import Controls
 from evalsampling.labels.tasks import KIND, LINKED, TASK, task_name
 from evalsampling.pool.stored_columns import ID
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.history import Round
+from evalsampling.stats.history import SAMPLER, Round
 from evalsampling.storage import checksums_of, parse_parquet
 from evalsampling.storage.checksums import Checksum, place_of
 from evalsampling.storage.filesystems import readable
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import adjudication_folder, read_together, round_folder
+
+STRATUM = "stratum"
+"""Column of the draws of rows that were drawn by strata, before the workspace was made."""
 
 CLOSES = "closes"
 """Key of a round's design: rounds that it closed by being drawn; of a manifest: closed by then."""
@@ -121,7 +124,8 @@ class RoundFiles:
             posterior=None if posterior is None else np.array(posterior),
             cell_probability=None if chances is None else np.array(chances),
             wanted=self.design["wanted"],
-            picked=self.design.get("picked", False),
+            origin=self.design.get("origin", SAMPLER),
+            stratum=self.draws[STRATUM].to_numpy() if STRATUM in self.draws.column_names else None,
         )
 
 

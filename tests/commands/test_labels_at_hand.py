@@ -140,7 +140,7 @@ def test_the_design_says_that_people_picked(job: Any) -> None:
     one = job(labelled_pool("picked"), **keys("picked"))
     one.prepare()
     design = json.loads((one.workspace / "rounds" / "0001" / "design.json").read_text())
-    assert design["picked"] is True
+    assert design["origin"] == "people"
     assert not np.any(design["cell_probability"])
     assert design["exported"] is None
     told = one.estimate()

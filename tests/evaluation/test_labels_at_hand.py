@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.labels_at_hand import contradictions
+from evalsampling.inference.estimand import Estimand
 from tests.labels_at_hand import WAYS, keys, labelled_pool
 
 SCORE = np.array([0.1, 0.2, 0.3, 0.55, 0.6, 0.7, 0.9])
@@ -120,3 +122,50 @@ def test_all_rows_have_labels() -> None:
 def test_no_row_has_a_label() -> None:
     with pytest.raises(InputError, match=r"labels\.column: no row of the pool has a label in hum"):
         tiny("random", np.zeros(7, dtype=bool))
+
+
+def evenly_scored(label: np.ndarray, given: np.ndarray, **columns: Any) -> dict[str, Any]:
+    """Return a table whose scores tell nothing, so that weights alone make the estimates."""
+    human = [int(y) if has else None for y, has in zip(label, given, strict=True)]
+    rows = len(label)
+    return {"score": np.full(rows, 0.5), "prediction": [0] * rows, "human": human, **columns}
+
+
+def test_random_labels_have_the_intervals_of_proportions() -> None:
+    """Those of Wilson and of Clopper and Pearson, but for the rows of the pool that are known."""
+    rng = np.random.default_rng(2)
+    label = rng.random(100_000) < 0.12
+    given = np.isin(np.arange(len(label)), rng.choice(len(label), 200, replace=False))
+    evaluation = Evaluation.from_labelled(
+        evenly_scored(label, given), label="human", drawn="random", measure="prevalence"
+    )
+    (estimate,) = evaluation.estimate(intervals=["wilson", "korn-graubard"])
+    found = {each.method: (each.low, each.high) for each in estimate.intervals}
+    test = scipy.stats.binomtest(int(label[given].sum()), 200)
+    wilson, exact = (test.proportion_ci(method=name) for name in ("wilson", "exact"))
+    assert found["wilson"] == pytest.approx(tuple(wilson), rel=2e-3)
+    assert found["korn-graubard"] == pytest.approx(tuple(exact), rel=2e-3)
+
+
+def test_labels_by_strata_have_the_variance_of_strata() -> None:
+    """W. G. Cochran, Sampling Techniques, 3rd edition, 1977, equation 5.14."""
+    rng = np.random.default_rng(3)
+    group = np.where(rng.random(20_000) < 0.1, "a", "b")
+    label = rng.random(20_000) < np.where(group == "a", 0.5, 0.05)
+    rows = [rng.choice(np.flatnonzero(group == name), 150, replace=False) for name in "ab"]
+    given = np.isin(np.arange(20_000), np.concatenate(rows))
+    table = evenly_scored(label, given, g=group)
+    evaluation = Evaluation.from_labelled(
+        table, label="human", drawn={"within": "g"}, measure="prevalence"
+    )
+    share = np.array([np.mean(group == name) for name in "ab"])
+    rate = np.array([label[of].mean() for of in rows])
+    missed = 1 - 150 / (share * 20_000)
+    expected = np.sqrt(np.sum(share**2 * missed * rate * (1 - rate) / 149))
+    sampler, pool = evaluation.analysis.sampler, evaluation.table
+    inputs = sampler.inputs(pool, evaluation.history.ordered, 0.95)
+    estimand = Estimand(evaluation.measures[0], inputs)
+    value, influence = estimand.linearised
+    assert value[0] == pytest.approx(share @ rate)
+    assert np.sqrt(inputs.sample.variance(influence)[0]) == pytest.approx(expected)
+    assert evaluation.analysis.label_model is None  # Rows of a cell had chances of their own.
