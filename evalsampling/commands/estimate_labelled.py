@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
-from evalsampling.commands.init import DRAWN, InitOptions, init
+from evalsampling.commands.init import DRAWN, POSITIVE, InitOptions, init
 from evalsampling.commands.options import option, some_text
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.errors import InputError, UsageError
@@ -27,6 +27,7 @@ class EstimateCommandOptions(EstimateOptions):
         type=some_text,
     )
     drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
+    positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
 
 
 def estimate_labelled(
@@ -46,8 +47,9 @@ def estimate_labelled(
         *(getattr(options, field.name) for field in dataclasses.fields(EstimateOptions))
     )
     if options.label is None:
-        if options.drawn is not None:
-            raise UsageError("--drawn is of the labels in a table: --label names their column")
+        for name in ("drawn", "positive"):
+            if getattr(options, name) is not None:
+                raise UsageError(f"--{name} is of a table: --label names its column of labels")
         return estimate(plain, shown=shown)
     if options.drawn is None:
         raise UsageError(f"--label goes with --drawn, which nobody can find out: {DRAWN}")
@@ -55,7 +57,14 @@ def estimate_labelled(
     path = Path(f"{workspace}.yaml")
     if not path.exists():
         written = init(
-            InitOptions(options.workspace, str(path), workspace, options.label, options.drawn)
+            InitOptions(
+                options.workspace,
+                str(path),
+                workspace,
+                options.positive,
+                options.label,
+                options.drawn,
+            )
         )
         if written.open:
             raise InputError(
@@ -70,8 +79,19 @@ def estimate_labelled(
             f"{path}: is there already, and says {_in_words(said)}; change it there, or remove "
             f"it and {workspace}"
         )
+    positive = spec.labels.space.text(spec.labels.positive)
+    if options.positive not in (None, positive):
+        raise InputError(
+            f"{path}: is there already, and says labels.positive: {positive}; change it there, and "
+            f"remove {workspace}"
+        )
     prepare_in_process(spec)
-    return estimate(dataclasses.replace(plain, workspace=str(spec.workspace)), shown=shown)
+    result = estimate(dataclasses.replace(plain, workspace=str(spec.workspace)), shown=shown)
+    says = "a threshold of the score"
+    if spec.pool.systems[0].prediction is not None:
+        says = f"column {spec.pool.systems[0].prediction}"
+    guessed = f"{path}: predictions are {says}, and measures are about {positive}"
+    return dataclasses.replace(result, messages=(*result.messages, guessed))
 
 
 def _workspace_of(table: str) -> str:

@@ -20,12 +20,13 @@ from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
 
+POSITIVE = "class that measures are about (default: the last one by name)"
 LABEL = "column of labels that rows have already"
 DRAWN = (
     "how the rows with a label were drawn: random, picked, within:COLUMN, chance:COLUMN, "
     "weight:COLUMN, or the design.json of a round"
 )
-"""Help of options for labels at hand."""
+"""Help of options that `estimate` of a table has too."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,7 @@ class InitOptions:
     pool: str = argument("file of the pool, or a pattern in quotes: 'pool/*.parquet'")
     output: str = option("where the spec goes", default="evaluation.yaml", metavar="FILE")
     workspace: str = option("what the spec calls the workspace", default="run", metavar="DIR")
+    positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
     label: str | None = option(LABEL, metavar="COLUMN", type=some_text)
     drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
 
@@ -70,7 +72,7 @@ def init(options: InitOptions) -> InitResult:
         pattern = str(Path(pattern).resolve())
     at_hand = _labels_at_hand(options, [column.name for column in columns])
     guess = Guess.of(columns, () if at_hand is None else at_hand.columns)
-    text = _spec_text(pattern, columns, guess, at_hand, options.workspace)
+    text = _spec_text(pattern, columns, guess, at_hand, options)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -106,7 +108,7 @@ def _spec_text(
     columns: Sequence[SampledColumn],
     guess: Guess,
     at_hand: LabelsAtHand | None,
-    workspace: str,
+    options: InitOptions,
 ) -> str:
     """Return a commented spec for files of a pattern, given what their columns may be."""
     lines = [
@@ -147,18 +149,28 @@ def _spec_text(
         "",
         "labels:",
         f"  classes: [{classes}]",
-        f"  positive: {_quoted(guess.classes[-1])}  # the class that measures are about",
+        f"  positive: {_quoted(_positive(guess, options.positive))}  # what measures are about",
         *_lines_at_hand(at_hand),
         "",
         "measure: [f1, precision, recall]  # the first one drives the sampling",
         "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
         "round_size: 100  # labels asked for at a time",
         "seed: 0",
-        f"workspace: {_quoted(workspace)}  # made by `evalsampling prepare`",
+        f"workspace: {_quoted(options.workspace)}  # made by `evalsampling prepare`",
     ]
     if guess.has_verdicts_alone:
         lines[-4:-4] = [*_BY_VERDICTS]
     return "\n".join(lines) + "\n"
+
+
+def _positive(guess: Guess, named: str | None) -> int | str:
+    """Return the class that measures are about: the one that is named, or the last."""
+    if named is None or len(guess.classes) < 2:
+        return guess.classes[-1]
+    by_text = {str(value): value for value in guess.classes}
+    if named not in by_text:
+        raise InputError(f"--positive: {named!r} is none of: {', '.join(by_text)}")
+    return by_text[named]
 
 
 def _lines_at_hand(at_hand: LabelsAtHand | None) -> list[str]:

@@ -60,7 +60,8 @@ def test_labels_drawn_within_groups(table: str) -> None:
     ("options", "message"),
     [
         (["--label", "human"], "--label goes with --drawn"),
-        (["--drawn", "random"], "--drawn is of the labels in a table"),
+        (["--drawn", "random"], "--drawn is of a table: --label names its column of labels"),
+        (["--label", "human", "--drawn", "random", "--positive", "2"], "'2' is none of: 0, 1"),
         (["--label", "hum", "--drawn", "random"], "column 'hum' is missing; did you mean human?"),
         (["--label", "human", "--drawn", "chance:p"], "column 'p' is missing"),
         (["--label", "human", "--drawn", "by hand"], "labels.drawn: must be random, picked"),
@@ -94,3 +95,17 @@ def test_a_column_that_cannot_be_guessed(tmp_path: Path, monkeypatch: Any) -> No
     done = call("estimate", "odd.csv", "--label", "human", "--drawn", "random")
     assert done.status == 1
     assert "odd-evaluation.yaml: fill in pool.id" in done.err
+
+
+def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
+    """It is the last by name, or the one that is asked for; another one than before is refused."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"a{i},{'bad' if i % 4 else 'good'},{'bad' if i % 3 else ''}" for i in range(60)]
+    (tmp_path / "answers.csv").write_text("\n".join(["id,verdict,human", *lines]))
+    asked = ["estimate", "answers.csv", "--label", "human", "--drawn", "random"]
+    done = call(*asked, "--positive", "bad")
+    assert done.status == 0, done.err
+    assert "predictions are column verdict, and measures are about bad" in done.err
+    assert call(*asked).out == done.out
+    refused = call(*asked, "--positive", "good")
+    assert "is there already, and says labels.positive: bad" in refused.err
