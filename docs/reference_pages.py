@@ -98,6 +98,8 @@ MEANT = {
     ("labels", "multilabel"): "the labels of which a row may have several.",
     ("labels", "range"): "the least and the greatest label, of labels that are numbers.",
     ("labels", "space"): "labels of a kind of another package, by name or as `module:object`.",
+    ("labels", "column"): "column of the pool with labels that rows have already; the first round.",
+    ("labels", "drawn"): "with `column`: how the rows with a label were drawn.",
     ("pool", "variance"): "with `labels.range`: numeric column of the predictive variance of the "
     "label, at least 0; it drives the strata in place of a score.",
     ("pool", "logits"): "in place of `probability`: a numeric column for each class, made "

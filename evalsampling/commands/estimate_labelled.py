@@ -7,9 +7,7 @@ from pathlib import Path
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
-from evalsampling.commands.init import DRAWN, POSITIVE, InitOptions, init
-from evalsampling.commands.options import option, some_text
-from evalsampling.commands.prepare_plan import prepare_in_process
+from evalsampling.commands.options import DRAWN, POSITIVE, option, some_text
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.spec.labels_at_hand import drawn_by
@@ -53,6 +51,9 @@ def estimate_labelled(
         return estimate(plain, shown=shown)
     if options.drawn is None:
         raise UsageError(f"--label goes with --drawn, which nobody can find out: {DRAWN}")
+    from evalsampling.commands.init import InitOptions, init  # Few calls are of tables.
+    from evalsampling.commands.prepare_plan import prepare_in_process
+
     workspace = _workspace_of(options.workspace)
     path = Path(f"{workspace}.yaml")
     if not path.exists():

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalsampling.commands.check import check
-from evalsampling.commands.options import SpecOptions, argument, option, some_text
+from evalsampling.commands.options import (
+    DRAWN,
+    LABEL,
+    POSITIVE,
+    SpecOptions,
+    argument,
+    option,
+    some_text,
+)
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
@@ -19,14 +27,6 @@ from evalsampling.spec.labels_at_hand import (
 from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
-
-POSITIVE = "class that measures are about (default: the last one by name)"
-LABEL = "column of labels that rows have already"
-DRAWN = (
-    "how the rows with a label were drawn: random, picked, within:COLUMN, chance:COLUMN, "
-    "weight:COLUMN, or the design.json of a round"
-)
-"""Help of options that `estimate` of a table has too."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -107,6 +107,15 @@ class SpecOptions:
     spec: str = argument("path of evaluation.yaml")
 
 
+POSITIVE = "class that measures are about (default: the last one by name)"
+LABEL = "column of labels that rows have already"
+DRAWN = (
+    "how the rows with a label were drawn: random, picked, within:COLUMN, chance:COLUMN, "
+    "weight:COLUMN, or the design.json of a round"
+)
+"""Help of options of `init`, which `estimate` of a table has too."""
+
+
 # --- of the command line
 
 

@@ -168,6 +168,8 @@ def _check_counted(snapshot: Snapshot) -> None:
         problem = "its rows have any number of many labels"
     elif labels.oracle == "stochastic":
         problem = "its oracle is stochastic"
+    elif labels.at_hand is not None:
+        problem = "some of its rows had labels before"
     if problem is not None:
         path = snapshot.pool.workspace.path
         raise InputError(f"{path}: {problem}, which takes the commands, not transforms")

@@ -69,6 +69,10 @@ KINDS: dict[str, tuple[dict[str, Any], str]] = {
         {"labels": {"oracle": "stochastic"}, "sampler": "poisson"},
         "its oracle is stochastic",
     ),
+    "labels before": (
+        {"labels": {"column": "prediction", "drawn": "random"}},
+        "some of its rows had labels before",
+    ),
 }
 
 
