@@ -9,7 +9,6 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import DRAWN, POSITIVE, option, some_text
 from evalsampling.errors import InputError, UsageError
-from evalsampling.evaluation.specs import load_spec
 from evalsampling.spec.labels_at_hand import drawn_by
 from evalsampling.storage import is_url
 
@@ -53,6 +52,7 @@ def estimate_labelled(
         raise UsageError(f"--label goes with --drawn, which nobody can find out: {DRAWN}")
     from evalsampling.commands.init import InitOptions, init  # Few calls are of tables.
     from evalsampling.commands.prepare_plan import prepare_in_process
+    from evalsampling.evaluation.specs import load_spec
 
     workspace = _workspace_of(options.workspace)
     path = Path(f"{workspace}.yaml")
