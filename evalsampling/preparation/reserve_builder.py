@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.errors import InputError
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, PAYLOAD_PREFIX, ROW, SLICE_PREFIX
@@ -23,6 +24,10 @@ _FEWEST_ROWS = 50
 
 _COMPACT_BYTES_ABOVE = 1 << 26
 """Bytes of rows with payload gathered before the surplus of each cell is dropped."""
+
+
+MOST_LABELS = 1 << 20
+"""Most rows with a label that a worker meets: all of them are kept."""
 
 
 def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
@@ -80,6 +85,7 @@ class ReserveBuilder:
         self._pending: list[pa.Table] = []
         self._pending_rows = 0
         self._pending_bytes = 0
+        self._labelled = 0
 
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
@@ -87,6 +93,12 @@ class ReserveBuilder:
         wanted = self._may_be_first(cells.cell, keys)
         if has_label is not None:
             wanted |= has_label
+            self._labelled += int(has_label.sum())
+            if self._labelled > MOST_LABELS:
+                raise InputError(
+                    f"labels.column: more than {MOST_LABELS:,} rows have a label; blank the labels "
+                    "of others, drawn at random"
+                )
         if self._held is not None:
             wanted &= self._held.later(cells, keys)
         taken = np.flatnonzero(wanted)

@@ -162,7 +162,9 @@ class CalibratedDesign(Sampler):
                 stratum[drawn.question] = drawn.stratum
         known = history.labelled
         strata = None if stratum is None else stratum[known]
-        return WeightedSample.without_replacement(known, inclusion[known], table.rows, strata)
+        sample = WeightedSample.without_replacement(known, inclusion[known], table.rows, strata)
+        drawn_rows = int(np.count_nonzero(~history.picked[known]))
+        return dataclasses.replace(sample, draws=drawn_rows, answered=drawn_rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         """Return the input with the model's rates, which the difference estimator needs."""

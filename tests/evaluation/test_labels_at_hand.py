@@ -1,5 +1,6 @@
 """The chances of rows that had labels, and what contradicts what was said of them."""
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.inference.estimand import Estimand
+from evalsampling.stats.history import History
 from tests.labels_at_hand import WAYS, keys, labelled_pool
 
 SCORE = np.array([0.1, 0.2, 0.3, 0.55, 0.6, 0.7, 0.9])
@@ -66,22 +68,53 @@ def test_weights_are_those_of_chances_that_sum_to_the_pool() -> None:
     assert sorted(by_weight) == pytest.approx(sorted(np.minimum(scale / weight[given], 1)))
 
 
-def test_rows_that_people_picked_tell_of_themselves_alone() -> None:
-    """They are known, and stand for no others: the rest is estimated as if they were no rows."""
-    pool = labelled_pool("picked", rows=3000, labels=40)
-    evaluation = Evaluation.from_frame(pool.table, measure="precision", seed=3, **keys("picked"))
-    assert evaluation.estimate()[0].value is None
-    assert evaluation.estimate()[0].reason is not None
+def with_picked(way: str, labels: int, seed: int = 3, **keys_of: Any) -> Evaluation:
+    """Return an evaluation with rows that people picked, and a round of 150 rows after them.
+
+    They are mostly errors if the ``way`` is so.
+    """
+    pool = labelled_pool(way, rows=3000, labels=labels)
+    evaluation = Evaluation.from_frame(pool.table, seed=seed, **keys("picked"), **keys_of)
     ids = evaluation.sample(150)
     evaluation.label(ids, [pool.truth[id] for id in ids.tolist()])
+    return evaluation
+
+
+def test_rows_that_people_picked_say_nothing_of_others() -> None:
+    """They are known, and stand for no others; before a round is drawn there is no number."""
+    pool = labelled_pool("picked", rows=3000, labels=40)
+    alone = Evaluation.from_frame(pool.table, measure="precision", **keys("picked")).estimate()
+    assert alone[0].value is None
+    assert "people picked all rows with a label" in str(alone[0].reason)
+    evaluation = with_picked("picked", 40, measure="precision")
     table, history = evaluation.table, evaluation.history
     sample = evaluation.analysis.sampler.weigh(table, history)
     assert sample.weight[history.picked] == pytest.approx(1 / table.rows)
     assert sample.weight_square_sum[history.picked] == pytest.approx(0)
-    model = evaluation.analysis.label_model
-    assert model is not None
-    alone = history.label[~history.picked]
-    assert len(alone) == 150
+    assert sample.draws == 150
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_people_picked_narrow_no_interval_but_by_being_known(seed: int) -> None:
+    """Beside the same rows drawn, the interval is as wide to a tenth; here 1 % of rows are known.
+
+    The model of the labels does not learn from them, nor do they count as evidence.
+    """
+    evaluation = with_picked("random", 30, seed, measure=["accuracy", "f1"])
+    history, drawn = evaluation.history, evaluation.history.rounds[1]
+    rest = np.flatnonzero(~history.picked)
+    place = np.full(len(history), -1)
+    place[rest] = np.arange(len(rest))
+    without = History.start(1, 2).with_round(
+        dataclasses.replace(drawn, question=place[drawn.question]),
+        history.cell[rest],
+        history.rank[rest],
+        history.outputs.take(rest),
+    )
+    without = without.with_labels(history.label[rest])
+    of_drawn = evaluation.analysis.with_history(without).estimate()
+    for both, alone in zip(evaluation.estimate(), of_drawn, strict=True):
+        assert both.high - both.low >= 0.9 * (alone.high - alone.low)
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "picked"])

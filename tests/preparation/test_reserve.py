@@ -159,6 +159,13 @@ def test_large_payload_is_compacted_as_it_comes(
         assert len(looked) == times
 
 
+def test_labels_are_not_too_many(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reserve_builder, "MOST_LABELS", 1999)
+    done = job(labels={"column": "prediction", "drawn": "random"}).prepare()
+    assert done.status == 1
+    assert "labels.column: more than 1,999 rows have a label" in done.err
+
+
 def test_reserves_of_different_capacity_do_not_add_up() -> None:
     with pytest.raises(ValueError, match="do not add up"):
         Reserve(2) + Reserve(3)
