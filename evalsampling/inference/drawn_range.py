@@ -81,7 +81,8 @@ def shortest_interval(
     """Return the ends of the shortest interval that holds a share of draws.
 
     Of several equally short ones, as there are if draws have few distinct values, it is the one
-    that holds most draws, so that rounding does not choose.
+    that holds most draws, and of these the one whose middle is nearest to the median; of two at
+    equal distances, what both span. So neither rounding chooses nor the sign of a difference.
     """
     order = np.argsort(values)
     ordered = values[order]
@@ -96,8 +97,13 @@ def shortest_interval(
     short = np.flatnonzero(width <= width.min() + rounding)
     first = np.searchsorted(ordered, ordered[starts[short]] - rounding)
     last = np.searchsorted(ordered, ordered[ends[short]] + rounding, side="right")
-    best = short[np.argmax(np.round(below[last] - below[first], 9))]
-    return float(ordered[starts[best]]), float(ordered[ends[best]])
+    held = np.round(below[last] - below[first], 9)
+    short = short[held == held.max()]
+    low, high = ordered[starts[short]], ordered[ends[short]]
+    half = np.searchsorted(below[1:], 0.5 + 1e-9 * np.array([-1, 1]))
+    off = np.abs((low + high) / 2 - ordered[half].mean())
+    nearest = off <= off.min() + rounding
+    return float(low[nearest].min()), float(high[nearest].max())
 
 
 def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
