@@ -63,6 +63,8 @@ NAMED = {
     ),
     "risk, squared": build("risk", losses="squared"),
     "risk, table, system 1": build("risk", losses=[[0, 1, 4], [2, 0, 1], [3, 1, 0]], system=1),
+    "kappa, linear, system 1": build("kappa", weights="linear", system=1),
+    "kappa, quadratic": build("kappa", weights="quadratic", rest=2),
     "f_beta, 2": build("f_beta", beta=2.0),
     "f_beta, system 1": build("f_beta", beta=0.3, system=1, positive=2),
     "macro_f1": MacroF(CLASSES),
