@@ -89,7 +89,9 @@ class BeyondChance(Measure):
             margins.append(np.where(np.abs(margin - 1) < ROUNDING, 1.0, margin))
         return risk[:1], margins[0], margins[1]
 
-    def _slopes(self, by_table: float | FloatArray, by_y: FloatArray, by_f: FloatArray) -> FloatArray:
+    def _slopes(
+        self, by_table: float | FloatArray, by_y: FloatArray, by_f: FloatArray
+    ) -> FloatArray:
         """Return Dg, (1, 2 C - 1), given the derivatives by disagreement and by all margins."""
         by_margins = [slope[self._others] - slope[self.rest] for slope in (by_y, by_f)]
         return np.concatenate([[by_table], *by_margins])[None]
