@@ -9,19 +9,14 @@ import numpy as np
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.choice import by_weights
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, Evidence, Gap
-from evalsampling.inference.results import Target
+from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures.agreement import Kappa
-from evalsampling.measures.base import Measure
-from evalsampling.measures.binary import Accuracy
+from evalsampling.measures import Accuracy, Joint, Kappa
 from evalsampling.measures.joint import parts_of
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.stats.outputs import Outputs
-
-AGREEMENT = "agreement"
-"""The share of pairs of answers to a row that are the same."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +24,7 @@ class PeopleNumber:
     """A number about the answers of people to the same rows.
 
     Attributes:
-        measure: ``agreement``, or a kappa's name.
+        measure: ``agreement``, the share of pairs of answers that are the same, or a kappa's name.
         value: None where it is undefined.
         low: lower end of a design-based interval; None where nothing is claimed.
         high: upper end.
@@ -40,16 +35,6 @@ class PeopleNumber:
     low: float | None = None
     high: float | None = None
 
-    @property
-    def words(self) -> str:
-        """The value with its interval: ``0.91 (0.87 to 0.94)``."""
-        if self.value is None:
-            return "undefined"
-        if self.low is None or self.high is None:
-            return shown(self.value, 3)
-        digits = decimals(self.low, self.high)
-        return f"{shown(self.value, digits)} ({shown_range(self.low, self.high, digits)})"
-
 
 @dataclasses.dataclass(frozen=True)
 class PeopleAgreement:
@@ -58,10 +43,10 @@ class PeopleAgreement:
     Attributes:
         rows: that have the answers of two people or more.
         people: who gave these answers.
-        weighted: whether rows count by the design, so that numbers are of the pool; else they are
-            of these rows alone.
-        numbers: the share of the same answers, then kappas.
-        statement: the numbers, and what they are of, in plain sentences.
+        weighted: whether numbers are of the pool, the rows being weighted by the design; else they
+            are of these rows alone.
+        numbers: the agreement, then kappas.
+        statement: the numbers, and what they are of, in two sentences.
     """
 
     rows: int
@@ -74,130 +59,106 @@ class PeopleAgreement:
 def people_agree(
     analysis: Analysis, answers: Mapping[int, Mapping[str | None, int]], votes: int
 ) -> PeopleAgreement | None:
-    """Return how well people agree, None of labels that are no classes, or of fewer than two rows.
+    """Return how well people agree; None of fewer than two rows, and of labels that are no classes.
 
-    Where the spec asks for several votes a row, the rows that have two represent the rows drawn, as
-    rows with a label represent those without one. Other second answers come by themselves, so
-    their rows represent nothing.
-
-    Of two people kappa is Cohen's. Of more, each pair of answers counts in both orders, which gives
-    the kappa of Fleiss (Psychological Bulletin 76, 1971) where all rows have as many answers.
+    Where several votes a row are wanted, the rows that have two represent those drawn, as rows with
+    a label represent those without. Other second answers represent nothing.
 
     Args:
         analysis: where the evaluation stands.
         answers: codes of the answers of each person, by question; those below 0 name no class.
         votes: answers wanted of each row.
     """
-    spec = analysis.spec
     told = {
-        question: {name: code for name, code in codes.items() if code >= 0}
+        question: named
         for question, codes in sorted(answers.items())
-        if question < len(analysis.history)
+        for named in [{name: code for name, code in codes.items() if code >= 0}]
+        if question < len(analysis.history) and len(named) > 1
     }
-    told = {question: codes for question, codes in told.items() if len(codes) > 1}
+    spec = analysis.spec
     if spec is None or spec.labels.space.kind != "classes" or len(told) < 2:
         return None
-    names = {name for codes in told.values() for name in codes}
-    pairs = _Pairs.of(list(told.values()), ordered=len(names) == 2)
     rows = np.array([*told], dtype=np.int64)
-    sample = None
-    if votes > 1 and not analysis.sampler.stochastic:
-        sample = _weighed(analysis, rows)
-    numbers = [
-        _number(name, measure, pairs, rows, sample, analysis)
-        for name, measure in {AGREEMENT: Accuracy(), **_kappas(analysis)}.items()
-    ]
-    weighted = sample is not None
-    said = _statement(numbers, len(rows), weighted)
-    return PeopleAgreement(len(rows), len(names), weighted, tuple(numbers), said)
-
-
-def _statement(numbers: Sequence[PeopleNumber], rows: int, weighted: bool) -> str:
-    """Return what is known of it, in two sentences."""
-    agreement, *kappas = numbers
-    of_kappas = ", ".join(f"{number.measure} {number.words}" for number in kappas)
-    answered = f"{rows:,} rows with two answers or more"
-    basis = (
-        f"This is of the pool, from {answered}, weighted as they were drawn."
-        if weighted
-        else f"This is of {answered}, and of no other rows."
+    weighed = _weighed(analysis, rows) if votes > 1 and not analysis.sampler.stochastic else None
+    alone = WeightedSample.stratified(rows, np.zeros_like(rows), np.array([len(rows)]))
+    sample = alone if weighed is None else weighed
+    measure = Joint((Accuracy(), *_kappas(analysis)))
+    loss = _losses(measure, list(told.values()), analysis.table.classes)
+    loss, total = loss[np.searchsorted(rows, sample.question)], sample.weight.sum()
+    risk = sample.weight @ loss / total
+    names = ("agreement", *(part.name for part in measure.parts[1:]))
+    few = Gap("few rows", "") if len(rows) < FEWEST_EVIDENCE else None
+    found = by_weights(
+        [Target(name, part.bounds) for name, part in zip(names, measure.parts, strict=True)],
+        measure.value(risk),
+        (loss - risk) @ measure.jacobian(risk).T / total,
+        sample,
+        [Evidence(part.undefined_without, few) for part in measure.parts],
+        analysis.confidence,
     )
-    return f"People agree with each other on {agreement.words} of rows; {of_kappas}. {basis}"
+    people = len({name for codes in told.values() for name in codes})
+    numbers = tuple(
+        PeopleNumber(
+            each.target.measure, each.value, *((each.low, each.high) if each.claims else ())
+        )
+        for each in found
+    )
+    said = _statement(found, len(rows), weighed is not None)
+    return PeopleAgreement(len(rows), people, weighed is not None, numbers, said)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Pairs:
-    """Pairs of answers: the place of their row, both codes, and the pair's share of the row."""
+def _losses(measure: Joint, told: Sequence[Mapping[str | None, int]], classes: int) -> FloatArray:
+    """Return the mean loss of the pairs of answers to each row, one being the prediction: (n, d).
 
-    row: IntArray
-    first: IntArray
-    second: IntArray
-    share: FloatArray
-
-    @classmethod
-    def of(cls, told: Sequence[Mapping[str | None, int]], ordered: bool) -> "_Pairs":
-        """Return all pairs, in the order of names if that tells who is who, else in both orders."""
-        pairs = []
-        for row, codes in enumerate(told):
-            by_name = [codes[name] for name in sorted(codes, key=lambda name: name or "")]
-            choose = itertools.combinations if ordered else itertools.permutations
-            both = list(choose(by_name, 2))
-            pairs += [(row, *each, len(both)) for each in both]
-        row, first, second, number = np.array(pairs, dtype=np.int64).T
-        return cls(row, first, second, 1 / number)
-
-    def mean_loss(self, measure: Measure, classes: int) -> FloatArray:
-        """Return the mean loss of the pairs of each row, the first answer being the prediction."""
-        nothing = np.zeros((len(self.row), 1, classes))
-        outputs = Outputs(self.first[:, None], nothing[:, :, 0], nothing)
-        loss = self.share[:, None] * measure.loss(outputs, self.second)
-        return np.asarray(np.add.reduceat(loss, np.unique(self.row, return_index=True)[1]))
+    Of two people the first by name is, and kappa is Cohen's. Of more each is in turn: the kappa of
+    Fleiss (Psychological Bulletin 76, 1971), where all rows have as many answers.
+    """
+    people = {name for codes in told for name in codes}
+    choose = itertools.combinations if len(people) == 2 else itertools.permutations
+    pairs = [[*choose([codes[name] for name in sorted(codes, key=str)], 2)] for codes in told]
+    size = np.array([*map(len, pairs)])
+    first, second = np.array([*itertools.chain.from_iterable(pairs)], dtype=np.int64).T
+    nothing = np.zeros((len(first), 1, classes))
+    loss = measure.loss(Outputs(first[:, None], nothing[:, :, 0], nothing), second)
+    return np.asarray(np.add.reduceat(loss, np.cumsum(size) - size) / size[:, None])
 
 
-def _kappas(analysis: Analysis) -> dict[str, Measure]:
-    """Return the kappas that are reported, by name; the one without weights if none is."""
+def _kappas(analysis: Analysis) -> Sequence[Kappa]:
+    """Return the kappas that are reported, as of one system; that without weights if none is."""
     listed = [part for measure in analysis.measures for part in parts_of(measure)]
     listed += () if any(isinstance(part, Kappa) for part in listed) else analysis.chosen("kappa")
     kappas = [part for part in listed if isinstance(part, Kappa)]
-    return {kappa.name: dataclasses.replace(kappa, system=0) for kappa in kappas}
+    return list(dict.fromkeys(dataclasses.replace(kappa, system=0) for kappa in kappas))
 
 
 def _weighed(analysis: Analysis, rows: IntArray) -> WeightedSample | None:
-    """Return some questions with design weights, as if no other had a label; None without any.
+    """Return some questions with design weights, as if they alone had labels; None without any.
 
-    Which label they have does not matter: a dispute has none.
+    Which labels does not matter: disputes have none.
     """
     history = dataclasses.replace(analysis.history, corrected={})
     label = np.full(len(history), NO_LABEL, dtype=np.int64)
     label[rows] = np.maximum(history.label[rows], 0)
     sample = analysis.sampler.weigh(analysis.table, history.with_labels(label))
-    return sample if sample.draws and sample.weight.sum() > 0 else None
+    return sample if sample.weight.sum() > 0 else None
 
 
-def _number(
-    name: str,
-    measure: Measure,
-    pairs: _Pairs,
-    rows: IntArray,
-    sample: WeightedSample | None,
-    analysis: Analysis,
-) -> PeopleNumber:
-    """Return a number, with an interval where rows are weighted."""
-    loss = pairs.mean_loss(measure, analysis.table.classes)
-    if sample is None:
-        value = float(measure.value(loss.mean(axis=0))[0])
-        return PeopleNumber(name, value if np.isfinite(value) else None)
-    loss, total = loss[np.searchsorted(rows, sample.question)], sample.weight.sum()
-    risk = sample.weight @ loss / total
-    influence = (loss - risk) @ measure.jacobian(risk).T / total
-    few = Gap("few rows", "") if len(rows) < FEWEST_EVIDENCE else None
-    (found,) = by_weights(
-        [Target(name, measure.bounds)],
-        measure.value(risk),
-        influence,
-        sample,
-        [Evidence(measure.undefined_without, few)],
-        analysis.confidence,
+def _statement(numbers: Sequence[Estimate], rows: int, weighted: bool) -> str:
+    """Return how well people agree, and on which rows, in two sentences."""
+    agreement, *kappas = numbers
+    said = ", ".join(f"{kappa.target.measure} {_words(kappa)}" for kappa in kappas)
+    answered = f"{rows:,} rows with two answers or more"
+    basis = f"{answered}, and of no other rows"
+    if weighted:
+        basis = f"the pool, from {answered}, weighted as they were drawn"
+    return (
+        f"People agree with each other on {_words(agreement)} of rows; {said}. This is of {basis}."
     )
-    ends = (found.low, found.high) if found.value is not None and found.claims else (None, None)
-    return PeopleNumber(name, found.value, *ends)
+
+
+def _words(number: Estimate) -> str:
+    if number.value is None:
+        return "undefined"
+    digits = decimals(number.low, number.high) if number.claims else 3
+    ends = f" ({shown_range(number.low, number.high, digits)})" if number.claims else ""
+    return shown(number.value, digits) + ends
