@@ -88,6 +88,7 @@ NAMED = {
 STACKED = {
     "joint": Joint((build("f1"), build("pr_curve", system=1), build("mcc", system=1))),
     "difference of f1": difference(build("f1"), build("f1", system=1)),
+    "difference of kappa": difference(build("kappa"), build("kappa", system=1)),
     "difference of accuracy": difference(build("accuracy"), build("accuracy", system=1)),
     "difference of average precision": difference(
         build("average_precision"), build("average_precision", system=1)
