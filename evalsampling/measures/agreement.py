@@ -51,6 +51,14 @@ class BeyondChance(Measure):
     looks_at = PREDICTION
     bounds = (-1.0, 1.0)
 
+    @property
+    def is_of_known_rows(self) -> bool:
+        """Whether there are more than two classes: then all rows count about alike, as in a mean.
+
+        Of two classes it is nearly F1 where positives are rare: who they are is not known.
+        """
+        return self.classes > 2
+
     @functools.cached_property
     def table(self) -> FloatArray:
         """The disagreement W of each prediction and label, from 0 to 1: shape (C, C)."""
