@@ -167,6 +167,29 @@ def test_intervals_of_rare_positives_cover() -> None:
     assert np.median(widths) < 1.2
 
 
+@pytest.mark.slow
+def test_intervals_of_grades_hold_where_no_curve_fits() -> None:
+    """Verdicts of two systems alone: draws of labels have grades too far off, and weigh less.
+
+    Of ten nominal 95 % intervals eight: fewer has a chance of 1 in 100.
+    """
+    rng = np.random.default_rng(0)
+    label = rng.integers(1, 6, 8000)
+    pool = {f"s{far}": np.clip(label + rng.integers(-far, far + 1, 8000), 1, 5) for far in (1, 2)}
+    kappa = metrics.cohen_kappa_score(label, pool["s1"], weights="quadratic")
+    held = []
+    for seed in range(10):
+        evaluation = Evaluation.from_frame(
+            pool, systems={name: {"prediction": name} for name in pool}, seed=seed,
+            labels={"classes": [1, 2, 3, 4, 5]}, measure={"name": "kappa", "weights": "quadratic"},
+        )  # fmt: skip
+        ids = evaluation.sample(300)
+        evaluation.label(ids, label[ids])
+        one = evaluation.estimate()["kappa(weights=quadratic) of s1"]
+        held.append(one.low <= kappa <= one.high)
+    assert sum(held) >= 8
+
+
 def test_spec_names_what_is_wrong() -> None:
     def build(measure: object, **labels: object) -> Evaluation:
         return Evaluation.from_arrays([0.1, 0.9], [0, 1], measure=measure, labels=labels)
