@@ -79,7 +79,7 @@ def people_agree(
     if spec is None or spec.labels.space.kind != "classes" or len(told) < 2:
         return None
     rows = np.array([*told], dtype=np.int64)
-    weighed = _weighed(analysis, rows) if votes > 1 and not analysis.sampler.stochastic else None
+    weighed = _weighed(analysis, rows) if votes > 1 else None
     alone = WeightedSample.stratified(rows, np.zeros_like(rows), np.array([len(rows)]))
     sample = alone if weighed is None else weighed
     measure = Joint((Accuracy(), *_kappas(analysis)))
@@ -132,10 +132,13 @@ def _kappas(analysis: Analysis) -> Sequence[Kappa]:
 
 
 def _weighed(analysis: Analysis, rows: IntArray) -> WeightedSample | None:
-    """Return some questions with design weights, as if they alone had labels; None without any.
+    """Return some questions with design weights, as if they alone had labels.
 
-    Which labels does not matter: disputes have none.
+    Which labels does not matter: disputes have none. None where rows had no chance to be drawn, and
+    of a stochastic oracle, each answer of which is a draw of its own.
     """
+    if analysis.sampler.stochastic or not analysis.sampler.covers_pool(analysis.table):
+        return None
     history = dataclasses.replace(analysis.history, corrected={})
     label = np.full(len(history), NO_LABEL, dtype=np.int64)
     label[rows] = np.maximum(history.label[rows], 0)

@@ -68,6 +68,14 @@ def test_kappa_of_two_people_is_cohens_with_the_weights_asked_for() -> None:
     assert [each.measure for each in found.numbers] == ["agreement", "kappa(weights=quadratic)"]
 
 
+def test_rows_that_had_no_chance_are_not_spoken_for() -> None:
+    everyone = {row: {"a": row % 2, "b": row % 3 % 2} for row in range(20)}
+    assert told(drawn(2, 60, 20, sampler="passive"), everyone, 2).weighted
+    assert not told(drawn(2, 60, 20, sampler="ais"), everyone, 2).weighted
+    coins = {"classes": [0, 1], "oracle": "stochastic"}
+    assert not told(drawn(2, 60, 20, sampler="passive", labels=coins), everyone, 2).weighted
+
+
 def test_nothing_is_said_of_single_answers_and_of_sets() -> None:
     one = {0: {"a": 1}, 1: {"a": 1, "b": 0}}
     assert people_agree(drawn(2, 20, 5).analysis, one, 2) is None
