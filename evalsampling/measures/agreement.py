@@ -18,7 +18,6 @@ from evalsampling.measures.base import (
     Measure,
     Share,
     divide,
-    rows_of_class,
     set_own,
     takes_columns,
 )
@@ -75,14 +74,26 @@ class BeyondChance(Measure):
         return np.concatenate([self.table[predicted, label][:, None], *margins], axis=1)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return those of the Matthews correlation; of more classes all rows, and those of each."""
+        """Return the right predictions among rows that are of, or predicted, another class than c.
+
+        For each class c, so also for the commonest: the rarer ones decide what chance expects. Of
+        two classes these are the shares of the Matthews correlation.
+        """
         if self.classes == 2:
             return MatthewsCorrelation(1 - self.rest, self.system).shares(outputs, label)
-        right = outputs.prediction[:, self.system] == label
+        predicted = outputs.prediction[:, self.system]
         titles = self.titles or tuple(map(str, range(self.classes)))
-        return (
-            Share("accuracy", "labels", np.ones_like(right), right, "right prediction", "error"),
-            *(rows_of_class(label, code, title=title) for code, title in enumerate(titles)),
+        return tuple(
+            Share(
+                f"accuracy of {what} other than {title}",
+                f"{what} other than {title}",
+                codes != code,
+                predicted == label,
+                "right prediction",
+                "error",
+            )
+            for code, title in enumerate(titles)
+            for what, codes in {"labels": label, "predictions": predicted}.items()
         )
 
     def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

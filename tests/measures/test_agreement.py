@@ -74,6 +74,16 @@ def test_of_two_classes_rows_of_the_rest_add_nothing(rest: int) -> None:
             np.testing.assert_allclose(found, value_of(mcc, outputs, truth), atol=1e-15)
 
 
+def test_claims_need_rows_beside_the_commonest_class_and_no_row_of_each() -> None:
+    outputs, label = counted([[90, 0, 0], [2, 6, 0], [0, 1, 0]])
+    shares = Kappa(3, titles=("a", "b", "c")).shares(outputs, label)
+    told = [
+        (each.rows_name, int(each.rows.sum()), int(each.hits[each.rows].sum())) for each in shares
+    ]
+    assert told[:2] == [("labels other than a", 9, 6), ("predictions other than a", 7, 6)]
+    assert told[4:] == [("labels other than c", 98, 96), ("predictions other than c", 99, 96)]
+
+
 @pytest.mark.parametrize("code", range(3))
 def test_it_is_undefined_where_chance_agrees_always(code: int) -> None:
     """Forty-nine times 1/49 is less than 1, so margins are 0 and 1 but for rounding."""
