@@ -51,12 +51,14 @@ def _run(arguments: argparse.Namespace, show: Callable[[Any], None]) -> Estimate
     options = read_options(EstimateCommandOptions, arguments)
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     options = dataclasses.replace(options, labels=labels, replace=replace)
-    if arguments.beam and options.label is not None:
-        raise UsageError("--label is of a table that is read here, without --runner")
     if arguments.beam:
+        if options.drawn is not None or options.positive is not None:
+            raise UsageError("--drawn and --positive are of a table, which is read here")
+        label = [] if options.label is None else [f"--label={options.label}"]  # Of Beam's job.
+        options = dataclasses.replace(options, label=None)
         from evalsampling.pipelines.estimate import main
 
-        output = through_pipeline(main, options, arguments.beam)
+        output = through_pipeline(main, options, [*arguments.beam, *label])
         result = read_record(EstimateResult, {**output["result"], "messages": output["messages"]})
         show(dataclasses.replace(result, reports=()))
     else:
@@ -110,7 +112,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     others = _thinned([number for number in result.measures if number not in headline])
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
-    lines += _of_sampler(result)
+    lines += _of_sampler(result) + _people(result)
     lines += _curve(result, len(arguments.at))
     lines += _gates(result)
     if any(_has_brackets(number) for number in headline):
@@ -155,7 +157,13 @@ def _detail(result: EstimateResult) -> list[str]:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
         lines += hanging([f"half-width not known: {result.half_width_reason}"])
-    return lines + _likelihood(result) + _of_sampler(result) + _curve(result, _MOST_RANKS)
+    return (
+        lines
+        + _likelihood(result)
+        + _of_sampler(result)
+        + _people(result)
+        + _curve(result, _MOST_RANKS)
+    )
 
 
 def _likelihood(result: EstimateResult) -> list[str]:
@@ -183,6 +191,11 @@ def _of_sampler(result: EstimateResult) -> list[str]:
     """Return what samplers of some kinds guarantee, or how many rows they drew."""
     told = (result.guarantee, result.sample_size)
     return hanging(each.words for each in told if each is not None)
+
+
+def _people(result: EstimateResult) -> list[str]:
+    """Return how well people agree with each other; no line without second answers."""
+    return hanging([result.people.statement] if result.people is not None else [])
 
 
 def _curve(result: EstimateResult, most: int) -> list[str]:

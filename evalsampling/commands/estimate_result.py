@@ -24,6 +24,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions, reason_to_stop
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
+from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from evalsampling.inference.choice import rested_on
 from evalsampling.inference.precision_curve import Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
@@ -122,12 +123,14 @@ class EstimateResult(Result):
             that are seldom missing at random, or are not what they seem; not part of the JSON
             without any.
         messages: a line for each delivery; not part of the JSON.
+        people: how well people agree with each other; not part of the JSON where fewer than two
+            rows have two answers.
         gates: what the intervals say of targets; not part of the JSON without any.
         reports: what became of the result at each receiver; not part of the JSON without any.
         curve: of samplers that query ranks, the bounds at every rank; not kept with the estimate.
     """
 
-    only_if_any = ("gates", "reports", "doubts", "curve", "label_likelihood_of")
+    only_if_any = ("gates", "reports", "doubts", "curve", "label_likelihood_of", "people")
 
     round: int
     labels: int
@@ -153,6 +156,7 @@ class EstimateResult(Result):
     mostly_rejected: tuple[MostlyRejected, ...] = ()
     doubts: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
+    people: PeopleAgreement | None = None
     gates: Gates | None = None
     reports: tuple[Receipt, ...] = ()
     curve: RankCurve | None = None
@@ -207,6 +211,7 @@ def result_of(
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(mostly_rejected(snapshot)),
         doubts=doubted,
+        people=people_agree(analysis, snapshot.tally.answers, spec.labels.votes),
         gates=_judged(gates, estimates, snapshot.analysis) if gates else None,
     )
 

@@ -4,7 +4,7 @@ import html
 import textwrap
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import pyarrow as pa
 
@@ -13,6 +13,9 @@ from evalsampling.inference.choice import rested_on
 from evalsampling.inference.results import Estimate, as_json, brief, place_of
 from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.report.table import COLUMNS, flat
+
+if TYPE_CHECKING:
+    from evalsampling.evaluation.people import PeopleAgreement
 
 _TEXTS = ("measure", "system", "against", "slice", "method", "reason")
 
@@ -29,12 +32,18 @@ class Estimates(list[Estimate]):
     Attributes:
         warnings: what to know before trusting them, as the command line says it. Some of the
             estimates alone have none.
+        people: how well people agree with each other, where rows of a workspace have two answers.
     """
 
-    def __init__(self, estimates: Iterable[Estimate] = (), warnings: Iterable[str] = ()) -> None:
-        """Hold estimates with the warnings about all of them."""
+    def __init__(
+        self,
+        estimates: Iterable[Estimate] = (),
+        warnings: Iterable[str] = (),
+        people: "PeopleAgreement | None" = None,
+    ) -> None:
+        """Hold estimates with what is to be known about all of them."""
         super().__init__(estimates)
-        self.warnings = tuple(warnings)
+        self.warnings, self.people = tuple(warnings), people
 
     @overload
     def __getitem__(self, key: SupportsIndex, /) -> Estimate: ...
@@ -53,7 +62,9 @@ class Estimates(list[Estimate]):
         if isinstance(key, str):
             key = place_of(key, [estimate.target for estimate in self])
         estimate = super().__getitem__(key)
-        return Estimates(estimate, self.warnings) if isinstance(key, slice) else estimate
+        if isinstance(key, slice):
+            return Estimates(estimate, self.warnings, self.people)
+        return estimate
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return all numbers of each estimate by its title, as `estimate --json` tells them."""
@@ -116,6 +127,8 @@ class Estimates(list[Estimate]):
         """Return how many are not shown, and what the default intervals rest on."""
         if left := len(self) - len(self._shown):
             yield f"and {left} more: to_frame() has them all"
+        if self.people is not None:
+            yield self.people.statement
         claimed = (estimate.intervals[0] for estimate in self if estimate.claims)
         yield from (f"{kind}: {words}" for kind, words in rested_on(claimed).items())
         yield from (f"warning: {words}" for words in self.warnings)

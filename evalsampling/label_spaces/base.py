@@ -244,6 +244,7 @@ class LabelSpace(abc.ABC):
         """Return the fields of a measure that follow from the labels."""
         return {
             "positive": self.positive,
+            "rest": 0 if self.positive else len(self.names) - 1,
             "numbers": None,
             "tags": None,
             "classes": len(self.names),

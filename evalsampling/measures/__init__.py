@@ -27,6 +27,8 @@ BY_NAME = Registry(
         "prevalence": "evalsampling.measures.binary:Prevalence",
         "mcc": "evalsampling.measures.binary:MatthewsCorrelation",
         "fowlkes_mallows": "evalsampling.measures.binary:FowlkesMallows",
+        "kappa": "evalsampling.measures.agreement:Kappa",
+        "multiclass_mcc": "evalsampling.measures.agreement:MulticlassMatthews",
         "f1_of_macro_averages": "evalsampling.measures.averages:F1OfMacroAverages",
         "risk": "evalsampling.measures.risks:TableRisk",
         "generalized_risk": "evalsampling.measures.risks:GeneralizedRisk",

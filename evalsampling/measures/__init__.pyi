@@ -2,6 +2,8 @@ import collections.abc
 
 import evalsampling.parts.registry
 
+from .agreement import Kappa as Kappa
+from .agreement import MulticlassMatthews as MulticlassMatthews
 from .averages import F1OfMacroAverages as F1OfMacroAverages
 from .averages import MacroF as MacroF
 from .averages import MicroF as MicroF

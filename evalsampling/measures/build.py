@@ -73,7 +73,9 @@ def build_reported(
     return [*built, *differences]
 
 
-GIVEN = ("positive", "numbers", "classes", "system", "sets", "titles", "tags", "label_space")
+GIVEN = (
+    "positive", "rest", "numbers", "classes", "system", "sets", "titles", "tags", "label_space"
+)  # fmt: skip
 """Fields of measures that are filled in from the spec."""
 
 

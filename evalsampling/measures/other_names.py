@@ -11,6 +11,9 @@ _OF_CLASS = (
     "prevalence is the share of rows whose label is labels.positive, and 1 - accuracy the share of "
     "wrong predictions"
 )
+_WEIGHTED_KAPPA = "it is {name: kappa, weights: quadratic}, or linear"
+_MATTHEWS = "it is mcc of the positive class, multiclass_mcc of all classes"
+_CORRECTED = "it is prevalence: its estimate takes the verdicts, and labels correct them"
 
 MEANT: Mapping[str, str] = {
     **{
@@ -31,6 +34,19 @@ MEANT: Mapping[str, str] = {
     "true_positive_rate": "it is recall",
     "tpr": "it is recall",
     "fpr": "it is false_positive_rate",
+    "tnr": "it is specificity",
+    "true_negative_rate": "it is specificity",
+    "false_negative_rate": "it is 1 - recall",
+    "cohen_kappa": "it is kappa",
+    "cohens_kappa": "it is kappa",
+    "weighted_kappa": _WEIGHTED_KAPPA,
+    "quadratic_weighted_kappa": _WEIGHTED_KAPPA,
+    "matthews": _MATTHEWS,
+    "matthews_corrcoef": _MATTHEWS,
+    "r_k": "it is multiclass_mcc",
+    "multiclass_balanced_accuracy": "it is {name: recall, average: macro}",
+    "rogan_gladen": _CORRECTED,
+    "corrected_prevalence": _CORRECTED,
     "ppv": "it is precision",
     "positive_predictive_value": "it is precision",
     "r_squared": "it is r2",

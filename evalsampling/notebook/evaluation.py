@@ -324,6 +324,7 @@ class Evaluation:
 
         One estimate for every component of every measure, on the pool and on every slice. Printed,
         they show their warnings too: labels that are missing, scores that are none, few positives.
+        Their `people` say how well people agree, if a workspace has rows with two answers.
 
         Args:
             measures: one or several: a measure, its name, or a mapping as in the spec's
@@ -340,7 +341,7 @@ class Evaluation:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
         warnings = [*pool.stratification.about_scores(pool.spec, analysis.table),
                     *state.doubts(asked), *cautions(analysis, estimates)]  # fmt: skip
-        return Estimates(estimates, warnings)
+        return Estimates(estimates, warnings, state.people(asked))
 
     def gates(
         self,

@@ -34,6 +34,7 @@ from evalsampling.evaluation.missing_labels import (
     silent_rows,
 )
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
+from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from evalsampling.notebook.saving import FILE, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
@@ -165,6 +166,9 @@ class MemoryState:
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
         return [*([text] if text else []), *odd_answers(analysis, groups_of_calls(analysis))]
 
+    def people(self, analysis: Analysis) -> None:
+        """Return None: labels of a notebook name nobody."""
+
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them."""
         started, analysis = datetime.datetime.now(datetime.UTC), self.analysis
@@ -267,6 +271,10 @@ class StoredState:
     def doubts(self, analysis: Analysis) -> list[str]:
         """Return what is to be said of the labels of an analysis before any number."""
         return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
+
+    def people(self, analysis: Analysis) -> PeopleAgreement | None:
+        """Return how well people agree with each other; None without second answers."""
+        return people_agree(analysis, self.snapshot.tally.answers, self.pool.spec.labels.votes)
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them, those of `estimate` on the workspace."""

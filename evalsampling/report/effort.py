@@ -100,6 +100,7 @@ def quality(facts: Facts) -> Section:
             for number in (wrong["measures"] if wrong else ())
         ],
         "reason": wrong["reason"] if wrong else None,
+        "people": facts.estimate.get("people", {}).get("statement"),
     }  # fmt: skip
     return Section("quality", "Quality of the labels", content)
 

@@ -38,6 +38,7 @@ MOST_DIGITS = 4
 _NAMES = {
     "f1": "F1",
     "mcc": "MCC",
+    "multiclass_mcc": "Multiclass MCC",
     "npv": "NPV",
     "mse": "MSE",
     "rmse": "RMSE",

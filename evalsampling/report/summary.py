@@ -38,6 +38,8 @@ _MEANINGS = {
     "false_positive_rate": "Of the negatives in the pool, the share that is called positive.",
     "prevalence": "The share of all rows that are positives.",
     "balanced_accuracy": "The mean of the shares of positives and of negatives called rightly.",
+    "kappa": "How much more often calls and labels agree than by chance; 1 is always, 0 by chance.",
+    "mcc": "The correlation of calls and labels; 1 is perfect, 0 by chance.",
     "macro_f1": "The mean of the F1 of each class.",
     "average_precision": "Precision averaged over all thresholds; 1 is perfect ranking.",
     "roc_auc": "The chance that a positive scores above a negative.",
@@ -50,8 +52,8 @@ _MEANINGS = {
     "mean_error": "How much too large the predicted numbers are on average.",
 }
 _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_precision", "mcc",
-                        "roc_auc", "balanced_accuracy", "fowlkes_mallows", "pr_curve",
-                        "roc_curve")  # fmt: skip
+                        "multiclass_mcc", "kappa", "roc_auc", "balanced_accuracy",
+                        "fowlkes_mallows", "pr_curve", "roc_curve")  # fmt: skip
 """Beginnings of measures that depend on positives nobody has labelled."""
 
 

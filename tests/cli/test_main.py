@@ -168,7 +168,7 @@ def test_missing_files_exit_with_1(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (["estimate", "run", "--label", "x"], "--label; did you mean --labels?"),
+        (["estimate", "run", "--labls", "x"], "--labls; did you mean --labels?"),
         (["status", "run", "--job"], "--job; did you mean --jobs?"),
         (["estimate", "run", "--zzz=secret"], "without --runner: --zzz\n"),
         (["plan", "s", "--sampler", "ais,passiv"], "'passiv'; did you mean passive?"),

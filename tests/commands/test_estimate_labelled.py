@@ -66,7 +66,7 @@ def test_labels_drawn_within_groups(table: str) -> None:
         (["--label", "human", "--drawn", "chance:p"], "column 'p' is missing"),
         (["--label", "human", "--drawn", "by hand"], "labels.drawn: must be random, picked"),
         (["--label", "human", "--drawn", "random", "--runner", "DirectRunner"],
-         "--label is of a table that is read here, without --runner"),
+         "--drawn and --positive are of a table, which is read here"),
     ],
 )  # fmt: skip
 def test_what_is_wrong(table: str, tmp_path: Path, options: list[str], message: str) -> None:

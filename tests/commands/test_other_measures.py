@@ -20,8 +20,10 @@ def test_other_measures_later(drawn_by_ais: Job) -> None:
     (beta,) = drawn_by_ais.estimate("--measure", "f_beta").json["measures"]
     (f1,) = drawn_by_ais.estimate("--measure", "f1").json["measures"]
     assert beta == f1, "with its defaults"
-    mcc, specificity = drawn_by_ais.estimate("--measure", "mcc", "specificity").json["measures"]
+    asked = drawn_by_ais.estimate("--measure", "mcc", "kappa", "specificity")
+    mcc, kappa, specificity = asked.json["measures"]
     assert mcc["value"] is not None, "its loss is 0 where that of f1 is"
+    assert kappa["value"] is not None
     assert specificity["value"] is None
     assert "specificity cannot be estimated from rows drawn for f1" in specificity["reason"]
     assert [specificity[key] for key in ("low", "high", "method")] == [0, 1, "no support"]

@@ -156,6 +156,12 @@ OF_FOUR_CLASSES = [
     "brier",
     "log_loss",
 ]
+OF_AGREEMENT = [
+    "kappa",
+    {"name": "kappa", "weights": "linear"},
+    {"name": "kappa", "weights": "quadratic"},
+    "multiclass_mcc",
+]
 FEW = ["f1", "precision", "recall", "accuracy"]
 """Measures that samplers are compared by."""
 
@@ -301,6 +307,10 @@ def _of_measures() -> Cases:
                 "four", FOUR, **keys, measure=OF_FOUR_CLASSES
             ),
             f"curves by {name}": _scored(**keys, measure=OF_CURVES),
+            f"agreement of two classes by {name}": _scored(**keys, measure=OF_AGREEMENT),
+            f"agreement of four classes by {name}": _case(
+                "four", FOUR, **keys, measure=OF_AGREEMENT
+            ),
         }
     own = "tests.evaluation.user_measures:ErrorOdds"
     sliced = {**NUMBERS["pool"], "slices": ["low"]}

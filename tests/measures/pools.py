@@ -63,6 +63,8 @@ NAMED = {
     ),
     "risk, squared": build("risk", losses="squared"),
     "risk, table, system 1": build("risk", losses=[[0, 1, 4], [2, 0, 1], [3, 1, 0]], system=1),
+    "kappa, linear, system 1": build("kappa", weights="linear", system=1),
+    "kappa, quadratic": build("kappa", weights="quadratic", rest=2),
     "f_beta, 2": build("f_beta", beta=2.0),
     "f_beta, system 1": build("f_beta", beta=0.3, system=1, positive=2),
     "macro_f1": MacroF(CLASSES),
@@ -86,6 +88,7 @@ NAMED = {
 STACKED = {
     "joint": Joint((build("f1"), build("pr_curve", system=1), build("mcc", system=1))),
     "difference of f1": difference(build("f1"), build("f1", system=1)),
+    "difference of kappa": difference(build("kappa"), build("kappa", system=1)),
     "difference of accuracy": difference(build("accuracy"), build("accuracy", system=1)),
     "difference of average precision": difference(
         build("average_precision"), build("average_precision", system=1)

@@ -56,7 +56,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "ais": ("sets", {**SETS, "sampler": SURE, "measure": [MICRO_F1]}),
     "importance": ("numbers", NUMBERS),
-    "stratified": ("four", {**FOUR, "measure": [MACRO_F1, "accuracy"]}),
+    "stratified": ("four", {**FOUR, "measure": [MACRO_F1, "kappa"]}),
     "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
 }
 """By the sampler: pool and keys of a workspace; together every kind of column.
