@@ -190,7 +190,7 @@ def test_curves_are_reported_for_the_whole_pool_alone() -> None:
     sampler = Passive(curve)
     history, _ = POOL.run(sampler, 1, 100, seed=5)
     found = estimate(sampler, history, curve)
-    assert len(found) == 2 * MOST_IN_SLICES
+    assert len(found) == 3 * MOST_IN_SLICES
     assert {one.target.slice for one in found} == {None}
 
 
@@ -218,6 +218,8 @@ def test_components_and_systems_are_named() -> None:
         ("pr_curve.precision", "new", 3.0),
         ("pr_curve.recall", "new", 1.0),
         ("pr_curve.recall", "new", 3.0),
+        ("pr_curve.f1", "new", 1.0),
+        ("pr_curve.f1", "new", 3.0),
     ]
     own = pool.part(pool.rows(history, order)[history.question])
     np.testing.assert_allclose([f.value for f in found], own.values(both), rtol=1e-12)
@@ -249,6 +251,7 @@ def test_points_of_a_curve_without_ten_of_each_have_no_band() -> None:
             inside = reached if among == "precision" else positive
             of_them = (reached if hits is None else hits) & inside
             solid.append(10 <= of_them.sum() <= inside.sum() - 10)
+    solid += [precision and recall for precision, recall in zip(solid[:5], solid[5:], strict=True)]
     bands = [(one.intervals[-1].low, one.intervals[-1].high) for one in found]
     assert [band != (0.0, 1.0) for band in bands] == solid
     assert 3 <= sum(solid) <= 8
