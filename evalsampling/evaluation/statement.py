@@ -5,7 +5,7 @@ import math
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
-from evalsampling.inference.results import Estimate
+from evalsampling.inference.results import CENSUS, DEFINITION, EXACT, Estimate
 from evalsampling.report.numbers import (
     BY_LABELS_ALONE,
     MOST_DIGITS,
@@ -28,6 +28,11 @@ LEANING = 1.25
 """Times as far up as down that an interval reaches at most where labels are forecast, but for a
 mean over known rows. Recall of an interval that leans up is still to rise, and its interval becomes
 wider on the way to a half (benchmarks/forecasts.py, which chose the number)."""
+
+_EXACT_BECAUSE = {
+    CENSUS: "every row that it depends on has a label",
+    DEFINITION: "the predictions alone decide it, whatever the labels",
+}
 
 _NARROWEST = 10.0**-MOST_DIGITS
 """Half-width below which an interval looks like a point, and nothing is said of a narrower one."""
@@ -73,8 +78,9 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
     if estimate.value is None:
         return f"{name} cannot be estimated: {estimate.reason or 'it is undefined'}."
     value = shown(estimate.value, digits)
-    if estimate.intervals[0].method == "census":
-        return f"{name} is exactly {value}: every row that it depends on has a label."
+    method = estimate.intervals[0].method
+    if method in EXACT:
+        return f"{name} is exactly {value}: {_EXACT_BECAUSE[method]}."
     if not estimate.claims:
         return f"{name} {value}, but the labels allow no claim yet: it may be far off."
     if math.isinf(estimate.half_width):

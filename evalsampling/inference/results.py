@@ -236,8 +236,18 @@ def undefined(
     )
 
 
-def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
-    """Return the exact estimate of a number whose rows all have labels.
+CENSUS, DEFINITION = EXACT = "census", "definition"
+"""Methods of exact numbers: every row that can add has a label, or no label can change it."""
+
+
+def census(
+    target: Target,
+    value: float,
+    confidence: float,
+    undefined_without: str,
+    method: str = CENSUS,
+) -> Estimate:
+    """Return the exact estimate of a number whose rows all have labels, or need none.
 
     The value is NaN if it is undefined. The words ``undefined_without`` follow "no".
     """
@@ -250,7 +260,7 @@ def census(target: Target, value: float, confidence: float, undefined_without: s
         if math.isclose(value, target.null, rel_tol=TIE, abs_tol=TIE):
             value = target.null  # a tie, up to the order in which numbers were added
         significance = Significance.known(value, target.null)
-    exact = Interval(value, value, "design-based", "census")
+    exact = Interval(value, value, "design-based", method)
     return Estimate(target, value, 0.0, confidence, (exact,), significance=significance)
 
 

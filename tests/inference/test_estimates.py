@@ -17,6 +17,7 @@ from evalsampling.measures import (
     PRCurve,
     Precision,
     Recall,
+    Specificity,
 )
 from evalsampling.samplers import (
     AdaptiveImportance,
@@ -183,6 +184,23 @@ def test_evidence_of_a_part_is_its_own() -> None:
     assert 0 < positives < 10
     assert not parts[2].claims
     assert f"only {positives} positives seen" in parts[2].warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("called", "exact"),
+    [(1, {"recall": 1, "specificity": 0}), (0, {"recall": 0, "f1": 0, "specificity": 1})],
+)
+def test_what_predictions_alone_decide_is_exact(called: int, exact: dict[str, int]) -> None:
+    """No false negative among the positives seen is no gap if every row is called positive."""
+    pool = dataclasses.replace(POOL, prediction=np.full(len(POOL.label), called))
+    measures = [Recall(), Specificity(), FBeta(), Accuracy()]
+    sampler = Passive(Joint(tuple(measures)))
+    history, _ = pool.run(sampler, 1, 60, seed=5)
+    found = sampler.estimate(pool.table, history, measures, 0.95, ReportedDomains())
+    told = {e.measure: e.value for e in found if e.intervals[0].method == "definition"}
+    assert told == exact
+    assert all((e.low, e.high, e.warnings) == (e.value, e.value, ()) for e in found
+               if e.measure in told)  # fmt: skip
 
 
 def test_curves_are_reported_for_the_whole_pool_alone() -> None:
