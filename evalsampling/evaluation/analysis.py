@@ -214,7 +214,9 @@ class Analysis:
         )
         labels, rows = len(self.history.labelled), self.rows_to_label
         goal = None if self.spec is None else self.spec.stop.half_width
-        return Estimates(stated(estimate, labels, rows, goal) for estimate in estimates)
+        systems = () if self.spec is None else self.spec.pool.systems
+        scored = [one.name for one in systems if one.name and (one.score or one.probability)]
+        return Estimates(stated(estimate, labels, rows, goal, scored) for estimate in estimates)
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for none."""
