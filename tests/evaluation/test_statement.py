@@ -130,15 +130,12 @@ def test_of_several_systems_it_says_whose_scores_order_the_rows() -> None:
         unsearched=Unsearched(9, 971_234, 310, 9_385, 0.0912),
     )  # fmt: skip
     told = statement(estimate, scored=("old", "new"))
-    assert (
-        told
-        == statement(estimate, scored=("new", "old"))
-        == (
-            "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
-            "labelled positive, by the greater of the scores of new and old. By the labels alone it "
-            "may be 0.091. By the greater of the scores of new and old, 9,385 of the 971,234 rows that "
-            "score lower than every labelled positive may be positive (310 have a label)."
-        )
+    assert told == statement(estimate, scored=("new", "old"))
+    assert told == (
+        "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
+        "labelled positive, by the greater of the scores of new and old. By the labels alone it "
+        "may be 0.091. By the greater of the scores of new and old, 9,385 of the 971,234 rows that "
+        "score lower than every labelled positive may be positive (310 have a label)."
     )
     assert "the greatest of the scores of a, b and c" in statement(estimate, scored="cab")
     assert "the greatest of all systems' scores" in statement(estimate, scored="abcd")
