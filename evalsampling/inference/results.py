@@ -1,6 +1,7 @@
 """Estimates: a value with its intervals and what a reader must know before trusting them."""
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -77,8 +78,10 @@ def place_of(name: str, targets: Sequence[Target]) -> int:
         return single[0]
     titles = [targets[place].title for place in single or everywhere]
     listed = ", ".join(map(repr, titles[:8])) + ", ..." * (len(titles) > 8)
+    near = [] if single else difflib.get_close_matches(name, titles, n=1, cutoff=0.75)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
     why = f"{len(single)} estimates are called {name!r}" if single else f"no estimate {name!r}"
-    raise KeyError(f"{why}; there are: {listed}")
+    raise KeyError(f"{why}; there are: {listed}{meant}")
 
 
 @dataclasses.dataclass(frozen=True)
