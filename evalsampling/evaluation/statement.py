@@ -97,8 +97,9 @@ def statement(estimate: Estimate, rows: int | None = None, scored: Collection[st
     sentences = [f"{found}."]
     if target.slice is None and target.threshold is None:
         order = _order(scored)
-        sentences += [_reason(estimate, order), _next_step(estimate.outlook, estimate, rows)]
-        sentences.append(_by_labels_alone(estimate, order))
+        reason = _reason(estimate, order)
+        sentences += [reason, _next_step(estimate.outlook, estimate, rows)]
+        sentences.append(_by_labels_alone(estimate, "" if reason else order))
     return " ".join(filter(None, sentences))
 
 

@@ -135,9 +135,11 @@ def test_of_several_systems_it_says_whose_scores_order_the_rows() -> None:
     assert told == (
         "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
         "labelled positive, by the greater of the scores of new and old. By the labels alone it "
-        "may be 0.091. By the greater of the scores of new and old, 9,385 of the 971,234 rows that "
-        "score lower than every labelled positive may be positive (310 have a label)."
+        "may be 0.091: 9,385 of the 971,234 rows that score lower than every labelled positive may "
+        "be positive (310 have a label)."
     )
+    narrow = statement(dataclasses.replace(estimate, without_unmet=None), scored=("old", "new"))
+    assert "it may be 0.091. By the greater of the scores of new and old, 9,385 of" in narrow
     assert "the greatest of the scores of a, b and c" in statement(estimate, scored="cab")
     assert "the greatest of all systems' scores" in statement(estimate, scored="abcd")
     assert statement(estimate, scored=("only",)) == statement(estimate)
