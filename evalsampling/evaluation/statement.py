@@ -25,10 +25,10 @@ LEAST_P_VALUE = 0.0001
 UNMET = 1 / 3
 """Share of an interval's width above which it is said to be due to positives that were not met."""
 
-STEADY = 1 / 3
-"""Largest half-width by the value where labels are forecast, but for a mean over known rows. Recall
-that is known worse is still to move far, and the width of its interval with it: in a study on pools
-with known truth (benchmarks/forecasts.py) only two in three forecasts were right."""
+LEANING = 1.25
+"""Times as far up as down that an interval reaches at most where labels are forecast, but for a
+mean over known rows. Recall of an interval that leans up is still to rise, and its interval becomes
+wider on the way to a half (benchmarks/forecasts.py, which chose the number)."""
 
 _EXACT_BECAUSE = {
     CENSUS: "every row that it depends on has a label",
@@ -65,12 +65,13 @@ def is_steady(estimate: Estimate) -> bool:
     """Return whether labels can be forecast: whether an interval narrows at the usual rate.
 
     One that is wide because of positives that were not met does not: how fast it becomes narrower
-    is as unknown as these are. Neither does one that is wide for its value: see `STEADY`.
+    is as unknown as these are. Neither does one that leans up: see `LEANING`.
     """
     if estimate.value is None or not (estimate.reliable and estimate.claims):
         return False
-    is_near = estimate.target.of_known_rows or estimate.half_width <= STEADY * estimate.value
-    return is_near and not is_due_to_unmet(estimate)
+    up, down = estimate.high - estimate.value, estimate.value - estimate.low
+    leans = up > LEANING * down and not estimate.target.of_known_rows
+    return not leans and not is_due_to_unmet(estimate)
 
 
 def statement(estimate: Estimate, rows: int | None = None, scored: Collection[str] = ()) -> str:
