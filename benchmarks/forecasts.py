@@ -22,7 +22,7 @@ import pyarrow as pa
 import tables
 import trials
 
-from evalsampling.evaluation.statement import is_steady
+from evalsampling.evaluation.statement import is_due_to_unmet
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook
 from evalsampling.measures.base import Measure
@@ -34,7 +34,7 @@ FACTOR = 1.5
 PLAN = dataclasses.replace(
     corpus.PLAN,
     budgets=(100, 130, 170, 220, 300, 390, 500, 660, 860, 1100, 1500, 2000, 2600, 3400, 4500),
-    seed=59,
+    seed=61,
 )
 SCHEMA = pa.schema(
     {
@@ -53,7 +53,7 @@ forecast is told."""
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "forecasts", repeats=4, block=1)
+    parser = trials.parser(__doc__, "forecasts", repeats=8, block=2)
     parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
     options = parser.parse_args(argv)
     if options.action == "run":
@@ -81,7 +81,7 @@ def rows_of(
         "measure": measure.name,
         "half": one.half_width if one.claims else np.inf,
         "by_model": one.intervals[0].kind == MODEL_BASED,
-        "told": one.half_width > 0 and is_steady(one),
+        "told": one.claims and one.reliable and one.half_width > 0 and not is_due_to_unmet(one),
     }
 
 

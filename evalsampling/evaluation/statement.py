@@ -25,11 +25,6 @@ LEAST_P_VALUE = 0.0001
 UNMET = 1 / 3
 """Share of an interval's width above which it is said to be due to positives that were not met."""
 
-LEANING = 1.25
-"""Times as far up as down that an interval reaches at most where labels are forecast, but for a
-mean over known rows. Recall of an interval that leans up is still to rise, and its interval becomes
-wider on the way to a half (benchmarks/forecasts.py, which chose the number)."""
-
 _EXACT_BECAUSE = {
     CENSUS: "every row that it depends on has a label",
     DEFINITION: "the predictions alone decide it, whatever the labels",
@@ -48,30 +43,20 @@ def stated(
 ) -> Estimate:
     """Return an estimate with its outlook and its statement.
 
-    Only steady intervals of measures of the whole pool have an outlook; points of curves and
-    comparisons have none. Of several systems ``scored`` are the names of those with a score.
+    Only reliable intervals of measures of the whole pool have an outlook; points of curves and
+    comparisons have none. Nor has one that is wide because of positives that were not met: how fast
+    it becomes narrower is as unknown as these are (benchmarks/forecasts.py). Of several systems
+    ``scored`` are the names of those with a score.
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
     is_open = labels > 0 and (rows is None or labels < rows) and _NARROWEST <= now < math.inf
-    if is_plain and is_open and is_steady(estimate):
+    is_steady = estimate.reliable and estimate.claims and not is_due_to_unmet(estimate)
+    if is_plain and is_open and is_steady:
         power = OF_MODEL if estimate.intervals[0].kind == MODEL_BASED else OF_DESIGN
         expected = outlook(now, labels, rows, goal, power)
         estimate = dataclasses.replace(estimate, outlook=expected)
     return dataclasses.replace(estimate, statement=statement(estimate, rows, scored))
-
-
-def is_steady(estimate: Estimate) -> bool:
-    """Return whether labels can be forecast: whether an interval narrows at the usual rate.
-
-    One that is wide because of positives that were not met does not: how fast it becomes narrower
-    is as unknown as these are. Neither does one that leans up: see `LEANING`.
-    """
-    if estimate.value is None or not (estimate.reliable and estimate.claims):
-        return False
-    up, down = estimate.high - estimate.value, estimate.value - estimate.low
-    leans = up > LEANING * down and not estimate.target.of_known_rows
-    return not leans and not is_due_to_unmet(estimate)
 
 
 def statement(estimate: Estimate, rows: int | None = None, scored: Collection[str] = ()) -> str:

@@ -90,7 +90,6 @@ class ReportedDomains:
                 slice=domain.title,
                 against=None if component.against is None else self.systems[component.against],
                 of_pairs=component.of_pairs,
-                of_known_rows=measure.is_of_known_rows,
             )
             for component in measure.components
         ]

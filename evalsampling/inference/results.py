@@ -29,7 +29,6 @@ class Target:
         slice: ``column=value`` of its rows, None for the whole pool.
         against: name of the system that this one is compared with, None if it is no comparison.
         of_pairs: whether it counts pairs of a row and a label, so that it is no share of rows.
-        of_known_rows: whether it is a mean over rows that are known without labels, as precision.
     """
 
     measure: str
@@ -39,7 +38,6 @@ class Target:
     slice: str | None = None
     against: str | None = None
     of_pairs: bool = False
-    of_known_rows: bool = False
 
     @property
     def title(self) -> str:
